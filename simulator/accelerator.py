@@ -1,0 +1,95 @@
+"""The machine: buffers, cores, batch. One core has a 4 x 4 array of PEs (Cocco, Fig. 8 and 10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from simulator.technology import MAX_REGIONS, Technology
+
+MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where byte counts would lose precision
+MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """Either `global_buffer` and `weight_buffer`, or one `shared_buffer` for both; bytes of one core.
+
+    cores: cores that share one network; batch: samples computed together (model.md, section 7).
+    max_regions: entries of the buffer region manager, None for no limit (Cocco, Sec. 3.2: N = 64).
+    prefetch: "free" takes no capacity for the next subgraph's weights; "resident" wants its own and the next
+    weights to fit together (our option, for designs that are to be built).
+    Raises ValueError that names the field, the rule and the value.
+    """
+
+    global_buffer: int | None = None
+    weight_buffer: int | None = None
+    shared_buffer: int | None = None
+    cores: int = 1
+    batch: int = 1
+    max_regions: int | None = MAX_REGIONS
+    prefetch: Literal["free", "resident"] = "free"
+    technology: Technology = field(default_factory=Technology)
+
+    def __post_init__(self) -> None:
+        separate = self.global_buffer is not None or self.weight_buffer is not None
+        if separate == (self.shared_buffer is not None):
+            raise ValueError(
+                "an accelerator has either global_buffer and weight_buffer, or shared_buffer; got "
+                f"global_buffer={self.global_buffer!r}, weight_buffer={self.weight_buffer!r}, "
+                f"shared_buffer={self.shared_buffer!r}"
+            )
+        buffers = ("global_buffer", "weight_buffer") if separate else ("shared_buffer",)
+        for name in buffers:
+            _check_count(name, getattr(self, name), MAX_CAPACITY, "bytes")
+        _check_count("cores", self.cores, MAX_COUNT)
+        _check_count("batch", self.batch, MAX_COUNT)
+        if self.max_regions is not None:
+            _check_count("max_regions", self.max_regions, MAX_CAPACITY)
+        if self.prefetch not in ("free", "resident"):
+            raise ValueError(f"prefetch must be 'free' or 'resident', got {self.prefetch!r}")
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether activations and weights share one buffer."""
+        return self.shared_buffer is not None
+
+    @property
+    def activation_capacity(self) -> int:
+        """Bytes of one core that may hold activations."""
+        capacity = self.shared_buffer if self.is_shared else self.global_buffer
+        assert capacity is not None
+        return capacity
+
+    @property
+    def weight_capacity(self) -> int:
+        """Bytes of one core that may hold weights (the same bytes, if shared)."""
+        capacity = self.shared_buffer if self.is_shared else self.weight_buffer
+        assert capacity is not None
+        return capacity
+
+    @property
+    def buffer_bytes(self) -> int:
+        """BUF_SIZE of Formula 2: the buffers of one core."""
+        return self.activation_capacity if self.is_shared else self.activation_capacity + self.weight_capacity
+
+    @property
+    def samples_per_core(self) -> int:
+        """b of model.md, section 7: samples that one core advances in lock-step."""
+        return -(-self.batch // min(self.cores, self.batch))
+
+    @property
+    def bands(self) -> int:
+        """Cores that share one sample by columns: floor(cores / min(cores, batch))."""
+        return self.cores // min(self.cores, self.batch)
+
+    @property
+    def dram_bytes_per_cycle(self) -> int:
+        """DRAM bandwidth of all cores together."""
+        return self.technology.dram_bytes_per_cycle * self.cores
+
+
+def _check_count(name: str, value: object, most: int, unit: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        unit = f" {unit}" if unit else ""
+        raise ValueError(f"{name} must be an integer from 1 to {most}{unit}, got {value!r}")

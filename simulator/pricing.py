@@ -1,0 +1,191 @@
+"""What one subgraph takes and moves for given capacities: integers only, so that every engine agrees to the byte.
+
+`SubgraphModel` holds what does not depend on the capacities, so that a search prices the same layers again for
+another memory in microseconds; `price` picks the tile (Cocco, Sec. 3.1, stage 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from simulator.accelerator import Accelerator
+from simulator.mapping import layer_cycles
+from simulator.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
+from simulator.streaming import Stream, stream_layer
+from simulator.subgraph import Geometry, Subgraph
+from simulator.technology import TILES
+from simulator.tiling import TileRule
+from simulator.traffic import buffer_bytes, weight_buffer_bytes
+
+
+class Price(NamedTuple):
+    """What a feasible subgraph takes and moves, for the whole batch; capacities are bytes of one core."""
+
+    tile: tuple[int, int]
+    activation_bytes: int
+    weight_bytes: int
+    stream: Stream | None  #: how a single layer is streamed that does not fit, None where all is held
+    ema_weight_bytes: int
+    ema_input_bytes: int
+    ema_output_bytes: int
+    global_buffer_bytes: int  #: read from and written to the global buffer
+    weight_buffer_bytes: int
+    crossbar_bytes: int
+    operations: int  #: MACs and the operations of pools and element-wise layers
+    compute_cycles: int
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether weights or maps pass through the buffers in pieces."""
+        return self.stream is not None
+
+    @property
+    def ema_bytes(self) -> int:
+        """External memory access of the subgraph."""
+        return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
+
+
+class Shortage(NamedTuple):
+    """Why a subgraph of several layers cannot run: an answer, not an error. Bytes of one core, None for a rule."""
+
+    reason: str
+    needed_bytes: int | None = None
+    available_bytes: int | None = None
+
+
+class PricingRules:
+    """What stays the same while a search varies capacities and partitions: cores, batch, tile rule, regions."""
+
+    def __init__(self, geometry: Geometry, accelerator: Accelerator, tile_rule: TileRule) -> None:
+        self.geometry = geometry
+        self.tile_rule = tile_rule
+        self.is_shared = accelerator.is_shared
+        self.cores, self.batch = accelerator.cores, accelerator.batch
+        self.samples, self.bands = accelerator.samples_per_core, accelerator.bands
+        self.max_regions = accelerator.max_regions
+        self.cycles = [layer_cycles(layer, self.samples, self.bands) for layer in geometry.network.layers]
+
+
+class SubgraphModel:
+    """One subgraph under given rules; tilings are derived once and kept."""
+
+    def __init__(self, rules: PricingRules, layers: Iterable[int]) -> None:
+        self.rules = rules
+        self.subgraph = subgraph = Subgraph(rules.geometry, layers)
+        self.weights = subgraph.weight_bytes
+        self.weight_need = -(-self.weights // rules.cores)
+        self.inputs, self.outputs = subgraph.input_bytes, subgraph.output_bytes
+        self.operations = rules.batch * sum(rules.geometry.operations[v] for v in subgraph.layers)
+        self.cycles = sum(rules.cycles[v] for v in subgraph.layers)
+        self.is_single = len(subgraph.layers) == 1
+        self._tilings: dict[int, tuple[Tiling, dict[int, Region]] | None] = {}
+        self._needs: list[int | None] = [None] * len(TILES)
+        self._moved: dict[int, tuple[int, int]] = {}
+        self._rule_broken = None if self.is_single else self._check_rules()
+
+    def price(self, activation_capacity: int, weight_capacity: int) -> Price | Shortage:
+        """Return the price in buffers of these bytes of one core, or what is missing.
+
+        Where activations and weights share one buffer, weight_capacity is not looked at.
+        """
+        if self._rule_broken is not None:
+            return self._rule_broken
+        room = activation_capacity
+        if self.rules.is_shared:
+            room -= self.weight_need
+        if room >= 0 and (self.rules.is_shared or self.weight_need <= weight_capacity):
+            for position, tile in enumerate(TILES):
+                need = self._needs[position]
+                if need is None:
+                    need = self._needs[position] = self._activation_need(tile)
+                if need <= room:
+                    return self._held(tile, need)
+        if self.is_single:
+            return self._streamed(activation_capacity, weight_capacity)
+        return self._shortage(activation_capacity, weight_capacity)
+
+    def tiling(self, tile: int) -> tuple[Tiling, dict[int, Region]] | None:
+        """The execution scheme and the regions for square output tiles, None where stage 3 has no solution."""
+        if tile not in self._tilings:
+            rules = self.rules
+            tiling = derive_tiling(self.subgraph, (tile, tile), rules.tile_rule)
+            if tiling is None:
+                self._tilings[tile] = None
+            else:
+                self._tilings[tile] = (tiling, allocate_regions(self.subgraph, tiling, rules.samples, rules.bands))
+        return self._tilings[tile]
+
+    def _check_rules(self) -> Shortage | None:
+        tensors, most = len(self.subgraph.tensors), self.rules.max_regions
+        if most is not None and tensors > most:
+            return Shortage(f"{tensors} tensors (layers and inputs) exceed the {most} regions of the region manager")
+        if self.tiling(TILES[-1]) is None:
+            return Shortage("paths between the same tensors differ in total stride, so updates cannot be aligned")
+        return None
+
+    def _activation_need(self, tile: int) -> int:
+        found = self.tiling(tile)
+        assert found is not None
+        return activation_bytes(found[1])
+
+    def _held(self, tile: int, need: int) -> Price:
+        if tile not in self._moved:
+            found = self.tiling(tile)
+            assert found is not None
+            tiling, regions = found
+            self._moved[tile] = (
+                buffer_bytes(self.subgraph, tiling, regions),
+                weight_buffer_bytes(self.subgraph, tiling),
+            )
+        buffered, weighed = self._moved[tile]
+        return self._total((tile, tile), need, self.weight_need, None, self.weights, self.inputs, buffered, weighed)
+
+    def _streamed(self, activation_capacity: int, weight_capacity: int) -> Price:
+        rules = self.rules
+        plan = stream_layer(
+            self.subgraph,
+            activation_capacity,
+            None if rules.is_shared else weight_capacity,
+            rules.tile_rule,
+            rules.cores,
+            rules.samples,
+            rules.bands,
+        )
+        buffered = buffer_bytes(self.subgraph, plan.tiling, plan.regions)
+        weighed = weight_buffer_bytes(self.subgraph, plan.tiling)
+        return self._total(
+            plan.tile,
+            plan.activation_bytes,
+            plan.weight_bytes,
+            plan.stream,
+            plan.weight_reads,
+            plan.input_reads,
+            buffered,
+            weighed,
+        )
+
+    def _total(
+        self, tile: tuple[int, int], activation: int, weights: int, stream: Stream | None,
+        weight_reads: int, input_reads: int, buffered: int, weighed: int,
+    ) -> Price:  # fmt: skip
+        batch = self.rules.batch
+        inputs, outputs = batch * input_reads, batch * self.outputs
+        return Price(
+            tile, activation, weights, stream, weight_reads, inputs, outputs,
+            global_buffer_bytes=inputs + outputs + batch * buffered,
+            weight_buffer_bytes=weight_reads + weighed,
+            crossbar_bytes=(self.rules.cores - 1) * self.weights,
+            operations=self.operations,
+            compute_cycles=self.cycles,
+        )  # fmt: skip
+
+    def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:
+        least = min(self._activation_need(tile) for tile in TILES)
+        if self.rules.is_shared:
+            return Shortage(
+                "activations and weights exceed the shared buffer", least + self.weight_need, activation_capacity
+            )
+        if self.weight_need > weight_capacity:
+            return Shortage("weights exceed the weight buffer", self.weight_need, weight_capacity)
+        return Shortage("activations exceed the global buffer", least, activation_capacity)

@@ -1,0 +1,150 @@
+"""One layer that does not fit: weights are streamed in chunks, the map is read again where it must be.
+
+A single layer is always executable (our choice; else the paper's own 144 KB candidates could not exist). A chunk is
+whole units of 8 outputs x 8 inputs x F_h F_w weights; partial sums stay in the PEs' accumulators.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from simulator.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
+from simulator.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.technology import CHANNEL_ALIGNMENT, PE_INPUTS, PE_OUTPUTS, TILES
+from simulator.tiling import TileRule
+
+Order = Literal["chunk", "tile", "element"]
+
+
+class Stream(NamedTuple):
+    """How the loops of a streamed layer are nested, and what stays on chip."""
+
+    order: Order  #: the outermost loop: over chunks of weights, over tiles, or over elements (the last resort)
+    has_side: bool  #: whether rows are kept for the next row of tiles
+    is_whole_map: bool  #: whether input and output stay on chip in full
+    input_passes: int  #: how often the inputs are read
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """How a single layer runs that does not fit; bytes read are those of one sample."""
+
+    tile: tuple[int, int]
+    tiling: Tiling
+    regions: dict[int, Region]
+    stream: Stream
+    activation_bytes: int
+    weight_bytes: int  #: held by one core
+    weight_reads: int
+    input_reads: int
+
+
+@dataclass(frozen=True)
+class Residency:
+    """Activations on chip while the weights stream by."""
+
+    tile: tuple[int, int]
+    tiling: Tiling
+    regions: dict[int, Region]
+    activation_bytes: int
+    halo: Fraction  #: input elements read per element, where nothing is kept for the next row of tiles
+    has_side: bool
+    is_whole_map: bool
+
+
+def stream_layer(
+    subgraph: Subgraph, capacity: int, weight_capacity: int | None, rule: TileRule, cores: int, samples: int, bands: int
+) -> StreamPlan:
+    """Return the plan of least EMA of a subgraph of one layer; ties go to the first in the order of the spec.
+
+    capacity: bytes of one core for activations. weight_capacity: bytes of one core for weights, None where they
+    share the capacity.
+    """
+    best: StreamPlan | None = None
+    for residency in residencies(subgraph, rule, samples, bands):
+        if residency.activation_bytes > capacity:
+            continue
+        room = capacity - residency.activation_bytes if weight_capacity is None else weight_capacity
+        for plan in _orders(subgraph, residency, room, cores, bands):
+            if best is None or plan.weight_reads + plan.input_reads < best.weight_reads + best.input_reads:
+                best = plan
+    return best or _last_resort(subgraph, capacity, rule, samples, bands)
+
+
+def residencies(subgraph: Subgraph, rule: TileRule, samples: int = 1, bands: int = 1) -> Iterator[Residency]:
+    """Yield what can stay on chip: tiles from the largest, with SIDE and without, then the whole map."""
+    geometry, (v,) = subgraph.geometry, subgraph.layers
+    height, width = geometry.extent
+    reach, stride = geometry.reach[ROWS][v], geometry.stride[ROWS][v]
+    for t in TILES:
+        tiling = _derive(subgraph, (t, t), rule)
+        regions = allocate_regions(subgraph, tiling, samples, bands)
+        yield Residency((t, t), tiling, regions, activation_bytes(regions), Fraction(1), True, False)
+        without = {u: region._replace(side=(0, 0), side_bytes=0) for u, region in regions.items()}
+        rows = min(t, height[v])
+        halo = max(Fraction(1), Fraction(reach + (rows - 1) * stride, rows * stride))
+        yield Residency((t, t), tiling, without, activation_bytes(without), halo, False, False)
+    tile = (height[v], width[v])
+    regions = {}
+    for u in subgraph.tensors:
+        main = (height[u], -(-width[u] // bands))
+        channels = -(-geometry.channels[u] // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT
+        regions[u] = Region(main, (0, 0), main[0] * main[1] * channels * samples, 0)
+    yield Residency(tile, _derive(subgraph, tile, rule), regions, activation_bytes(regions), Fraction(1), True, True)
+
+
+def _orders(subgraph: Subgraph, residency: Residency, room: int, cores: int, bands: int) -> Iterator[StreamPlan]:
+    """Yield the two loop orders that are possible with so many bytes for the weights of one core."""
+    geometry, (v,) = subgraph.geometry, subgraph.layers
+    layer, weights = geometry.network.layers[v], subgraph.weight_bytes
+    groups = -(-layer.channels // PE_OUTPUTS)
+    chunks, chunk_bytes = 1, 0
+    if weights:
+        unit = -(-weights // (groups * -(-(layer.in_channels // layer.groups) // PE_INPUTS)))
+        units = -(-weights // unit)
+        chunk_bytes = room * cores // unit * unit
+        if not chunk_bytes:
+            return
+        chunks = -(-units // (chunk_bytes // unit))
+    resident = -(-min(weights, chunk_bytes) // cores)
+    passes = 1 if residency.is_whole_map or chunks == 1 else min(chunks, groups)
+    rows, columns = geometry.extent[ROWS][v], -(-geometry.extent[COLUMNS][v] // bands)
+    tiles = -(-rows // residency.tile[ROWS]) * -(-columns // residency.tile[COLUMNS])
+    orders: tuple[tuple[Order, int, int], ...] = (("chunk", 1, passes), ("tile", 1 if chunks == 1 else tiles, 1))
+    for order, weight_passes, input_passes in orders:
+        yield StreamPlan(
+            residency.tile,
+            residency.tiling,
+            residency.regions,
+            Stream(order, residency.has_side, residency.is_whole_map, input_passes),
+            residency.activation_bytes,
+            resident,
+            weights * weight_passes,
+            math.ceil(subgraph.input_bytes * input_passes * residency.halo),
+        )
+
+
+def _last_resort(subgraph: Subgraph, capacity: int, rule: TileRule, samples: int, bands: int) -> StreamPlan:
+    """One output position at a time: its weights and its window are read anew, a whole operand in full."""
+    geometry, (v,) = subgraph.geometry, subgraph.layers
+    positions = geometry.extent[ROWS][v] * geometry.extent[COLUMNS][v]
+    kernel = geometry.network.layers[v].kernel
+    reads = sum(
+        geometry.size_bytes[u] * (local * kernel[ROWS] * kernel[COLUMNS] + whole * positions)
+        for u in subgraph.inputs
+        for _, local, whole in subgraph.readers[u]
+    )
+    tiling = _derive(subgraph, (1, 1), rule)
+    regions = allocate_regions(subgraph, tiling, samples, bands)
+    weight_reads = subgraph.weight_bytes * positions
+    return StreamPlan((1, 1), tiling, regions, Stream("element", False, False, 1), capacity, 0, weight_reads, reads)
+
+
+def _derive(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule) -> Tiling:
+    tiling = derive_tiling(subgraph, tile, rule)
+    assert tiling is not None, "a single layer has one path to each of its inputs"
+    return tiling

@@ -1,0 +1,59 @@
+"""The numbers: every constant of the model with its unit and its source. All of them can be replaced by the user."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+KiB = 1024
+MiB = 1024 * KiB
+
+DRAM_PJ_PER_BYTE = 100.0  #: 12.5 pJ/bit (Cocco, Sec. 5.1.2)
+DRAM_BYTES_PER_CYCLE = 16  #: per core; 16 GB/s at 1 GHz (Cocco, Sec. 5.1.2)
+CLOCK_GHZ = 1.0  #: (Cocco, Sec. 5.1.2)
+SRAM_BASE_PJ_PER_BYTE = 0.4  #: our choice, with the next: about 1.04 pJ/B read of a published 12 nm 2 MB buffer
+SRAM_ROOT_PJ_PER_BYTE = 0.6  #: our choice: energy grows with the side length of the array, sqrt(capacity / 1 MiB)
+OPERATION_PJ = 0.31  #: our choice: fitted to Cocco's Tables 1 and 2; stands for MAC, PE-local buffers and control
+CROSSBAR_PJ_PER_BYTE = 3.2  #: our choice: one hop of the core-to-core crossbar (Cocco, Sec. 5.4.2 gives no number)
+SRAM_MM2_PER_MB = 1.2  #: at 12 nm (Cocco, Fig. 2)
+
+PE_ROWS = PE_COLUMNS = 4  #: PE array of one core (Cocco, Sec. 5.1.2)
+PE_INPUTS = PE_OUTPUTS = 8  #: 8 x 8 MACs in each PE (Cocco, Sec. 5.1.2)
+PE_LIGHT_CHANNELS = 4  #: our choice: useful MACs of a PE in depth-wise work, calibrated on Cocco's latencies
+
+CHANNEL_ALIGNMENT = 8  #: NWHC8c layout (Cocco, Fig. 7)
+MAX_REGIONS = 64  #: entries of the buffer region manager (Cocco, Sec. 3.2)
+TILES = (64, 32, 16, 8, 4, 2, 1)  #: our choice: output tiles tried, from the largest
+
+
+@dataclass(frozen=True)
+class Technology:
+    """Energy, bandwidth and area of the accelerator; the defaults are this module's constants."""
+
+    dram_pj_per_byte: float = DRAM_PJ_PER_BYTE
+    dram_bytes_per_cycle: int = DRAM_BYTES_PER_CYCLE
+    clock_ghz: float = CLOCK_GHZ
+    sram_base_pj_per_byte: float = SRAM_BASE_PJ_PER_BYTE
+    sram_root_pj_per_byte: float = SRAM_ROOT_PJ_PER_BYTE
+    operation_pj: float = OPERATION_PJ
+    crossbar_pj_per_byte: float = CROSSBAR_PJ_PER_BYTE
+    sram_mm2_per_mb: float = SRAM_MM2_PER_MB
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+                raise ValueError(f"technology.{name} must be a finite number of at least 0, got {value!r}")
+        if not isinstance(self.dram_bytes_per_cycle, int) or self.dram_bytes_per_cycle < 1:
+            raise ValueError(
+                f"technology.dram_bytes_per_cycle must be an integer of at least 1, got {self.dram_bytes_per_cycle!r}"
+            )
+        if self.clock_ghz == 0:
+            raise ValueError("technology.clock_ghz must be above 0, got 0")
+
+    def sram_pj_per_byte(self, capacity_bytes: int) -> float:
+        """Energy of one byte read from or written to a buffer of this capacity, pJ/B."""
+        return self.sram_base_pj_per_byte + self.sram_root_pj_per_byte * math.sqrt(capacity_bytes / MiB)
+
+    def sram_area_mm2(self, capacity_bytes: int) -> float:
+        """Area of a buffer of this capacity, mm2."""
+        return self.sram_mm2_per_mb * capacity_bytes / MiB

@@ -1,0 +1,52 @@
+"""Bytes that move: to and from DRAM, through the global buffer, through the weight buffer (model.md, sections 4 and 5)."""
+
+from __future__ import annotations
+
+from simulator.regions import Region, Tiling
+from simulator.subgraph import COLUMNS, ROWS, Subgraph
+
+
+def window_elements(subgraph: Subgraph, axis: int, layer: int, producer: int, step: int) -> int:
+    """Return the elements that `layer` reads from `producer` along one axis, in tiles of `step` outputs.
+
+    s H + n (F - s) minus the padding at both ends, n = ceil(H / step): counted for tiles from 0 on, border tiles
+    included, with padding no deeper than a tile.
+    """
+    geometry = subgraph.geometry
+    reach, stride, padding = (each[axis][layer] for each in (geometry.reach, geometry.stride, geometry.padding))
+    height, source = geometry.extent[axis][layer], geometry.extent[axis][producer]
+    tiles = -(-height // step)
+    below = (height - 1) * stride + reach - padding - source
+    return stride * height + tiles * (reach - stride) - max(0, padding) - max(0, below)
+
+
+def count_updates(subgraph: Subgraph, tiling: Tiling, layer: int) -> int:
+    """Return n_upd: how often the layer is advanced, ceil(H / merged) ceil(W / step_w)."""
+    height, width = subgraph.geometry.extent
+    return -(-height[layer] // tiling.merged[layer]) * -(-width[layer] // tiling.columns[layer].step)
+
+
+def buffer_bytes(subgraph: Subgraph, tiling: Tiling, regions: dict[int, Region]) -> int:
+    """Return the global-buffer traffic of one sample beside the DRAM side: results, windows read, SIDE copies."""
+    geometry = subgraph.geometry
+    height, width = geometry.extent
+    total = sum(geometry.size_bytes[v] for v in subgraph.layers)
+    for u in subgraph.tensors:
+        for v, local, whole in subgraph.readers[u]:
+            if whole:
+                total += count_updates(subgraph, tiling, v) * geometry.size_bytes[u]
+            if local:
+                rows = window_elements(subgraph, ROWS, v, u, tiling.merged[v])
+                columns = window_elements(subgraph, COLUMNS, v, u, tiling.columns[v].step)
+                total += rows * columns * geometry.channels[u]
+        if regions[u].side_bytes:
+            overlap = min(tiling.rows[u].size - tiling.rows[u].step, height[u])
+            operations = -(-height[u] // tiling.merged[u])
+            total += 2 * overlap * width[u] * geometry.channels[u] * (operations - 1)
+    return total
+
+
+def weight_buffer_bytes(subgraph: Subgraph, tiling: Tiling) -> int:
+    """Return the weight-buffer reads: every update of a layer reads its weights once."""
+    weights = subgraph.geometry.weight_bytes
+    return sum(count_updates(subgraph, tiling, v) * weights[v] for v in subgraph.layers if weights[v])

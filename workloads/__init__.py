@@ -1,0 +1,86 @@
+"""What is computed: networks as checked graphs of layers. Built-in ones by name, others from files.
+
+    network = workloads.load("resnet50")            # or a path of a layer-graph/1 file, .json
+
+To add a built-in network, write a function that returns a Network (see vgg.py) and list it in `_BUILT_IN`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+from workloads import googlenet, nasnet, randwire, resnet, transformer, vgg
+from workloads.builder import Builder
+from workloads.errors import NetworkError, shown
+from workloads.network import Concat, Layer, Network, Tensor
+from workloads.resize import shrink
+
+__all__ = ["Builder", "Concat", "Layer", "Network", "NetworkError", "Tensor", "load", "names", "save", "shrink"]
+
+#: in the order of Cocco, Sec. 5.1.1: plain, multi-branch, irregular
+_BUILT_IN: dict[str, Callable[..., Network]] = {
+    "vgg16": vgg.vgg16,
+    "resnet50": resnet.resnet50,
+    "resnet152": resnet.resnet152,
+    "googlenet": googlenet.googlenet,
+    "transformer": transformer.transformer,
+    "gpt": transformer.gpt,
+    "randwire_a": randwire.randwire_a,
+    "randwire_b": randwire.randwire_b,
+    "nasnet": nasnet.nasnet,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the built-in networks."""
+    return tuple(_BUILT_IN)
+
+
+def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
+    """Return a built-in network, or the one in a file (layer-graph/1).
+
+    A path is what ends in .json or has a path separator in it. Options are those of the network's function, such as
+    `load("resnet50", version="1.5")`. Raises NetworkError, one line, for whatever cannot be loaded.
+    """
+    try:
+        source = os.fspath(name_or_path)
+    except TypeError:
+        source = None
+    if not isinstance(source, str):
+        raise NetworkError(f"a network is named by {shown(name_or_path)}; it must be a name or a path")
+    if source in _BUILT_IN:
+        return _build(source, options)
+    if source.lower().endswith(".onnx"):
+        raise NetworkError(f"{source}: ONNX files are not supported in this version; use a layer-graph/1 file (.json)")
+    separators = [separator for separator in (os.sep, os.altsep) if separator]
+    if not source.lower().endswith(".json") and not any(separator in source for separator in separators):
+        close = get_close_matches(source.lower(), _BUILT_IN, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise NetworkError(
+            f"unknown network {shown(source)}; {hint}known are {', '.join(_BUILT_IN)}, and paths of .json files"
+        )
+    if options:
+        raise NetworkError(f"{source}: takes no option {next(iter(options))!r}; only built-in networks have options")
+    from workloads.layer_graph import read
+
+    return read(source)
+
+
+def save(network: Network, path: str | os.PathLike[str]) -> None:
+    """Write the network as a layer-graph/1 file (.json), atomically; `load` reads it back equal."""
+    from workloads.layer_graph import write
+
+    write(network, path)
+
+
+def _build(name: str, options: dict[str, Any]) -> Network:
+    from inspect import signature
+
+    known = signature(_BUILT_IN[name]).parameters
+    for option in options:
+        if option not in known:
+            raise NetworkError(f"network {name!r} has no option {option!r}; it has {', '.join(known) or 'none'}")
+    return _BUILT_IN[name](**options)

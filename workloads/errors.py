@@ -1,0 +1,31 @@
+"""What the reader of a malformed input gets: one line that names the thing, the rule and the value."""
+
+from __future__ import annotations
+
+import reprlib
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 8
+_SHORT.maxlevel = 3
+
+
+class FileFormatError(ValueError):
+    """A file that cannot be read or is not the text it should be: the message names the file and the rule."""
+
+
+class NetworkError(ValueError):
+    """A network that is malformed: the message names the layer, the rule and the value."""
+
+
+def shown(value: object) -> str:
+    """Return the value as a short text on one line, whatever it is: long lists and numbers are cut."""
+    try:
+        return _SHORT.repr(value)
+    except (ValueError, RecursionError):  # Python writes no integer of more than 4300 digits
+        return f"a {type(value).__name__} too large to show"
+
+
+def one_line(error: object) -> str:
+    """Return the text of an error with its line breaks and runs of blanks as single blanks."""
+    return " ".join(str(error).split())

@@ -1,0 +1,192 @@
+"""Reading and writing small structured files (JSON, YAML) without trusting them.
+
+Bounds, our choice: a JSON file of 64 MiB, a YAML file of 1 MiB (its reader is slow), values nested 64 deep, and 10
+YAML aliases: with so few, even a nest of them repeats its contents about 40 times at most.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from workloads.errors import FileFormatError, one_line, shown
+
+MAX_JSON_BYTES = 64 * 2**20
+MAX_YAML_BYTES = 2**20
+MAX_NESTING = 64
+MAX_ALIASES = 10
+
+
+def read_mapping(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the mapping in a JSON (.json) or YAML (.yaml, .yml) file.
+
+    Raises FileFormatError, one line that names the file, where it cannot be read, is too large, is not UTF-8 text or
+    not JSON or YAML, repeats a key, nests too deep, has too many aliases, a number that is not finite, a key that is
+    no text, or no mapping at its top.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _PARSERS:
+        raise FileFormatError(f"{path}: has the suffix {suffix!r}; known are {', '.join(_PARSERS)}")
+    parse, limit = _PARSERS[suffix]
+    text = _read_text(path, limit)
+    try:
+        content = parse(text)
+        _check_values(content)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+    except RecursionError:
+        raise FileFormatError(f"{path}: nests values more than {MAX_NESTING} deep") from None
+    if not isinstance(content, dict):
+        raise FileFormatError(f"{path}: holds {shown(content)}; it must hold a mapping (keys and values)")
+    return content
+
+
+def write_atomic(path: str | PathLike[str], text: str) -> None:
+    """Write a text file (UTF-8) whole or not at all: to a temporary file beside it, which then takes its name.
+
+    Raises OSError where the folder does not exist or cannot be written, or where the path is no regular file.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path}: is not a regular file")
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:64]}.", suffix=".tmp", dir=target.parent)
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode(target))
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the file that is replaced, or those of an ordinary new file."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _read_text(path: str | PathLike[str], limit: int) -> str:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a null character in the path
+        raise FileFormatError(f"{shown(str(path))}: cannot be read: {error}") from None
+    if len(data) > limit:
+        raise FileFormatError(f"{path}: is larger than {limit // 2**20} MiB, the most that is read")
+    if not data.strip():
+        raise FileFormatError(f"{path}: is empty")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: is not text: byte {error.start} is not UTF-8") from None
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_not_finite)
+    except FileFormatError:
+        raise
+    except ValueError as error:  # malformed, or an integer of more than 4300 digits
+        raise FileFormatError(f"is not JSON: {one_line(error)}") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise FileFormatError(f"repeats the key {shown(key)}")
+            seen.add(key)
+    return found
+
+
+def _not_finite(literal: str) -> None:
+    raise FileFormatError(f"holds the number {literal}; numbers must be finite")
+
+
+def _parse_yaml(text: str) -> Any:
+    import yaml
+
+    try:
+        _check_events(text)
+        return yaml.safe_load(text)
+    except FileFormatError:
+        raise
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # ValueError: an impossible date or number
+        raise FileFormatError(f"is not YAML: {one_line(error)}") from None
+
+
+def _check_events(text: str) -> None:
+    """Check a YAML text before anything is built: aliases, nesting, tags, repeated keys."""
+    import yaml
+
+    aliases = 0
+    open_nodes: list[tuple[str | None, set[str] | None, list[int]]] = []  # anchor, keys of a mapping, children so far
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.CollectionEndEvent):
+            open_nodes.pop()
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            raise FileFormatError(f"has the tag {shown(tag)}; tags are not read")
+        if isinstance(event, yaml.AliasEvent):
+            aliases += 1
+            if aliases > MAX_ALIASES:
+                raise FileFormatError(f"has more than {MAX_ALIASES} aliases (*{event.anchor}); write the values out")
+            if any(anchor == event.anchor for anchor, _, _ in open_nodes):
+                raise FileFormatError(f"has an alias (*{event.anchor}) inside what it names")
+        if open_nodes:
+            _, keys, children = open_nodes[-1]
+            if keys is not None and children[0] % 2 == 0 and isinstance(event, yaml.ScalarEvent):
+                if event.value in keys:
+                    raise FileFormatError(f"repeats the key {shown(event.value)}")
+                keys.add(event.value)
+            children[0] += 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            if len(open_nodes) == MAX_NESTING:
+                raise FileFormatError(f"nests values more than {MAX_NESTING} deep")
+            open_nodes.append((event.anchor, set() if isinstance(event, yaml.MappingStartEvent) else None, [0]))
+
+
+def _check_values(content: Any) -> None:
+    """Check a parsed value: nesting, keys that are text, finite numbers."""
+    level, depth = [content], 0
+    while level:
+        inner: list[Any] = []
+        for value in level:
+            if type(value) is dict:
+                for key in value:
+                    if type(key) is not str:
+                        raise FileFormatError(f"has the key {shown(key)}; keys must be text")
+                inner += value.values()
+            elif type(value) is list:
+                inner += value
+            elif type(value) is float and not math.isfinite(value):
+                _not_finite(str(value))
+        level, depth = inner, depth + 1
+        if depth > MAX_NESTING + 1:
+            raise FileFormatError(f"nests values more than {MAX_NESTING} deep")
+
+
+_PARSERS: dict[str, tuple[Callable[[str], Any], int]] = {
+    ".json": (_parse_json, MAX_JSON_BYTES),
+    ".yaml": (_parse_yaml, MAX_YAML_BYTES),
+    ".yml": (_parse_yaml, MAX_YAML_BYTES),
+}

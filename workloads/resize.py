@@ -1,0 +1,94 @@
+"""The same network on smaller maps, so that it can be executed in reasonable time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from workloads.errors import NetworkError, shown
+from workloads.network import Layer, Network
+from workloads.shapes import (
+    WINDOW_OPS,
+    Shape,
+    joined_shape,
+    matmul_forms,
+    output_extent,
+    same_padding,
+    text,
+    whole_operands,
+    window_extents,
+)
+
+
+def shrink(network: Network, factor: int) -> Network:
+    """Return the network with the height and width of its model inputs divided by `factor`, rounded up.
+
+    Every other map follows through its layer's own kernel, stride, padding and dilation, rounding as it did. What
+    spans its whole map keeps spanning it (a flattening fc, a global pool); asymmetric "same" padding is computed
+    anew; channels stay, except where they count positions (scores of attention). Raises NetworkError where a kernel
+    no longer fits its map or two branches no longer meet in equal maps: a smaller factor may do.
+    """
+    if type(factor) is not int or factor < 1:
+        raise NetworkError(f"a network shrinks by a factor of {shown(factor)}; it must be an integer of at least 1")
+    inputs = tuple(
+        replace(tensor, height=-(-tensor.height // factor), width=-(-tensor.width // factor))
+        for tensor in network.inputs
+    )
+    before = {tensor.name: (tensor.height, tensor.width, tensor.channels) for tensor in network.tensors}
+    after = {tensor.name: (tensor.height, tensor.width, tensor.channels) for tensor in inputs}
+    layers = []
+    try:
+        for layer in network.layers:
+            resized = _follow(layer, [before[name] for name in layer.inputs], [after[name] for name in layer.inputs])
+            after[layer.name] = (resized.height, resized.width, resized.channels)
+            layers.append(resized)
+        return Network(network.name, inputs, tuple(layers), network.concats)
+    except NetworkError as error:
+        raise NetworkError(
+            f"network {network.name!r} does not shrink by {factor}: {error}; use a smaller factor"
+        ) from None
+
+
+def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape]) -> Layer:
+    """The layer on operands of new shapes."""
+    if layer.op in WINDOW_OPS:
+        return _follow_window(layer, before[0], after)
+    if layer.op == "matmul":
+        old, new = matmul_forms(before, layer.groups), matmul_forms(after, layer.groups)
+        found = [new[form] for form, channels in old.items() if channels == layer.channels and form in new]
+        if not found:
+            raise NetworkError(f"layer {layer.name!r} (matmul) cannot multiply {text(after[0])} with {text(after[1])}")
+        height, width, inner = after[0]
+        return replace(layer, height=height, width=width, channels=found[0], in_channels=inner)
+    height, width, channels = joined_shape(after)
+    whole = whole_operands(layer.op, after, height, width)
+    return replace(layer, height=height, width=width, channels=channels, in_channels=channels, whole=whole)
+
+
+def _follow_window(layer: Layer, before: Shape, after: Sequence[Shape]) -> Layer:
+    spans = layer.kernel == before[:2] and layer.padding == (0, 0, 0, 0) and layer.dilation == (1, 1)
+    kernel = after[0][:2] if spans else layer.kernel
+    sides, extents = [], []
+    rounds_up = any(_axis(layer, axis, before)[0] != (layer.height, layer.width)[axis] for axis in (0, 1))
+    for axis in (0, 1):
+        stride = layer.stride[axis]
+        reach = (kernel[axis] - 1) * layer.dilation[axis] + 1
+        side = layer.padding[axis], layer.padding[axis + 2]
+        if side[0] != side[1] and side == same_padding(before[axis], reach, stride):
+            side = same_padding(after[0][axis], reach, stride)
+        sides.append(side)
+        extents.append(output_extent(layer.name, after[0][axis], reach, stride, *side, rounds_up))
+    in_channels = sum(shape[2] for shape in after)
+    channels = in_channels if layer.is_depthwise else layer.channels
+    groups = in_channels if layer.is_depthwise and layer.has_weights else layer.groups
+    return replace(
+        layer,
+        height=extents[0], width=extents[1], channels=channels, in_channels=in_channels,
+        kernel=kernel, padding=(sides[0][0], sides[1][0], sides[0][1], sides[1][1]), groups=groups,
+    )  # fmt: skip
+
+
+def _axis(layer: Layer, axis: int, before: Shape) -> tuple[int, int]:
+    """Output extents that floor and ceil mode give on an axis of the original."""
+    sides = layer.padding[axis], layer.padding[axis + 2]
+    return window_extents(before[axis], layer.reach[axis], layer.stride[axis], *sides)
