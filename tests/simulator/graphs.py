@@ -61,13 +61,13 @@ def residual(height=12, width=14, channels=1) -> Network:
 
 def figure5() -> Network:
     """Cocco's Fig. 5 with F(0) = F(1) = 3, F(2) = 1 (spec section 8): s(0) = 2, s(1) = s(2) = 1; a long map."""
-    size = 64
+    size = 63
     return Network(
         "figure5",
-        (Tensor("-2", 2 * size + 1, 1, 1), Tensor("-1", size, 1, 1)),
+        (Tensor("-2", size + 2, 1, 1), Tensor("-1", size, 1, 1)),
         (
-            Layer("0", "conv", ("-2",), size, 1, 1, 1, (3, 1), (2, 1)),
-            Layer("1", "conv", ("-2",), 2 * size - 1, 1, 1, 1, (3, 1), (1, 1)),
+            Layer("0", "conv", ("-2",), (size + 1) // 2, 1, 1, 1, (3, 1), (2, 1)),
+            Layer("1", "conv", ("-2",), size, 1, 1, 1, (3, 1), (1, 1)),
             Layer("2", "add", ("-1", "1"), size, 1, 1, 1),
         ),
     )
