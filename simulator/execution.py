@@ -104,17 +104,22 @@ def _affordable(
             except NetworkError:  # a kernel no longer fits its map
                 break
         best = scales[factor]
-        if _count_updates(best.geometry, model.subgraph.layers, price.tile, tile_rule) <= UPDATES:
+        if _count_updates(best.geometry, model.subgraph.layers, price, tile_rule) <= UPDATES:
             break
     return best
 
 
-def _count_updates(geometry: Geometry, layers: Sequence[int], tile: tuple[int, int], tile_rule: TileRule) -> int:
+def _count_updates(geometry: Geometry, layers: Sequence[int], price: Price, tile_rule: TileRule) -> int:
+    """Return the updates to execute; a row of a passing operand counts as one."""
     subgraph = Subgraph(geometry, layers)
-    tiling = derive_tiling(subgraph, tile, tile_rule)
+    tiling = derive_tiling(subgraph, price.tile, tile_rule)
     assert tiling is not None, "a priced subgraph has a tiling"
     height, width = geometry.extent
-    return sum(-(-height[u] // tiling.merged[u]) * -(-width[u] // tiling.columns[u].step) for u in subgraph.tensors)
+    updates = {u: -(-height[u] // tiling.merged[u]) * -(-width[u] // tiling.columns[u].step) for u in subgraph.tensors}
+    passed = 0
+    if price.stream is not None and price.stream.order == "operand":
+        passed = max(height[u] for u in subgraph.inputs) * updates[subgraph.layers[0]]
+    return sum(updates.values()) + passed
 
 
 def _run(model: SubgraphModel, price: Price, scale: _Scaled, tile_rule: TileRule) -> None:
@@ -157,6 +162,8 @@ def _run_streamed(
     (v,) = subgraph.layers
     if stream.order == "element":
         return {v: _run_elements(subgraph, scale)}
+    if stream.order == "operand":
+        return _run_passing(subgraph, tile, scale, tile_rule)
     residency = next(
         each
         for each in residencies(subgraph, tile_rule)
@@ -174,6 +181,27 @@ def _run_streamed(
     claimed = math.ceil(subgraph.input_bytes * stream.input_passes * residency.halo)
     if read > claimed or (residency.halo == 1 and read != claimed):
         raise Miss(f"DRAM loads {read} bytes of {subgraph_names(subgraph, subgraph.inputs)}; the model has {claimed}")
+    return execution.stored
+
+
+def _run_passing(subgraph: Subgraph, tile: tuple[int, int], scale: _Scaled, tile_rule: TileRule) -> dict[int, Block]:
+    """Execute a layer whose whole operands pass by, row by row, for each tile."""
+    (v,) = subgraph.layers
+    tiling = derive_tiling(subgraph, tile, tile_rule)
+    assert tiling is not None, "a single layer has a tiling"
+    regions = allocate_regions(subgraph, tiling)
+    passing = [u for u in subgraph.inputs if subgraph.readers[u][0].whole]
+    for u in passing:
+        regions[u] = regions[u]._replace(main=(1, regions[u].main[1]))
+    execution = Execution(subgraph, tiling, regions, scale.arithmetic, scale.values, passing=passing)
+    trace = execution.run()
+    layer = scale.network.layers[v]
+    tiles = -(-layer.height // tile[0]) * -(-layer.width // tile[1])
+    for u in subgraph.inputs:
+        tensor = scale.network.tensors[u]
+        claimed = tensor.height * tensor.width * (tiles if u in passing else 1)
+        if trace.dram_read[u] != claimed:
+            raise Miss(f"DRAM loads {trace.dram_read[u]} elements of {tensor.name!r}; the model has {claimed}")
     return execution.stored
 
 

@@ -8,6 +8,7 @@ crosses. Of tiling.py only the sizes and steps under test are used: the order of
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -90,8 +91,8 @@ class _Memory:
 class Execution:
     """One subgraph at work. `dram` holds whole maps by tensor id; `stored` is what the run writes back.
 
-    reload_halo: rows that the next row of tiles needs again come from DRAM, because there is no SIDE (a streamed
-    layer only).
+    A streamed layer only: with reload_halo, rows that the next row of tiles needs again come from DRAM, because there
+    is no SIDE; the tensors in `passing` come from DRAM row by row, anew for each tile.
     """
 
     def __init__(
@@ -102,9 +103,10 @@ class Execution:
         arithmetic: Arithmetic,
         dram: dict[int, Block],
         reload_halo: bool = False,
+        passing: Collection[int] = (),
     ) -> None:
         self.subgraph, self.tiling, self.regions = subgraph, tiling, regions
-        self.reload_halo = reload_halo
+        self.reload_halo, self.passing = reload_halo, passing
         self.arithmetic = arithmetic
         self.dram = {u: dram[u] for u in subgraph.inputs}
         tensors, channels = subgraph.geometry.network.tensors, arithmetic.channels
@@ -147,7 +149,7 @@ class Execution:
                 self.trace.side_read[u] += memory.restore((top, rows[0]), columns)
         elif self.reload_halo and u in self.dram and memory.main_shape[1] < self.made[u].shape[1]:
             self._reload(u, (max(0, rows[1] - memory.main_shape[0]), rows[0]), columns)
-        if rows[1] > rows[0]:
+        if rows[1] > rows[0] and u not in self.passing:
             self.trace.updates[u] += 1
             rows_at_once = rows[1] - rows[0] if self.subgraph.readers[u] else self.tiling.rows[u].step
             for first in range(rows[0], rows[1], rows_at_once):
@@ -185,11 +187,20 @@ class Execution:
     def _whole(self, producer: int, reader: int) -> Block:
         height, width = self.made[producer].shape
         self.trace.whole_read[producer, reader] += height * width
+        if producer in self.passing:
+            return np.concatenate([self._pass_row(producer, row) for row in range(height)], axis=1)
         return self.memory[producer].read((0, height), (0, width))
+
+    def _pass_row(self, u: int, row: int) -> Block:
+        """Load one row into the region and hand it to the PEs, which keep partial sums only."""
+        rows, columns = (row, row + 1), (0, self.made[u].shape[1])
+        self.trace.dram_read[u] += columns[1]
+        self.memory[u].write(rows, columns, self.dram[u][:, row : row + 1, :])
+        return self.memory[u].read(rows, columns).copy()
 
     def _check_complete(self) -> None:
         for u, made in self.made.items():
-            if not made.all():
+            if not made.all() and u not in self.passing:
                 raise Miss(f"tensor {self.memory[u].name!r}: element {tuple(np.argwhere(~made)[0])} is never made")
 
 

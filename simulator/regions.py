@@ -1,4 +1,4 @@
-"""MAIN and SIDE: what a subgraph occupies in the global buffer of one core (Cocco, Sec. 3.2, Fig. 7; model.md, section 3).
+"""MAIN and SIDE: what a subgraph occupies in one core's global buffer (Cocco, Sec. 3.2, Fig. 7; model.md, section 3).
 
 columns, the inner loop ->          MAIN(u): the window that slides over the row of tiles
 rows   +----------------------+     SIDE(u): the rows that the next row of tiles reads again,
@@ -75,7 +75,8 @@ def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands
     regions = {}
     for u in subgraph.tensors:
         rows, columns = tiling.rows[u], tiling.columns[u]
-        band = -(-width[u] // bands)
+        is_whole = any(reader.whole for reader in subgraph.readers[u])
+        band = width[u] if is_whole else -(-width[u] // bands)
         element_bytes = -(-geometry.channels[u] // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT * samples
         main = (min(tiling.held[u], height[u]), min(columns.size, band))
         side = (0, 0)

@@ -17,13 +17,13 @@ from simulator.subgraph import COLUMNS, ROWS, Subgraph
 from simulator.technology import CHANNEL_ALIGNMENT, PE_INPUTS, PE_OUTPUTS, TILES
 from simulator.tiling import TileRule
 
-Order = Literal["chunk", "tile", "element"]
+Order = Literal["chunk", "tile", "operand", "element"]
 
 
 class Stream(NamedTuple):
     """How the loops of a streamed layer are nested, and what stays on chip."""
 
-    order: Order  #: the outermost loop: over chunks of weights, over tiles, or over elements (the last resort)
+    order: Order  #: the outermost loop: chunks of weights, tiles, tiles that an operand passes by, single elements
     has_side: bool  #: whether rows are kept for the next row of tiles
     is_whole_map: bool  #: whether input and output stay on chip in full
     input_passes: int  #: how often the inputs are read
@@ -72,7 +72,11 @@ def stream_layer(
         for plan in _orders(subgraph, residency, room, cores, bands):
             if best is None or plan.weight_reads + plan.input_reads < best.weight_reads + best.input_reads:
                 best = plan
-    return best or _last_resort(subgraph, capacity, rule, samples, bands)
+    return (
+        best
+        or _stream_operand(subgraph, capacity, rule, samples, bands)
+        or _last_resort(subgraph, capacity, rule, samples, bands)
+    )
 
 
 def residencies(subgraph: Subgraph, rule: TileRule, samples: int = 1, bands: int = 1) -> Iterator[Residency]:
@@ -126,6 +130,27 @@ def _orders(subgraph: Subgraph, residency: Residency, room: int, cores: int, ban
             weights * weight_passes,
             math.ceil(subgraph.input_bytes * input_passes * residency.halo),
         )
+
+
+def _stream_operand(subgraph: Subgraph, capacity: int, rule: TileRule, samples: int, bands: int) -> StreamPlan | None:
+    """Read a whole operand row by row for each tile, the largest that fits beside one row (our choice, as weights)."""
+    geometry, (v,) = subgraph.geometry, subgraph.layers
+    width = geometry.extent[COLUMNS]
+    passing = [u for u in subgraph.inputs if subgraph.readers[u][0].whole]
+    if not passing or any(subgraph.readers[u][0].local for u in passing):
+        return None
+    rows, columns = geometry.extent[ROWS][v], -(-width[v] // bands)
+    for t in TILES:
+        tiling = _derive(subgraph, (t, t), rule)
+        regions = allocate_regions(subgraph, tiling, samples, bands)
+        for u in passing:
+            regions[u] = Region((1, width[u]), (0, 0), regions[u].main_bytes // regions[u].main[ROWS], 0)
+        need = activation_bytes(regions)
+        if need <= capacity:
+            tiles = -(-rows // t) * -(-columns // t)
+            reads = sum(geometry.size_bytes[u] * (tiles if u in passing else 1) for u in subgraph.inputs)
+            return StreamPlan((t, t), tiling, regions, Stream("operand", True, False, 1), need, 0, 0, reads)
+    return None
 
 
 def _last_resort(subgraph: Subgraph, capacity: int, rule: TileRule, samples: int, bands: int) -> StreamPlan:

@@ -1,4 +1,4 @@
-"""Bytes that move: to and from DRAM, through the global buffer, through the weight buffer (model.md, sections 4 and 5)."""
+"""Bytes that move through the global buffer and the weight buffer (model.md, section 5)."""
 
 from __future__ import annotations
 

@@ -87,11 +87,16 @@ def test_the_last_resort_reads_everything_for_every_output():
     assert (cost.ema_weight_bytes, cost.ema_input_bytes) == (16 * 512, 1024)
 
 
-def test_a_whole_operand_that_does_not_fit_is_read_for_every_row():
-    """scores of 8x1x16 in 100 bytes: k takes 128, so each of 8 rows reads all of it: 128 + 8 * 128 (our choice)."""
+def test_a_whole_operand_that_does_not_fit_is_read_for_every_tile():
+    """scores of 8x1x16 in 100 bytes: k takes 128, so it passes by, 16 bytes at a time, for each tile (our choice).
+
+    t = 4 needs 4 * 16 + 4 * 8 + 16 = 112; t = 2 needs 64: 128 + 4 * 128. In 30 bytes nothing fits: 8 times.
+    """
     layer = Layer("scores", "matmul", ("q", "k"), 8, 1, 8, 16, whole=(1,))
     cost = cost_of(layer, [Tensor("q", 8, 1, 16), Tensor("k", 8, 1, 16)], Accelerator(shared_buffer=100))
-    assert cost.ema_input_bytes == 128 + 8 * 128
+    assert (cost.ema_input_bytes, cost.tile, cost.activation_bytes) == (128 + 4 * 128, (2, 2), 64)
+    cost = cost_of(layer, [Tensor("q", 8, 1, 16), Tensor("k", 8, 1, 16)], Accelerator(shared_buffer=30))
+    assert (cost.ema_input_bytes, cost.tile, cost.activation_bytes) == (128 + 8 * 128, (1, 1), 30)
 
 
 def test_cores_hold_the_chunks_together():
