@@ -120,7 +120,7 @@ class Builder:
         ceil_mode: bool = False,
     ) -> str:
         """Add a max pool; the stride is the kernel unless given."""
-        return self._window("maxpool", name, inputs, kernel, stride or kernel, padding, ceil_mode=ceil_mode)
+        return self._window("maxpool", name, inputs, kernel, stride, padding, ceil_mode=ceil_mode)
 
     def avgpool(
         self,
@@ -132,7 +132,7 @@ class Builder:
         ceil_mode: bool = False,
     ) -> str:
         """Add an average pool; the stride is the kernel unless given."""
-        return self._window("avgpool", name, inputs, kernel, stride or kernel, padding, ceil_mode=ceil_mode)
+        return self._window("avgpool", name, inputs, kernel, stride, padding, ceil_mode=ceil_mode)
 
     def global_avgpool(self, name: str, inputs: Inputs) -> str:
         """Add an average pool over the whole map."""
@@ -240,16 +240,17 @@ class Builder:
         name: str,
         inputs: Inputs,
         kernel: Pair = 1,
-        stride: Pair = 1,
+        stride: Pair | None = 1,
         padding: Padding = 0,
         dilation: Pair = 1,
         ceil_mode: bool = False,
         channels: int | None = None,
         groups: int = 1,
     ) -> str:
+        """Add a layer with windows; without a stride they touch, without channels it keeps those of its inputs."""
         sources = _listed(inputs)
         *extents, in_channels = self._channels_joined(name, sources)
-        taps, steps = _pair(name, "kernel", kernel), _pair(name, "stride", stride)
+        taps, steps = _pair(name, "kernel", kernel), _pair(name, "stride", kernel if stride is None else stride)
         spread = _pair(name, "dilation", dilation)
         reaches = [(taps[i] - 1) * spread[i] + 1 for i in (0, 1)]
         sides = _sides(name, padding, extents, reaches, steps)

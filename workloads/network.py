@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
 
@@ -81,7 +81,7 @@ class Layer:
     @property
     def reach(self) -> tuple[int, int]:
         """Rows and columns that one window spans: (F - 1) d + 1, dilation included."""
-        return tuple((f - 1) * d + 1 for f, d in zip(self.kernel, self.dilation, strict=True))  # type: ignore[return-value]
+        return (self.kernel[0] - 1) * self.dilation[0] + 1, (self.kernel[1] - 1) * self.dilation[1] + 1
 
     @property
     def has_weights(self) -> bool:
@@ -175,6 +175,10 @@ class Network:
             shapes[layer.name] = (layer.height, layer.width, layer.channels)
         if self.concats:
             self._check_concats()
+
+    def __getstate__(self) -> dict[str, object]:
+        """The fields alone, for pickle and copy: what is derived from them is derived again."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def _unknown_input(self, layer: Layer, defined: Mapping[str, Shape]) -> NetworkError:
         producer = next(name for name in layer.inputs if type(name) is not str or name not in defined)
