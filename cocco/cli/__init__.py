@@ -1,0 +1,55 @@
+"""The `cocco` command. Exit codes: 0 done, 1 no answer, 2 malformed input, 130 stopped by Ctrl-C.
+
+Nothing heavy is imported before the command that needs it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from cocco.cli import parser
+
+MAX_MESSAGE = 600  #: characters of an error message; our choice: a few lines on a terminal
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line (by default that of the process) and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a layer may have any name, the terminal any encoding
+    try:
+        code = _run(list(sys.argv[1:] if arguments is None else arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read our output has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("cocco: stopped", file=sys.stderr)
+        return 130
+    except (ValueError, OSError) as error:
+        return _malformed(str(error))
+    except RecursionError:
+        return _malformed("the input is nested or chained too deep for this program")
+    except MemoryError:
+        return _malformed("the input takes more memory than there is")
+
+
+def _run(arguments: list[str]) -> int:
+    namespace = parser.parse(arguments)
+    from cocco.cli import commands
+
+    return commands.COMMANDS[namespace.command](namespace, arguments)
+
+
+def _malformed(message: str) -> int:
+    """Print the message as one printable line of bearable length; return the exit code."""
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
+    if len(line) > MAX_MESSAGE:
+        line = f"{line[: MAX_MESSAGE - 20]} ... {line[-15:]}"
+    print(f"cocco: error: {line}", file=sys.stderr)
+    return 2

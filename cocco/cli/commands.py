@@ -1,0 +1,125 @@
+"""What each command does: read, ask the simulator or the search, print one answer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import workloads
+from cocco.cli import report
+from cocco.cli.hardware import accelerator_of
+from simulator import Accelerator, Evaluation, Partition, evaluate
+from simulator.tiling import TileRule
+from workloads import Network
+
+LAYERWISE = "layerwise"
+
+
+def networks(options: Namespace, _: Sequence[str]) -> int:
+    """cocco networks: the built-in networks."""
+    found = [workloads.load(name) for name in workloads.names()]
+    if options.json:
+        print_json({"networks": [network_counts(network, len(network.layers)) for network in found]})
+    else:
+        print(report.networks_table(found))
+    return 0
+
+
+def show(options: Namespace, _: Sequence[str]) -> int:
+    """cocco show: the layers of a network. out_shape is [1, channels, height, width]."""
+    network = workloads.load(options.network)
+    if not options.json:
+        print(report.layers_table(network))
+        return 0
+    layers = [
+        {
+            "name": layer.name,
+            "op": layer.op,
+            "inputs": list(layer.inputs),
+            "out_shape": [1, layer.channels, layer.height, layer.width],
+            "macs": layer.macs,
+            "weight_bytes": layer.weight_bytes,
+        }
+        for layer in network.layers
+    ]
+    print_json(network_counts(network, layers))
+    return 0
+
+
+def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
+    """cocco evaluate: the price of a partition on given hardware; with --verify, the proof that it runs."""
+    accelerator = accelerator_of(options)
+    network = workloads.load(options.network)
+    if options.partition == LAYERWISE:
+        partition = Partition.layerwise(network)
+    else:
+        partition = Partition.load(options.partition, network)
+    evaluation = evaluate(network, partition, accelerator, options.tile_rule)
+    verified = None
+    if options.verify and evaluation.fits:
+        verified = verify(network, partition, accelerator, options.tile_rule)
+    if options.json:
+        print_json(answer(evaluation, verified))
+    else:
+        print(report.evaluation_text(evaluation))
+        if verified:
+            print("\nVerified: executed tile by tile in regions of the claimed sizes, with the same output.")
+    return 0 if evaluation.fits and verified is not False else 1
+
+
+def verify(network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule) -> bool:
+    """Execute the partition; say on stderr what was scaled down, and what failed first."""
+    from simulator import execution
+
+    verification = execution.verify(network, partition, accelerator, tile_rule)
+    for note in verification.notes:
+        print(f"cocco: {note}", file=sys.stderr)
+    if not verification.verified:
+        print(f"cocco: verification failed: {verification.message}", file=sys.stderr)
+    return verification.verified
+
+
+def answer(evaluation: Evaluation, verified: bool | None) -> dict[str, Any]:
+    """Return what `cocco evaluate --json` prints."""
+    content = evaluation.to_json()
+    return content | {"verified": verified} if evaluation.fits else content
+
+
+def network_counts(network: Network, layers: object) -> dict[str, Any]:
+    """Return the name, the layers and the sums of a network."""
+    return {
+        "name": network.name,
+        "layers": layers,
+        "edges": network.edges,
+        "macs": network.macs,
+        "weight_bytes": network.weight_bytes,
+    }
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """Print one object on one line; a number that is not finite would be no JSON."""
+    print(json.dumps(content, allow_nan=False))
+
+
+def _search(name: str) -> Callable[[Namespace, Sequence[str]], int]:
+    """Return a command of searching.py, imported when it runs: it takes the search with it."""
+
+    def run(options: Namespace, arguments: Sequence[str]) -> int:
+        from cocco.cli import searching
+
+        command: Callable[[Namespace, Sequence[str]], int] = getattr(searching, name)
+        return command(options, arguments)
+
+    return run
+
+
+COMMANDS: dict[str, Callable[[Namespace, Sequence[str]], int]] = {
+    "networks": networks,
+    "show": show,
+    "evaluate": evaluate_partition,
+    "partition": _search("partition"),
+    "explore": _search("explore"),
+}

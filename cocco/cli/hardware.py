@@ -1,0 +1,50 @@
+"""From parsed options to the hardware that is given and the memories to choose from."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from cocco.cli.parser import UsageError
+from simulator import Accelerator, KiB, MiB
+
+if TYPE_CHECKING:
+    from cocco.space import Space
+
+PAPER_BUFFERS = {"global_buffer": 1 * MiB, "weight_buffer": 1152 * KiB}  #: Cocco, Sec. 5.2
+
+
+def accelerator_of(options: Namespace) -> Accelerator:
+    """Return the hardware of --global-buffer and --weight-buffer, or of --shared-buffer, or the paper's."""
+    buffers = {name: getattr(options, name) for name in ("global_buffer", "weight_buffer", "shared_buffer")}
+    given = [name for name, size in buffers.items() if size is not None]
+    if "shared_buffer" in given and len(given) > 1:
+        raise UsageError(f"--shared-buffer not allowed with {flag(given[0])}: hardware has one buffer or two")
+    if len(given) == 1 and given != ["shared_buffer"]:
+        missing = "weight_buffer" if given == ["global_buffer"] else "global_buffer"
+        raise UsageError(f"{flag(given[0])} needs {flag(missing)}: separate buffers come in pairs")
+    return Accelerator(**(buffers if given else PAPER_BUFFERS), **machine_of(options))
+
+
+def machine_of(options: Namespace) -> dict[str, Any]:
+    """Return what of the hardware is never searched, as keywords."""
+    return {name: getattr(options, name) for name in ("cores", "batch", "max_regions", "prefetch")}
+
+
+def space_of(options: Namespace) -> Space:
+    """Return the candidates of --separate or else of --shared, with --range where it is given."""
+    from cocco.space import Range, SeparateBuffers, SharedBuffer
+
+    ranges = options.ranges or []
+    flag, wanted = ("--separate", 2) if options.separate else ("--shared", 1)
+    if len(ranges) not in (0, wanted):
+        wants = "one --range" if wanted == 1 else "two --range (global buffer, then weight buffer)"
+        raise UsageError(f"{flag} takes {wants}, or none for the paper's candidates; got {len(ranges)}")
+    if options.separate:
+        return SeparateBuffers(*(Range(*each) for each in ranges))
+    return SharedBuffer(*ranges[0]) if ranges else SharedBuffer()
+
+
+def flag(name: str) -> str:
+    """Return the option that sets this field of an accelerator."""
+    return "--" + name.replace("_", "-")

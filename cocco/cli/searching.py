@@ -1,0 +1,164 @@
+"""cocco partition and cocco explore: check everything, search, save what was asked for, print the answer."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import cocco
+import workloads
+from cocco import run_folder
+from cocco.cli import search_report
+from cocco.cli.commands import print_json
+from cocco.cli.hardware import accelerator_of, flag, machine_of, space_of
+from cocco.cli.parser import UsageError
+from cocco.cli.text import capacity
+from cocco.result import Result
+from cocco.space import SharedBuffer, Space
+from workloads import Network
+
+CODES = {"infeasible": 1, "gave_up": 1, "stopped": 130}  #: all other ways to end are 0
+OTHERS = {"cores": 1, "batch": 1, "max_regions": 64, "prefetch": "free", "tile_rule": "exact"}  #: and their defaults
+Progress = Callable[[int, int, float], None]
+
+
+def partition(options: Namespace, _: Sequence[str]) -> int:
+    """cocco partition: the best partition found for given hardware."""
+    accelerator = accelerator_of(options)
+    network = workloads.load(options.network)
+    output = _partition_file(options.output)
+    with run_folder.ready(output.parent, [output.name]) if output else nullcontext():
+        start = time.monotonic()
+        with _progress(options.samples) as progress:
+            result = cocco.partition(
+                network, accelerator, method=options.method, metric=options.metric, samples=options.samples,
+                seed=options.seed, tile_rule=options.tile_rule, progress=progress,
+            )  # fmt: skip
+        _say_how_it_ended(result, time.monotonic() - start)
+        try:
+            if output and result.plans:
+                result.plan.save(output)
+        finally:
+            _print(result, options.json, lambda: search_report.partition_text(result, [network]))
+    if output and result.plans:
+        _say_written([output], [_proof(options, options.network, result, output)], options.json)
+    return CODES.get(result.status, 0)
+
+
+def explore(options: Namespace, arguments: Sequence[str]) -> int:
+    """cocco explore: the memory to build, and a partition for each network."""
+    space = space_of(options)
+    networks = [workloads.load(name) for name in options.networks]
+    folder = _path(options.output)
+    written: list[Path] = []
+    with run_folder.ready(folder, run_folder.file_names([n.name for n in networks])) if folder else nullcontext():
+        start = time.monotonic()
+        with _progress(options.samples) as progress:
+            result = cocco.explore(
+                networks, space=space, alpha=options.alpha, metric=options.metric, method=options.method,
+                samples=options.samples, seed=options.seed, weights=options.weights, **machine_of(options),
+                tile_rule=options.tile_rule, progress=progress,
+            )  # fmt: skip
+        seconds = time.monotonic() - start
+        _say_how_it_ended(result, seconds)
+        about = {
+            "command": shlex.join(["cocco", *arguments]),
+            "settings": _settings(options, networks, space),
+            "seed": options.seed,
+            "versions": run_folder.versions(),
+            "engine": result.engine,
+            "seconds": round(seconds, 3),
+            "result": _answer(result),
+        }
+        try:
+            if folder:
+                written = run_folder.save(folder, result, about)
+        finally:
+            _print(result, options.json, lambda: search_report.explore_text(result, networks))
+    if written:
+        proofs = [_proof(options, name, result, path) for name, path in zip(options.networks, written)]
+        _say_written(written, proofs, options.json)
+    return CODES.get(result.status, 0)
+
+
+def _partition_file(text: str | None) -> Path | None:
+    path = _path(text)
+    if path is not None and path.suffix.lower() not in run_folder.PARTITION_SUFFIXES:
+        suffixes = ", ".join(run_folder.PARTITION_SUFFIXES)
+        raise UsageError(f"-o {path}: a partition file ends in one of {suffixes}; got {path.suffix!r}")
+    return path
+
+
+def _path(text: str | None) -> Path | None:
+    if text == "":
+        raise UsageError("-o is empty; it must be a path")
+    return None if text is None else Path(text)
+
+
+def _settings(options: Namespace, networks: Sequence[Network], space: Space) -> dict[str, Any]:
+    keys = ("alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule")
+    return {
+        "networks": [network.name for network in networks],
+        "weights": options.weights or [1.0] * len(networks),
+        "space": {"shared_buffer": asdict(space)} if isinstance(space, SharedBuffer) else asdict(space),
+        **{key: getattr(options, key) for key in keys},
+    }
+
+
+@contextmanager
+def _progress(samples: int) -> Iterator[Progress | None]:
+    """Give a callback that moves a bar on a terminal, and None where nobody watches."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=samples, unit=" samples", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
+
+        def move(done: int, _: int, best_cost: float) -> None:
+            bar.set_postfix_str(f"best {best_cost:.6g}", refresh=False)
+            bar.update(done - bar.n)
+
+        yield move
+
+
+def _say_how_it_ended(result: Result, seconds: float) -> None:
+    how = "stopped by Ctrl-C, this is the best so far: " if result.status == "stopped" else ""
+    print(f"cocco: {how}{result.samples:,} samples in {seconds:.1f} s, {result.engine} engine", file=sys.stderr)
+
+
+def _answer(result: Result) -> dict[str, Any]:
+    """Return what --json prints: nothing was executed yet, so nothing is verified."""
+    return result.to_json() | {"verified": None}
+
+
+def _print(result: Result, as_json: bool, text: Callable[[], str]) -> None:
+    if as_json:
+        print_json(_answer(result))
+    else:
+        print(text())
+
+
+def _say_written(paths: Sequence[Path], proofs: Sequence[str], as_json: bool) -> None:
+    """Name the files and how to prove the plans: on stderr where stdout is for one JSON object."""
+    lines = ["", "Written:", *(f"  {path}" for path in paths), "Prove it by execution:", *(f"  {each}" for each in proofs)]
+    print("\n".join(lines), file=sys.stderr if as_json else sys.stdout)
+
+
+def _proof(options: Namespace, network: str, result: Result, path: Path) -> str:
+    """Return the command that executes a plan on the hardware of the result."""
+    words = ["cocco", "evaluate", network, "--partition", str(path)]
+    for name in ("global_buffer", "weight_buffer", "shared_buffer"):
+        if (size := getattr(result.accelerator, name)) is not None:
+            words += [flag(name), capacity(size).replace(" bytes", "").replace(" ", "")]
+    for name, default in OTHERS.items():
+        if (value := getattr(options, name)) != default:
+            words += [flag(name), "none" if value is None else str(value)]
+    return shlex.join([*words, "--verify"])

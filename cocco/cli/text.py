@@ -1,0 +1,74 @@
+"""Numbers with units and tables, for people. 1 KB = 1024 bytes, as everywhere in this program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator.accelerator import Accelerator
+from simulator.technology import KiB, MiB
+
+
+def kilobytes(size: float) -> str:
+    """Return a size in KB, or in MB from 10 MB."""
+    return f"{size / KiB:,.1f} KB" if size < 10 * MiB else megabytes(size)
+
+
+def megabytes(size: float) -> str:
+    """Return a size in MB."""
+    return f"{size / MiB:,.2f} MB"
+
+
+def capacity(size: int) -> str:
+    """Return a buffer's capacity, exactly: in KB where that is a whole number."""
+    return f"{size // KiB} KB" if size % KiB == 0 else f"{size} bytes"
+
+
+def millijoules(energy_pj: float) -> str:
+    """Return an energy in mJ."""
+    return f"{energy_pj * 1e-9:,.3f} mJ"
+
+
+def milliseconds(cycles: float, clock_ghz: float) -> str:
+    """Return a time in ms."""
+    return f"{cycles / clock_ghz * 1e-6:,.3f} ms"
+
+
+def percent(part: float, whole: float) -> str:
+    """Return a share."""
+    return f"{100 * part / whole:.1f} %" if whole else "0.0 %"
+
+
+def buffers(accelerator: Accelerator) -> str:
+    """Return what the memory of one core is, such as '1344 KB shared buffer'."""
+    if accelerator.is_shared:
+        return f"{capacity(accelerator.activation_capacity)} shared buffer"
+    return (
+        f"{capacity(accelerator.activation_capacity)} global buffer + "
+        f"{capacity(accelerator.weight_capacity)} weight buffer"
+    )
+
+
+def machine(accelerator: Accelerator) -> str:
+    """Return the rest of the hardware, such as ', batch 8'; empty for one core and one sample."""
+    cores = f", {accelerator.cores} cores with such memory each" if accelerator.cores > 1 else ""
+    return cores + (f", batch {accelerator.batch}" if accelerator.batch > 1 else "")
+
+
+def counted(count: int, thing: str) -> str:
+    """Return '1 subgraph' or '2 subgraphs'."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> str:
+    """Return columns under their heads, indented by two; the first `left` columns start left, numbers end right."""
+    lines = [list(heads), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+
+    def shown(line: Sequence[str]) -> str:
+        cells = (
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths))
+        )  # fmt: skip
+        return "  " + "  ".join(cells).rstrip()
+
+    return "\n".join([shown(lines[0]), "  " + "  ".join("-" * width for width in widths), *map(shown, lines[1:])])

@@ -1,0 +1,79 @@
+"""From the words of the command line to numbers: sizes, counts, ranges. Errors name the rule and the value."""
+
+from __future__ import annotations
+
+import math
+import re
+from argparse import ArgumentTypeError
+from fractions import Fraction
+
+UNITS = {"": 1, "B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
+MAX_COUNT = 10**15  #: our choice: above any number of samples or regions that could be meant
+MAX_SEED = 2**64 - 1  #: the random streams are keyed by 64 bits
+
+_SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
+
+
+def size(text: str) -> int:
+    """Return bytes: '1344KB' is 1344 * 1024, '1.5MB' is 1572864, '65536' is itself. Whole bytes only."""
+    match = _SIZE.fullmatch(text)
+    if not match or match[2].upper() not in UNITS:
+        raise ArgumentTypeError(
+            f"a size is a whole number of bytes, or a number with KB, MB or GB (1 KB = 1024 bytes); got {text!r}"
+        )
+    found = Fraction(match[1]) * UNITS[match[2].upper()]
+    if "." in match[1] and not match[2]:
+        raise ArgumentTypeError(f"a size without a unit is a whole number of bytes; got {text!r}")
+    if found.denominator != 1:
+        raise ArgumentTypeError(f"a size must come to a whole number of bytes; {text!r} is {float(found):.10g} bytes")
+    from simulator.accelerator import MAX_CAPACITY
+
+    if not 1 <= found <= MAX_CAPACITY:
+        raise ArgumentTypeError(f"a size must be at least 1 byte and at most {MAX_CAPACITY}; got {text!r}")
+    return int(found)
+
+
+def capacity_range(text: str) -> tuple[int, int, int]:
+    """Return (low, high, step) of 'LOW:HIGH:STEP', each a size."""
+    parts = text.split(":")
+    if len(parts) != 3:
+        raise ArgumentTypeError(f"a range is LOW:HIGH:STEP, three sizes such as 128KB:3072KB:64KB; got {text!r}")
+    low, high, step = map(size, parts)
+    return low, high, step
+
+
+def count(text: str) -> int:
+    """Return a whole number from 1."""
+    return _whole(text, 1, MAX_COUNT)
+
+
+def count_or_none(text: str) -> int | None:
+    """Return a whole number from 1, or None for 'none'."""
+    if text == "none":
+        return None
+    try:
+        return count(text)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"must be 'none' or a whole number from 1 to {MAX_COUNT}; got {text!r}") from None
+
+
+def seed(text: str) -> int:
+    """Return a whole number from 0 to 2**64 - 1."""
+    return _whole(text, 0, MAX_SEED)
+
+
+def number(text: str) -> float:
+    """Return a finite number."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise ArgumentTypeError(f"must be a finite number; got {text!r}")
+    return found
+
+
+def _whole(text: str, low: int, high: int) -> int:
+    if not re.fullmatch("[0-9]{1,20}", text) or not low <= int(text) <= high:
+        raise ArgumentTypeError(f"must be a whole number from {low} to {high}; got {text!r}")
+    return int(text)

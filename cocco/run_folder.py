@@ -1,0 +1,150 @@
+"""Where results go: checked before the search starts, then written file by file, each whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.files import write_atomic
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from cocco.result import Result
+
+PARTITION_SUFFIXES = (".json", ".yaml", ".yml")
+PICTURES = ("cost", "samples")
+PICTURE_FORMATS: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+}  #: suffix -> what is left out, so that the same result gives the same bytes
+PICTURE_DPI = 150
+MAX_STEM = 80  #: characters of a network's name in a file name; our choice: file systems end at 255 bytes
+
+
+@contextmanager
+def ready(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Make the folder where it is missing, and check that these files can be written into it.
+
+    Raises OSError, one line, where they cannot. What was made here goes again if an error ends the `with` block.
+    """
+    made = _make(folder)
+    try:
+        for name in names:
+            if (folder / name).exists() and not (folder / name).is_file():
+                raise OSError(f"{folder / name}: cannot be written: it is there and is no regular file")
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise OSError(f"{folder}: cannot be written: {error.strerror}") from None
+        yield folder
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+def file_names(networks: Sequence[str]) -> list[str]:
+    """Return the names of all files that `save` writes for these networks."""
+    pictures = [f"{name}{suffix}" for name in PICTURES for suffix in PICTURE_FORMATS]
+    return [*partition_names(networks), "result.json", "history.csv", "samples.csv", *pictures]
+
+
+def partition_names(networks: Sequence[str]) -> list[str]:
+    """Return partition.json, or partition-<network>.json for each if there are several."""
+    if len(networks) == 1:
+        return ["partition.json"]
+    names: list[str] = []
+    for network in networks:
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", network)[:MAX_STEM]
+        ends = ("", *(f"-{number}" for number in range(2, len(networks) + 1)))
+        names.append(next(name for end in ends if (name := f"partition-{stem}{end}.json") not in names))
+    return names
+
+
+def save(folder: Path, result: Result, about: dict[str, Any]) -> list[Path]:
+    """Write all files and return their paths; `about` is what result.json holds.
+
+    The plans are first and the pictures, which take a second, last: a Ctrl-C on the way loses as little as can be.
+    """
+    networks = [evaluation.network for evaluation in result.evaluations]
+    paths = [folder / name for name in partition_names(networks)] if result.plans else []
+    for plan, path in zip(result.plans, paths):
+        plan.save(path)
+    content = json.dumps(about, indent=1, allow_nan=False) + "\n"
+    texts = {"result.json": content, "history.csv": _csv(result.history), "samples.csv": _csv(result.points)}
+    for name, text in texts.items():
+        write_atomic(folder / name, text)
+        paths.append(folder / name)
+    if result.plans:
+        from cocco import pictures
+
+        for name, draw in zip(PICTURES, (pictures.cost_figure, pictures.plane_figure)):
+            paths += _save_picture(folder, name, draw(result))
+    return paths
+
+
+def versions() -> dict[str, str]:
+    """Return what the result was computed with."""
+    return {"python": platform.python_version(), **{name: version(name) for name in ("cocco", "numpy", "deap")}}
+
+
+def version(package: str) -> str:
+    """Return the version of an installed package, or 'not installed' (a checkout on the path)."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _csv(frame: Any) -> str:
+    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _save_picture(folder: Path, name: str, figure: Figure) -> list[Path]:
+    import matplotlib
+
+    paths = []
+    for suffix, left_out in PICTURE_FORMATS.items():
+        temporary = folder / f".{name}.tmp{suffix}"
+        try:
+            with matplotlib.rc_context({"svg.hashsalt": name}):
+                figure.savefig(temporary, dpi=PICTURE_DPI, metadata=left_out)
+            os.replace(temporary, folder / f"{name}{suffix}")
+        finally:
+            temporary.unlink(missing_ok=True)
+        paths.append(folder / f"{name}{suffix}")
+    return paths
+
+
+def _make(folder: Path) -> list[Path]:
+    """Make the folder and those above it; return the ones made, outermost first."""
+    made: list[Path] = []
+    try:
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(missing):
+            each.mkdir()
+            made.append(each)
+        if not folder.is_dir():
+            raise ValueError("it is there and is no directory")
+    except (OSError, ValueError) as error:  # ValueError: a null character too
+        _remove_empty(made)
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise OSError(f"{folder}: cannot be written: {reason}") from None
+    return made
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in reversed(folders):
+        if not any(folder.iterdir()):
+            folder.rmdir()

@@ -1,0 +1,113 @@
+"""Trace: what a search did. Every sample in arrays, statistics per generation and the best genome by DEAP's tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from deap import tools
+
+from cocco.search.individual import Individual
+from cocco.search.pricing import Sample
+from cocco.search.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas
+
+Progress = Callable[[int, int, float], object]  # samples done, samples in total, best cost so far
+
+
+class Trace:
+    """Keeps the samples of a search in the order in which they were priced.
+
+    wanted: samples in total. progress: called after each generation. is_stopped: whether the user ended the search.
+    """
+
+    def __init__(self, problem: Problem, wanted: int, progress: Progress | None = None) -> None:
+        self.problem = problem
+        self.wanted = wanted
+        self.progress = progress
+        self.is_stopped = False
+        self.hall = tools.HallOfFame(1)
+        self.logbook = tools.Logbook()
+        self.statistics = tools.Statistics()
+        for name, function in (("min", np.min), ("mean", np.mean), ("std", np.std)):
+            self.statistics.register(f"{name}_cost", function)
+        self._open: list[Sample] = []
+        self._closed = 0
+        self._columns: list[tuple[np.ndarray, ...]] = []
+
+    @property
+    def samples(self) -> int:
+        """Number of genomes priced so far."""
+        return self._closed + len(self._open)
+
+    @property
+    def left(self) -> int:
+        """Number of samples still to be priced."""
+        return self.wanted - self.samples
+
+    @property
+    def best(self) -> Sample:
+        """The cheapest sample; of equally cheap ones the first."""
+        return self.hall[0].sample
+
+    def add(self, sample: Sample) -> None:
+        """Keep a sample of the generation that is open."""
+        self._open.append(sample)
+
+    def close(self, elite: Sequence[Sample] = ()) -> list[Sample]:
+        """End the generation, which is the elite and the samples since the last one, and return it."""
+        added = self._open
+        population = [*elite, *added]
+        champion = Champion(min(added, key=lambda sample: sample.cost))
+        record = self.statistics.compile([sample.cost for sample in population])
+        record["distinct"] = len({sample.genome.key for sample in population})
+        columns = (
+            np.full(len(added), len(self.logbook), np.int32),
+            np.array([sample.genome.capacities for sample in added], np.int32).reshape(len(added), -1),
+            np.array([sample.value for sample in added]),
+            np.array([sample.cost for sample in added]),
+        )
+        self.hall.update([champion])  # from here on all together: the user may stop the search anywhere
+        self._open, self._closed = [], self.samples
+        self._columns.append(columns)
+        self.logbook.record(generation=len(self.logbook), samples=self._closed, best_cost=self.best.cost, **record)
+        if self.progress is not None:
+            self.progress(self._closed, self.wanted, self.best.cost)
+        return population
+
+    def stop(self) -> None:
+        """End the search where it is; what was priced of the open generation counts."""
+        self.is_stopped = True
+        if self._open:
+            self.close()
+
+    def history(self) -> pandas.DataFrame:
+        """Return one row per generation; costs are those of the generation, its elite included."""
+        import pandas
+
+        return pandas.DataFrame(list(self.logbook))
+
+    def points(self) -> pandas.DataFrame:
+        """Return one row per sample, in order; bytes of one core, `value` is Formula 1."""
+        import pandas
+
+        generation, capacities, value, cost = (np.concatenate(column) for column in zip(*self._columns))
+        machine, buffers = self.problem.accelerator, self.problem.buffers
+        names = ("shared_buffer",) if machine.is_shared else ("global_buffer", "weight_buffer")
+        columns = {"sample": np.arange(1, len(cost) + 1), "generation": generation}
+        for i, name in enumerate(names):
+            sizes = np.array(buffers[name])[capacities[:, i]] if buffers else np.full(len(cost), getattr(machine, name))
+            columns[f"{name}_bytes"] = sizes
+        columns |= {"value": value, "cost": cost, "best_cost": np.minimum.accumulate(cost)}
+        return pandas.DataFrame(columns)
+
+
+class Champion(Individual):
+    """The individual of a sample, as the hall of fame keeps it."""
+
+    def __init__(self, sample: Sample) -> None:
+        super().__init__(sample.genome, sample.cost)
+        self.sample = sample
