@@ -35,10 +35,14 @@ def _genetic(
     settings: Settings,
     initial: Sequence[Sequence[int]],
     progress: Progress | None,
+    engine: str | None,
+    threads: int,
 ) -> Trace:
+    from cocco.search.engine import make_engine
     from cocco.search.genetic import genetic  # here and not above: `import cocco` stays light
 
-    return genetic(problem, samples, seed, settings, initial, progress)
+    chosen = make_engine(engine, problem, settings, threads)
+    return genetic(problem, samples, seed, settings, initial, progress, chosen)
 
 
 METHODS: dict[str, Callable[..., Trace]] = {"ga": _genetic}
@@ -55,20 +59,24 @@ def partition(
     tile_rule: TileRule = "exact",
     initial: Initial = (),
     population: int | None = None,
+    engine: str | None = None,
+    threads: int = 1,
     progress: Progress | None = None,
     settings: Settings | None = None,
 ) -> Result:
     """Return the best partition found for this hardware: Formula 1 made small (Sec. 4.1.1).
 
     metric: "ema", "energy" or "latency". initial: partitions to start from. population: genomes per generation,
-    in place of the one in settings. progress: called with (samples done, samples in total, best cost so far).
+    in place of the one in settings. engine: "fast" (compiled; the default where it is built) or "reference", with
+    the same answers; threads: of the fast engine. progress: called with (samples done, samples in total, best cost
+    so far).
     The same arguments give the same result, to the byte. Ctrl-C ends the search with status "stopped".
     """
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)
     settings = settings or Settings()
     if population is not None:
         settings = replace(settings, population=population)
-    return _search(problem, method, samples, seed, settings, initial, progress)
+    return _search(problem, method, samples, seed, settings, initial, progress, engine, threads)
 
 
 def explore(
@@ -88,6 +96,8 @@ def explore(
     technology: Technology | None = None,
     tile_rule: TileRule = "exact",
     initial: Initial = (),
+    engine: str | None = None,
+    threads: int = 1,
     progress: Progress | None = None,
     settings: Settings | None = None,
 ) -> Result:
@@ -101,7 +111,7 @@ def explore(
         networks, space, alpha=alpha, metric=metric, weights=weights, cores=cores, batch=batch,
         max_regions=max_regions, prefetch=prefetch, technology=technology, tile_rule=tile_rule,
     )  # fmt: skip
-    return _search(problem, method, samples, seed, settings or Settings(), initial, progress)
+    return _search(problem, method, samples, seed, settings or Settings(), initial, progress, engine, threads)
 
 
 def _search(
@@ -112,6 +122,8 @@ def _search(
     settings: Settings,
     initial: Initial,
     progress: Progress | None,
+    engine: str | None,
+    threads: int,
 ) -> Result:
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -121,7 +133,8 @@ def _search(
     if not isinstance(settings, Settings):
         raise ValueError(f"settings must be a cocco.Settings, got {settings!r}")
     start = _initial_labels(problem, initial, min(samples, settings.population))
-    return judged(problem, METHODS[method](problem, samples, seed, settings, start, progress), method, seed)
+    trace = METHODS[method](problem, samples, seed, settings, start, progress, engine, threads)
+    return judged(problem, trace, method, seed)
 
 
 def judged(problem: Problem, trace: Trace, method: str, seed: int) -> Result:
@@ -158,7 +171,7 @@ def judged(problem: Problem, trace: Trace, method: str, seed: int) -> Result:
         weights=objective.weights,
         lower_bound=bound,
         gap=gap(cost, bound),
-        engine="reference",
+        engine=trace.engine,
         history=trace.history(),
         points=trace.points(),
     )

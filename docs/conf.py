@@ -19,6 +19,7 @@ html_theme = "furo"
 exclude_patterns = ["_build"]
 
 myst_heading_anchors = 3
+suppress_warnings = ["ref.python"]  # a type named alike in two packages, such as Stream: its link is ambiguous
 autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
 
 PACKAGES = ("workloads", "simulator", "cocco")

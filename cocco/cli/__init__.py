@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from cocco.cli import parser
@@ -20,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a layer may have any name, the terminal any encoding
+    warnings.showwarning = _note
     try:
         code = _run(list(sys.argv[1:] if arguments is None else arguments))
         if sys.stdout is not None:
@@ -44,6 +46,11 @@ def _run(arguments: list[str]) -> int:
     from cocco.cli import commands
 
     return commands.COMMANDS[namespace.command](namespace, arguments)
+
+
+def _note(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as one line; Python gives each only once."""
+    print(f"cocco: note: {message}", file=sys.stderr)
 
 
 def _malformed(message: str) -> int:

@@ -149,4 +149,8 @@ def _add_search(parser: Parser, metric: str) -> None:
         "--samples", type=values.count, default=50_000, metavar="N", help="genomes to price; default 50000"
     )
     group.add_argument("--seed", type=values.seed, default=0, metavar="S", help="of the random numbers; default 0")
-    group.add_argument("--engine", choices=("reference",), default="reference", help="reference: the one in Python")
+    group.add_argument(
+        "--engine", choices=("fast", "reference"),
+        help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
+    )  # fmt: skip
+    group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")

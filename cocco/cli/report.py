@@ -58,7 +58,7 @@ def evaluation_text(evaluation: Evaluation) -> str:
     accelerator = evaluation.accelerator
     rule = "" if evaluation.tile_rule == "exact" else f", {evaluation.tile_rule} tile rule"
     title = (
-        f"{evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on a "
+        f"{evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
         f"{buffers(accelerator)}{machine(accelerator)}{rule}"
     )
     return "\n\n".join([title, totals_text(evaluation), energy_text(evaluation), subgraphs_text(evaluation)])
@@ -67,7 +67,7 @@ def evaluation_text(evaluation: Evaluation) -> str:
 def infeasible_text(evaluation: Evaluation) -> str:
     """Return which subgraphs cannot run, and why."""
     accelerator = evaluation.accelerator
-    head = f"Infeasible: {evaluation.network} cannot run like this on a {buffers(accelerator)}{machine(accelerator)}"
+    head = f"Infeasible: {evaluation.network} cannot run like this on {buffers(accelerator)}{machine(accelerator)}"
     return "\n".join([head, *(f"  {each}" for each in evaluation.infeasible)])
 
 

@@ -22,7 +22,7 @@ def partition_text(result: Result, networks: Sequence[Network]) -> str:
         return _infeasible(result)
     evaluation = result.evaluation
     first = (
-        f"Run {evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on the "
+        f"Run {evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
         f"{buffers(result.accelerator)}{machine(result.accelerator)}: {_numbers(evaluation)}."
     )
     return "\n\n".join([first, _quality(result, networks), _details(evaluation)])
@@ -32,7 +32,7 @@ def explore_text(result: Result, networks: Sequence[Network]) -> str:
     """Return which memory to build, for one network or several."""
     if not _fits(result):
         return _infeasible(result)
-    build = f"Build a {buffers(result.accelerator)}{machine(result.accelerator)}"
+    build = f"Build {buffers(result.accelerator)}{machine(result.accelerator)}"
     if len(networks) == 1:
         parts = [
             f"{build}: {_numbers(result.evaluation)}, in {counted(len(result.evaluation.subgraphs), 'subgraph')}.",

@@ -39,7 +39,8 @@ def partition(options: Namespace, _: Sequence[str]) -> int:
         with _progress(options.samples) as progress:
             result = cocco.partition(
                 network, accelerator, method=options.method, metric=options.metric, samples=options.samples,
-                seed=options.seed, tile_rule=options.tile_rule, progress=progress,
+                seed=options.seed, tile_rule=options.tile_rule, engine=options.engine, threads=options.threads,
+                progress=progress,
             )  # fmt: skip
         _say_how_it_ended(result, time.monotonic() - start)
         try:
@@ -64,7 +65,7 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
             result = cocco.explore(
                 networks, space=space, alpha=options.alpha, metric=options.metric, method=options.method,
                 samples=options.samples, seed=options.seed, weights=options.weights, **machine_of(options),
-                tile_rule=options.tile_rule, progress=progress,
+                tile_rule=options.tile_rule, engine=options.engine, threads=options.threads, progress=progress,
             )  # fmt: skip
         seconds = time.monotonic() - start
         _say_how_it_ended(result, seconds)
@@ -83,7 +84,10 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
         finally:
             _print(result, options.json, lambda: search_report.explore_text(result, networks))
     if written:
-        proofs = [_proof(options, name, result, path) for name, path in zip(options.networks, written)]
+        proofs = [
+            _proof(options, network, result, path)
+            for network, _, path in zip(options.networks, result.plans, written)  # the plans are written first
+        ]
         _say_written(written, proofs, options.json)
     return CODES.get(result.status, 0)
 
@@ -148,8 +152,9 @@ def _print(result: Result, as_json: bool, text: Callable[[], str]) -> None:
 
 def _say_written(paths: Sequence[Path], proofs: Sequence[str], as_json: bool) -> None:
     """Name the files and how to prove the plans: on stderr where stdout is for one JSON object."""
-    lines = ["", "Written:", *(f"  {path}" for path in paths), "Prove it by execution:", *(f"  {each}" for each in proofs)]
-    print("\n".join(lines), file=sys.stderr if as_json else sys.stdout)
+    written = "\n  ".join(["\nWritten:", *map(str, paths)])
+    prove = "\n  ".join(["Prove it by execution:", *proofs])
+    print(f"{written}\n{prove}", file=sys.stderr if as_json else sys.stdout)
 
 
 def _proof(options: Namespace, network: str, result: Result, path: Path) -> str:

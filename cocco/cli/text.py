@@ -39,18 +39,18 @@ def percent(part: float, whole: float) -> str:
 
 
 def buffers(accelerator: Accelerator) -> str:
-    """Return what the memory of one core is, such as '1344 KB shared buffer'."""
+    """Return what the memory of one core is, such as 'a shared buffer of 1344 KB'."""
     if accelerator.is_shared:
-        return f"{capacity(accelerator.activation_capacity)} shared buffer"
+        return f"a shared buffer of {capacity(accelerator.activation_capacity)}"
     return (
-        f"{capacity(accelerator.activation_capacity)} global buffer + "
-        f"{capacity(accelerator.weight_capacity)} weight buffer"
+        f"a global buffer of {capacity(accelerator.activation_capacity)} and "
+        f"a weight buffer of {capacity(accelerator.weight_capacity)}"
     )
 
 
 def machine(accelerator: Accelerator) -> str:
     """Return the rest of the hardware, such as ', batch 8'; empty for one core and one sample."""
-    cores = f", {accelerator.cores} cores with such memory each" if accelerator.cores > 1 else ""
+    cores = f", {accelerator.cores} cores with that each" if accelerator.cores > 1 else ""
     return cores + (f", batch {accelerator.batch}" if accelerator.batch > 1 else "")
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 UNITS = {"": 1, "B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
 MAX_COUNT = 10**15  #: our choice: above any number of samples or regions that could be meant
+MAX_NUMBER = 1e15  #: of alpha and weights; our choice: the cost of any network stays finite
 MAX_SEED = 2**64 - 1  #: the random streams are keyed by 64 bits
 
 _SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
@@ -63,13 +64,13 @@ def seed(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Return a finite number."""
+    """Return a number of at most MAX_NUMBER; what may not be below 0, the search knows."""
     try:
         found = float(text)
     except ValueError:
         found = math.nan
-    if not math.isfinite(found):
-        raise ArgumentTypeError(f"must be a finite number; got {text!r}")
+    if not abs(found) <= MAX_NUMBER:
+        raise ArgumentTypeError(f"must be a finite number of at most {MAX_NUMBER:g}; got {text!r}")
     return found
 
 

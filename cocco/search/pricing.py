@@ -6,7 +6,7 @@ what was not used for longest. A memo changes the time and never the result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from cocco.search.repair import connected_parts
 from cocco.search.stream import Stream
 from simulator.accelerator import Accelerator
 from simulator.cost import Totals, price_subgraphs, total
-from simulator.pricing import Price, Shortage, SubgraphModel
+from simulator.pricing import Price, PricingRules, Shortage, SubgraphModel
 from simulator.regions import Region, Tiling, allocate_regions, derive_tiling
 
 Group = tuple[int, ...]  # layers of a subgraph, ascending ids of the union
@@ -31,9 +31,13 @@ class Sample(NamedTuple):
 
 
 class LeanModel(SubgraphModel):
-    """A subgraph that keeps the last tiling only: a search holds thousands of models."""
+    """A subgraph that keeps its needs and the last tiling only: a search holds thousands of models."""
 
     _last: tuple[int, tuple[Tiling, dict[int, Region]] | None] = (0, None)
+
+    def __init__(self, rules: PricingRules, layers: Iterable[int]) -> None:
+        self._need_of: dict[int, int] = {}
+        super().__init__(rules, layers)
 
     def tiling(self, tile: int) -> tuple[Tiling, dict[int, Region]] | None:
         """The execution scheme and the regions for square output tiles, None where stage 3 has no solution."""
@@ -46,6 +50,11 @@ class LeanModel(SubgraphModel):
                 regions = allocate_regions(self.subgraph, tiling, rules.samples, rules.bands)
                 self._last = (tile, (tiling, regions))
         return self._last[1]
+
+    def _activation_need(self, tile: int) -> int:
+        if tile not in self._need_of:
+            self._need_of[tile] = super()._activation_need(tile)
+        return self._need_of[tile]
 
 
 class Pricer:
@@ -74,7 +83,7 @@ class Pricer:
     def _fit(self, genome: Genome, machine: Accelerator, stream: Stream) -> tuple[Genome, list[Totals]]:
         """Return the genome of subgraphs that fit and the totals per network."""
         activations = machine.activation_capacity
-        weights = 0 if machine.is_shared else machine.weight_capacity
+        weights = 0 if machine.is_shared else machine.weight_capacity  # 0: not looked at
         rows: list[list[Totals]] = [[] for _ in self.problem.networks]
         labels = genome.labels
         todo = groups_of(labels)[::-1]
@@ -122,6 +131,13 @@ class Pricer:
         return LeanModel(self.problem.rules[i], [v - offset for v in group])
 
     def _price(self, group: Group, activations: int, weights: int) -> Totals | None:
-        """Return what the subgraph adds to the totals, None where it does not fit."""
+        """Return what the subgraph adds to the totals, None where it does not fit.
+
+        Weights that exceed the memory are seen before a model is made of the layers, which takes far longer.
+        """
+        problem = self.problem
+        need = -(-sum([problem.weight_bytes[v] for v in group]) // problem.accelerator.cores)
+        if len(group) > 1 and need > (weights or activations):
+            return None
         answer = self.model(group).price(activations, weights)
-        return total([answer], self.problem.accelerator) if isinstance(answer, Price) else None
+        return total([answer], problem.accelerator) if isinstance(answer, Price) else None

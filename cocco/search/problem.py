@@ -96,6 +96,11 @@ class Problem:
         return tuple((p, v) for v, producers in enumerate(self.producers) for p in producers)
 
     @cached_property
+    def weight_bytes(self) -> tuple[int, ...]:
+        """Bytes of each layer's weights."""
+        return tuple(layer.weight_bytes for network in self.networks for layer in network.layers)
+
+    @cached_property
     def rules(self) -> tuple[PricingRules, ...]:
         """The simulator's rules, per network: what does not change with capacities."""
         return tuple(PricingRules(Geometry(network), self.accelerator, self.tile_rule) for network in self.networks)

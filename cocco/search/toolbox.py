@@ -1,7 +1,7 @@
 """A DEAP toolbox over single genomes, for people who write their own loop around Cocco's operators.
 
-    toolbox = cocco.search.toolbox(network, SharedBuffer(), seed=1)
-    population, logbook = deap.algorithms.eaSimple(toolbox.population(n=100), toolbox, cxpb=0.8, mutpb=0.5, ngen=20)
+toolbox = cocco.search.toolbox(network, SharedBuffer(), seed=1)
+population, logbook = deap.algorithms.eaSimple(toolbox.population(n=100), toolbox, cxpb=0.8, mutpb=0.5, ngen=20)
 """
 
 from __future__ import annotations

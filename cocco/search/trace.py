@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from deap import tools
 
 from cocco.search.individual import Individual
+from cocco.search.population import Population
 from cocco.search.pricing import Sample
 from cocco.search.problem import Problem
 
@@ -24,10 +25,13 @@ class Trace:
     wanted: samples in total. progress: called after each generation. is_stopped: whether the user ended the search.
     """
 
-    def __init__(self, problem: Problem, wanted: int, progress: Progress | None = None) -> None:
+    def __init__(
+        self, problem: Problem, wanted: int, progress: Progress | None = None, engine: str = "reference"
+    ) -> None:
         self.problem = problem
         self.wanted = wanted
         self.progress = progress
+        self.engine = engine
         self.is_stopped = False
         self.hall = tools.HallOfFame(1)
         self.logbook = tools.Logbook()
@@ -57,26 +61,25 @@ class Trace:
         """Keep a sample of the generation that is open."""
         self._open.append(sample)
 
-    def close(self, elite: Sequence[Sample] = ()) -> list[Sample]:
-        """End the generation, which is the elite and the samples since the last one, and return it."""
-        added = self._open
-        population = [*elite, *added]
-        champion = Champion(min(added, key=lambda sample: sample.cost))
-        record = self.statistics.compile([sample.cost for sample in population])
-        record["distinct"] = len({sample.genome.key for sample in population})
-        columns = (
-            np.full(len(added), len(self.logbook), np.int32),
-            np.array([sample.genome.capacities for sample in added], np.int32).reshape(len(added), -1),
-            np.array([sample.value for sample in added]),
-            np.array([sample.cost for sample in added]),
-        )
-        self.hall.update([champion])  # from here on all together: the user may stop the search anywhere
-        self._open, self._closed = [], self.samples
-        self._columns.append(columns)
+    def close(self) -> None:
+        """End the generation of the samples since the last one."""
+        added, self._open = self._open, []
+        self.record(Population.of(added, self.problem.size), Population.empty(0, self.problem.size))
+
+    def record(self, added: Population, elite: Population) -> None:
+        """Keep a generation: the samples that were priced, and the elite of the one before."""
+        population = elite.joined(added)
+        best = added.sample(int(added.cost.argmin()), len(self.problem.buffers))
+        record = self.statistics.compile(population.cost)
+        record["distinct"] = population.distinct
+        generation = np.full(len(added.cost), len(self.logbook), np.int32)
+        capacities = added.capacities[:, : len(self.problem.buffers)].astype(np.int32)
+        self.hall.update([Champion(best)])  # from here on all together: the user may stop the search anywhere
+        self._closed += len(added.cost)
+        self._columns.append((generation, capacities, added.value.copy(), added.cost.copy()))
         self.logbook.record(generation=len(self.logbook), samples=self._closed, best_cost=self.best.cost, **record)
         if self.progress is not None:
             self.progress(self._closed, self.wanted, self.best.cost)
-        return population
 
     def stop(self) -> None:
         """End the search where it is; what was priced of the open generation counts."""

@@ -54,6 +54,7 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
         ((*EXPLORE, "--shared-buffer", "1MB"), ["--shared-buffer"]),
         ((*EXPLORE, "--alpha", "nan"), ["--alpha", "finite", "'nan'"]),
         ((*EXPLORE, "--alpha", "inf"), ["--alpha", "finite", "'inf'"]),
+        ((*EXPLORE, "--alpha", "1e300"), ["--alpha", "1e+15", "'1e300'"]),
         ((*EXPLORE, "--alpha=-0.1"), ["alpha", "at least 0", "-0.1"]),
         ((*EXPLORE, "--alpha", "much"), ["--alpha", "'much'"]),
         ((*EXPLORE, "--weights", "1", "2"), ["weights", "1", "2"]),
@@ -148,17 +149,19 @@ FILES: dict[str, tuple[str, bytes, list[str]]] = {
 
 
 @pytest.mark.parametrize("case", FILES)
-@pytest.mark.parametrize("use", ["partition", "network"])
-def test_file_that_is_no_sound_text(case: str, use: str, tmp_path: Path):
+def test_partition_file_that_is_no_sound_text(case: str, tmp_path: Path):
     suffix, content, words = FILES[case]
-    if use == "network" and suffix != ".json":
-        pytest.skip("networks are read from .json only")
     path = tmp_path / f"bad{suffix}"
     path.write_bytes(content)
-    if use == "network":
-        assert_malformed(cocco("show", path), ["bad.json"])
-    else:
-        assert_malformed(cocco("evaluate", "vgg16", "--partition", path), [f"bad{suffix}", *words])
+    assert_malformed(cocco("evaluate", "vgg16", "--partition", path), [f"bad{suffix}", *words])
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("case", [case for case, (suffix, *_) in FILES.items() if suffix == ".json"])
+def test_network_file_that_is_no_sound_text(case: str, tmp_path: Path):
+    path = tmp_path / "bad.json"
+    path.write_bytes(FILES[case][1])
+    assert_malformed(cocco("show", path), ["bad.json"])
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -99,7 +99,7 @@ def test_evaluate_for_people_starts_with_hardware_and_totals(fused: Path):
     finished = cocco("evaluate", "resnet50", "--partition", fused)
     assert finished.returncode == 0 and finished.stderr == ""
     first = finished.stdout.splitlines()[0]
-    assert first == "resnet50 in 67 subgraphs on a 1024 KB global buffer + 1152 KB weight buffer"
+    assert first == "resnet50 in 67 subgraphs on a global buffer of 1024 KB and a weight buffer of 1152 KB"
     assert "--json prints all of them" in finished.stdout  # 67 rows are too many for a screen
     for unit in ("MB", "mJ", "ms", "GB/s", "mm2"):
         assert unit in finished.stdout

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import pty
+import shlex
 import signal
 import struct
 import subprocess
@@ -91,7 +92,7 @@ def test_explore_writes_all_files(tmp_path: Path):
     saved = json.loads((folder / "result.json").read_text())
     assert saved["result"] == content
     assert saved["command"] == "cocco explore vgg16 --shared --samples 400 -o deep/run --json"
-    assert (saved["seed"], saved["engine"]) == (0, "reference") and saved["seconds"] > 0
+    assert saved["seed"] == 0 and saved["engine"] in ("fast", "reference") and saved["seconds"] > 0
     assert saved["versions"].keys() == {"python", "cocco", "numpy", "deap"}
     assert saved["settings"]["space"] == {"shared_buffer": {"low": 131072, "high": 3145728, "step": 65536}}
     samples = list(csv.DictReader((folder / "samples.csv").open()))
@@ -112,16 +113,20 @@ def test_recommended_partition_runs(tmp_path: Path):
 
 
 def test_several_networks_share_one_memory(tmp_path: Path):
-    arguments = ("explore", "vgg16", "gpt", "--weights", "1", "0.5", "--shared", "--samples", "200", "--alpha", "0.002")
+    arguments = ("explore", "vgg16", "gpt", "--weights", "1", "0.5", "--shared", "--samples", "50", "--alpha", "0.002")
     finished = cocco(*arguments, "-o", "run", folder=tmp_path)
     assert finished.returncode == 0, finished.stderr
-    assert finished.stdout.startswith("Build a ") and "for 2 networks" in finished.stdout.splitlines()[0]
+    first = finished.stdout.splitlines()[0]
+    assert first.startswith("Build a shared buffer of ") and "for 2 networks" in first
     names = FILES - {"partition.json"} | {"partition-vgg16.json", "partition-gpt.json"}
     assert {path.name for path in (tmp_path / "run").iterdir()} == names
     for name in ("vgg16", "gpt"):
         plan = json.loads((tmp_path / "run" / f"partition-{name}.json").read_text())
         assert plan["network"] == name
-    answer(cocco(*arguments, "--json"))
+    content = answer(cocco(*arguments, "--json"))
+    assert [(each["network"], each["weight"]) for each in content["networks"]] == [("vgg16", 1.0), ("gpt", 0.5)]
+    total = sum(each["weight"] * each["totals"]["energy_pj"] for each in content["networks"])
+    assert content["cost"] == pytest.approx(content["shared_buffer_bytes"] + 0.002 * total, rel=1e-12)
 
 
 def test_names_of_network_files_cannot_leave_the_folder(tmp_path: Path):
@@ -141,9 +146,9 @@ def test_explore_for_people_recommends_first():
     finished = cocco(*EXPLORE)
     assert finished.returncode == 0
     first = finished.stdout.splitlines()[0]
-    assert first.startswith("Build a ") and "KB shared buffer" in first and "mJ" in first and "ms" in first
+    assert first.startswith("Build a shared buffer of ") and "mJ" in first and "ms" in first
     for part in ("lower bound", "layer by layer", "DRAM", "cheapest samples by size"):
-        assert part in finished.stdout or part == "lower bound"
+        assert part in finished.stdout
     assert finished.stderr.count("\n") == 1 and "400 samples" in finished.stderr  # no progress bar: no terminal
 
 
@@ -168,13 +173,16 @@ def test_an_existing_folder_is_written_over(tmp_path: Path):
     assert {path.name for path in tmp_path.iterdir()} == FILES
 
 
-def test_no_memory_is_large_enough_for_resident_prefetch():
-    """Weights of vgg16's fc6 and fc7 must fit together: no capacity of this range can hold them. Exit code 1."""
-    finished = cocco("partition", "vgg16", "--prefetch", "resident", "--samples", 20, "--json")
-    assert finished.returncode in (0, 1)
-    content = json.loads(finished.stdout)
-    assert content["status"] in ("feasible", "infeasible")
-    assert (finished.returncode == 1) == (content["status"] == "infeasible")
+def test_the_command_that_is_named_as_a_proof_runs(tmp_path: Path):
+    """The last line of the output is a command line; hardware that is not the default is in it."""
+    machine = ("--batch", "2", "--max-regions", "none", "--prefetch", "resident")
+    found = cocco("partition", "vgg16", *machine, "--samples", 50, "-o", "plan.json", folder=tmp_path)
+    proof = shlex.split(found.stdout.splitlines()[-1])
+    assert proof[:2] == ["cocco", "evaluate"] and all(word in proof for word in machine)
+    verified = answer(cocco(*proof[1:], "--json", folder=tmp_path))
+    assert verified["verified"] is True
+    searched = answer(cocco("partition", "vgg16", *machine, "--samples", 50, "--json"))
+    assert verified["totals"] == searched["totals"]
 
 
 @pytest.mark.parametrize("command", [("partition", "vgg16", "-o", "{}.json"), ("explore", "vgg16", "-o", "{}")])

@@ -27,7 +27,7 @@ def test_partition_answers_formula_1():
     result = cocco.partition(chain(6), MACHINE, metric="energy", samples=150, seed=3, settings=SETTINGS)
     assert result.cost == evaluate(chain(6), result.plan, MACHINE).energy_pj == result.evaluation.energy_pj
     assert (result.method, result.metric, result.seed, result.samples) == ("ga", "energy", 3, 150)
-    assert (result.status, result.engine, result.alpha) == ("feasible", "reference", None)
+    assert (result.status, result.alpha) == ("feasible", None) and result.engine in ("fast", "reference")
     assert result.accelerator == MACHINE
     assert result.gap == pytest.approx(1 - result.lower_bound / result.cost)
     assert len(result.points) == 150
@@ -115,7 +115,7 @@ def test_a_price_that_the_simulator_denies_is_an_error(monkeypatch):
 
     monkeypatch.setattr(pricing.Pricer, "evaluate", cheaper)
     with pytest.raises(RuntimeError, match=r"priced its winner at \d+.*, the simulator at \d+"):
-        cocco.partition(chain(3), MACHINE, samples=5)
+        cocco.partition(chain(3), MACHINE, samples=5, engine="reference")
 
 
 def test_json_of_one_network():

@@ -66,7 +66,7 @@ def test_what_fits_is_not_split():
 
 
 def test_what_does_not_fit_is_split_until_it_does():
-    """A 3x3 convolution of 8 x 8 channels has 576 bytes of weights: three of them exceed 1500 bytes of weight buffer."""
+    """A 3x3 convolution of 8 x 8 channels has 576 bytes of weights: three exceed the 1500 bytes of weight buffer."""
     problem = on_hardware(chain(9), Accelerator(global_buffer=65536, weight_buffer=1500))
     sample = Pricer(problem).evaluate(Genome([0] * 9, ()), Stream(0, 0, 0))
     assert max(map(len, groups_of(sample.genome.labels))) <= 2

@@ -52,7 +52,7 @@ def test_chance_at_the_ends():
 
 
 def test_normal_steps_have_mean_0_and_the_deviation_asked_for():
-    """4000 steps of deviation 8: mean within 5 * 8 / sqrt(4000) = 0.63, variance 64 within 5 * 64 * sqrt(2/4000) = 7."""
+    """4000 steps of deviation 8: mean in 5 * 8 / sqrt(4000) = 0.63, variance 64 within 5 * 64 * sqrt(2/4000) = 7."""
     stream = Stream(5, 0, 2)
     steps = [stream.normal_step(8 << 16) for _ in range(4000)]
     mean = sum(steps) / len(steps)

@@ -19,7 +19,14 @@ def evolve(seed):
     statistics.register("min", min)
     hall = tools.HallOfFame(3)
     population, logbook = algorithms.eaSimple(
-        toolbox.population(n=20), toolbox, cxpb=0.7, mutpb=0.4, ngen=15, stats=statistics, halloffame=hall, verbose=False
+        toolbox.population(n=20),
+        toolbox,
+        cxpb=0.7,
+        mutpb=0.4,
+        ngen=15,
+        stats=statistics,
+        halloffame=hall,
+        verbose=False,
     )
     return toolbox, population, logbook, hall
 

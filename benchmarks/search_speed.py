@@ -1,0 +1,52 @@
+"""Samples per CPU second: the straightforward version and the reference engine, in one run on ResNet50.
+
+    python -m benchmarks.search_speed [--samples N]
+
+Shared buffer, alpha 0.002, energy; both price about the same number of samples from the same kind of start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import workloads
+from benchmarks import straightforward
+from cocco.search.genetic import genetic
+from cocco.search.problem import over_space
+from cocco.search.settings import Settings
+from cocco.space import SharedBuffer
+
+ALPHA, METRIC, SEED = 0.002, "energy", 0
+REQUIRED = 8.0  #: times the straightforward version
+
+
+def run(samples: int) -> list[tuple[str, int, float, float]]:
+    """Return name, samples, CPU seconds and least cost of each version."""
+    network = workloads.load("resnet50")
+    rows = []
+    start = time.process_time()
+    priced, cost = straightforward.search(network, SharedBuffer(), ALPHA, METRIC, samples, SEED)
+    rows.append(("DEAP + networkx + deepcopy", priced, time.process_time() - start, cost))
+    problem = over_space(network, SharedBuffer(), alpha=ALPHA, metric=METRIC)
+    start = time.process_time()
+    trace = genetic(problem, priced, SEED, Settings())
+    rows.append(("reference engine", trace.samples, time.process_time() - start, trace.best.cost))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--samples", type=int, default=1000)
+    rows = run(parser.parse_args().samples)
+    slowest = rows[0][2] / rows[0][1]
+    print(f"{'':28}{'samples':>8}{'CPU s':>9}{'samples/s':>11}{'ratio':>8}{'least cost':>14}")
+    for name, samples, seconds, cost in rows:
+        each = seconds / samples
+        print(f"{name:28}{samples:8}{seconds:9.2f}{1 / each:11.1f}{slowest / each:8.1f}{cost:14,.0f}")
+    ratio = slowest / (rows[-1][2] / rows[-1][1])
+    print(f"required: {REQUIRED:g}; {'met' if ratio >= REQUIRED else 'NOT MET'}")
+
+
+if __name__ == "__main__":
+    main()

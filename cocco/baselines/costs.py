@@ -1,0 +1,145 @@
+"""The cost of one subgraph on given hardware, and a condition that every subgraph meets that can run.
+
+What the baselines of Cocco, Sec. 4.2, are made of: Formula 1 is a sum over subgraphs there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+from cocco.search.pricing import Group, Pricer
+from cocco.search.problem import Problem
+from simulator.cost import METRICS, Totals
+from simulator.subgraph import COLUMNS, ROWS
+from simulator.technology import CHANNEL_ALIGNMENT
+
+MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
+
+Price = Callable[[Group], Totals | None]  #: what a subgraph adds to the totals, None where it does not fit
+Reads = tuple[tuple[int, bool, bool], ...]  #: of one layer: (tensor, through its window, in full)
+
+
+class SubgraphCosts:
+    """Prices single subgraphs of a problem with given hardware, and counts the layers that it priced.
+
+    price: another engine for the same prices. memo: subgraphs remembered; those not used for longest are forgotten.
+    With prefetch="resident" the next weights are not known here, so a subgraph is priced as with "free".
+    """
+
+    def __init__(self, problem: Problem, price: Price | None = None, memo: int = MEMO) -> None:
+        if problem.buffers:
+            raise ValueError(
+                f"the cost of a subgraph needs given hardware, but {', '.join(problem.buffers)} is to be chosen; "
+                "use a problem of on_hardware"
+            )
+        self.problem = problem
+        self.layers_priced = 0
+        machine = self._machine = problem.accelerator
+        self._metric = METRICS[problem.objective.metric]
+        self._price = price or self._reference()
+        self.costs = lru_cache(memo)(self._costs)
+        self.may_fit = lru_cache(memo)(self._may_fit)
+        self._cores, self._most_tensors = machine.cores, machine.max_regions
+        self._room, self._is_shared = machine.activation_capacity, machine.is_shared
+        self._weight_room = machine.weight_capacity
+        self._read_geometry(machine.samples_per_core, machine.bands)
+
+    @property
+    def samples(self) -> int:
+        """The work done in samples: layers priced over layers of the problem, rounded up (our choice)."""
+        return -(-self.layers_priced // self.problem.size)
+
+    def _reference(self) -> Price:
+        pricer, machine = Pricer(self.problem, model_memo=1, price_memo=1), self._machine
+        weights = 0 if machine.is_shared else machine.weight_capacity
+        return lambda group: pricer.price(group, machine.activation_capacity, weights)
+
+    def _costs(self, group: Group) -> float:
+        """Return Formula 1 of a connected subgraph of ascending union ids, with its network's weight; inf: no fit."""
+        self.layers_priced += len(group)
+        totals = self._price(group)
+        if totals is None:
+            return math.inf
+        weight = self.problem.objective.weights[self.problem.network_of[group[0]]]
+        return weight * self._metric(totals, self._machine)
+
+    def _read_geometry(self, samples: int, bands: int) -> None:
+        """Flatten the networks: tensors are the layers of the union, then the model inputs of each network."""
+        problem = self.problem
+        layers: list[tuple[int, int, int, int]] = []
+        inputs: list[tuple[int, int, int, int]] = []
+        reads: list[Reads] = []
+        windows: list[tuple[int, int, int, int]] = []
+        first_input = problem.size
+        for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
+            geometry, count = rules.geometry, len(network.layers)
+            for u in range(len(network.tensors)):
+                height, width = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
+                element_bytes = -(-geometry.channels[u] // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT * samples
+                (layers if u < count else inputs).append((height, width, -(-width // bands), element_bytes))
+            read: list[list[tuple[int, bool, bool]]] = [[] for _ in range(count)]
+            for u, readers in enumerate(geometry.readers):
+                union = offset + u if u < count else first_input + u - count
+                for v, local, whole in readers:
+                    read[v].append((union, local, whole))
+            first_input += len(network.tensors) - count
+            reads += [tuple(each) for each in read]
+            for v in range(count):
+                strides = geometry.stride[ROWS][v], geometry.stride[COLUMNS][v]
+                reaches = geometry.reach[ROWS][v], geometry.reach[COLUMNS][v]
+                windows.append((*strides, reaches[ROWS] - strides[ROWS], reaches[COLUMNS] - strides[COLUMNS]))
+        self._tensors = layers + inputs  # height, width, band, bytes of an element
+        self._reads = reads
+        self._windows = windows  # strides, then how far the window is longer than the stride
+
+    def _may_fit(self, group: Group) -> bool:
+        """Return False only where neither this set of layers nor any larger one can be held on chip.
+
+        Necessary: a subgraph of several layers that runs meets it. Monotone: if T contains S and T meets it, so does
+        S; a search that grows sets may stop where it fails. (A single layer that fails can still be streamed.)
+
+        * Weights of one core and the number of tensors only grow with the set.
+        * Activations. Let T contain S, for any tile t >= 1 and either tile rule; u a tensor of S, so one of T.
+          Steps: step_T(u) >= step(u) = min(H, max over readers v in S of s_v step(v)), 1 without a reader: stage 2
+          takes the least common multiple over more readers, or the extent H where one of T needs u whole. (A least
+          common multiple here would not be monotone, as that extent need be no multiple of it.)
+          Sizes: size_T(u) - step_T(u) >= slack(u) = max over v in S of F_v - s_v and 0: the paper's rule says so; in
+          the exact one, lead(u) >= s_v lead(v) + F_v - s_v - pad(v) and size(u) >= step(u) + lead(u) - s_v lead(v)
+          + pad(v). So size_T(u) >= size(u) = step(u) + slack(u), by rows and by columns.
+          Regions: u holds at least size(u) rows. If its columns span the band W, it holds min(size_h, H) * W. Else,
+          if SIDE vanishes because all H rows are held, H * size_w. Else MAIN + SIDE, with SIDE >= min(slack_h, H) * W.
+          The least of the three is a bound whichever it is, each grows with T, and none exceeds the H * width of a
+          tensor that is needed whole in S or only in T.
+        """
+        problem = self.problem
+        weights = -(-sum([problem.weight_bytes[v] for v in group]) // self._cores)
+        room = self._room - weights if self._is_shared else self._room
+        if room < 0 or weights > self._weight_room:
+            return False
+        asked: dict[int, tuple[int, int, int, int, bool]] = {v: (1, 1, 0, 0, False) for v in group}
+        for v in reversed(group):
+            height, width, _, _ = self._tensors[v]
+            rows, columns, _, _, is_whole = asked[v]
+            if is_whole:
+                rows, columns = height, width
+            stride_h, stride_w, slack_h, slack_w = self._windows[v]
+            rows, columns = min(rows, height) * stride_h, min(columns, width) * stride_w
+            for u, local, whole in self._reads[v]:
+                a, b, c, d, e = asked.get(u, (1, 1, 0, 0, False))
+                if local:
+                    a, b, c, d = max(a, rows), max(b, columns), max(c, slack_h), max(d, slack_w)
+                asked[u] = (a, b, c, d, e or whole)
+        if self._most_tensors is not None and len(asked) > self._most_tensors and len(group) > 1:
+            return False
+        for u, (rows, columns, slack_h, slack_w, is_whole) in asked.items():
+            height, width, band, element_bytes = self._tensors[u]
+            if is_whole:
+                room -= height * width * element_bytes
+                continue
+            held_h = min(min(rows, height) + slack_h, height)
+            held_w = min(min(columns, width) + slack_w, band)
+            side = min(slack_h, height) * band
+            room -= min(held_h * held_w + side, height * held_w, held_h * band) * element_bytes
+        return room >= 0

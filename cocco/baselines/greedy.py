@@ -1,0 +1,82 @@
+"""The greedy grouping of Halide, carried over to layers (Cocco, Sec. 4.2.2)."""
+
+from __future__ import annotations
+
+import math
+
+from cocco.baselines.costs import SubgraphCosts
+from cocco.search.problem import Problem
+
+Pair = tuple[int, int]  # subgraphs by their smallest layers; the first feeds the second
+
+
+def greedy(problem: Problem, costs: SubgraphCosts) -> tuple[list[int], float]:
+    """Return labels and Formula 1: from one layer each, fuse the best pair until no fusion is of benefit.
+
+    A pair is an edge between two subgraphs with no other path from the first to the second, which would become a
+    cycle. The benefit is what the fusion saves; of equal benefits the smallest pair goes first (our choice).
+    """
+    grouping = _Grouping(problem, costs)
+    while (pair := grouping.best_pair()) is not None:
+        grouping.fuse(*pair)
+    labels = [0] * problem.size
+    cost = 0.0
+    for label in sorted(grouping.members):
+        cost += costs.costs(grouping.members[label])
+        for v in grouping.members[label]:
+            labels[v] = label
+    return labels, cost
+
+
+class _Grouping:
+    """The subgraphs at one moment, the edges between them and the benefit of fusing each pair."""
+
+    def __init__(self, problem: Problem, costs: SubgraphCosts) -> None:
+        self.costs = costs
+        self.members: dict[int, tuple[int, ...]] = {v: (v,) for v in range(problem.size)}
+        self.feeds = {v: set(consumers) for v, consumers in enumerate(problem.consumers)}
+        self.reads = {v: set(producers) for v, producers in enumerate(problem.producers)}
+        self.benefits: dict[Pair, float] = {}  # of the pairs that gain
+        for edge in problem.edges:
+            self._weigh(*edge)
+
+    def best_pair(self) -> Pair | None:
+        """Return the pair of the greatest benefit that may be fused, None if there is none."""
+        for pair in sorted(self.benefits, key=lambda pair: (-self.benefits[pair], pair)):
+            if not self._has_detour(*pair):
+                return pair
+        return None
+
+    def fuse(self, first: int, second: int) -> None:
+        """Make one subgraph of two."""
+        self.benefits = {pair: gain for pair, gain in self.benefits.items() if not {first, second} & {*pair}}
+        label, other = min(first, second), max(first, second)
+        self.members[label] = tuple(sorted(self.members[label] + self.members.pop(other)))
+        for near, back in ((self.feeds, self.reads), (self.reads, self.feeds)):
+            near[label] = (near[label] | near.pop(other)) - {label, other}
+            for neighbour in near[label]:
+                back[neighbour] = (back[neighbour] - {other}) | {label}
+        for after in sorted(self.feeds[label]):
+            self._weigh(label, after)
+        for before in sorted(self.reads[label]):
+            self._weigh(before, label)
+
+    def _weigh(self, first: int, second: int) -> None:
+        fused = tuple(sorted(self.members[first] + self.members[second]))
+        after = self.costs.costs(fused) if self.costs.may_fit(fused) else math.inf
+        gain = self.costs.costs(self.members[first]) + self.costs.costs(self.members[second]) - after
+        if gain > 0:
+            self.benefits[first, second] = gain
+
+    def _has_detour(self, first: int, second: int) -> bool:
+        """Whether a path leads from the first to the second through another subgraph."""
+        found = set(self.feeds[first]) - {second}
+        stack = list(found)
+        while stack:
+            for label in self.feeds[stack.pop()]:
+                if label == second:
+                    return True
+                if label not in found:
+                    found.add(label)
+                    stack.append(label)
+        return False

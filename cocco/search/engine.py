@@ -1,0 +1,166 @@
+"""Two engines that make and price a generation: plain Python, and its compiled twin. They answer the same bytes."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+
+from cocco.search.breeder import Breeder
+from cocco.search.population import Population
+from cocco.search.pricing import Pricer
+from cocco.search.problem import Problem
+from cocco.search.settings import Settings
+from cocco.search.stream import Stream
+
+ENGINES = ("fast", "reference")
+MAX_THREADS = 256  #: our choice: more than any machine that one search is given
+SAFE_BITS = 60  #: byte counts up to 2^60 leave 64-bit integers room for their sums
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a generation; `children` are those that were made."""
+
+    def __init__(self, children: Population) -> None:
+        super().__init__()
+        self.children = children
+
+
+class Engine(Protocol):
+    """Makes generations of one problem."""
+
+    name: str
+
+    def breed(
+        self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
+    ) -> Population:
+        """Return so many priced children of parents sorted by cost, or founders if there are no parents.
+
+        Raises Interrupted with the children made so far if the user stops it.
+        """
+        ...
+
+
+def has_kernel() -> bool:
+    """Return whether the compiled engine is there."""
+    return importlib.util.find_spec("cocco.search._kernel") is not None
+
+
+@cache
+def default_engine() -> str:
+    """Return "fast" where it is compiled, else "reference", which is said once."""
+    if has_kernel():
+        return "fast"
+    warnings.warn(
+        "the compiled engine is not built here, so the Python engine searches: the same answers, some 100 times slower "
+        "(reinstall where there is a C compiler)",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return "reference"
+
+
+def make_engine(name: str | None, problem: Problem, settings: Settings, threads: int = 1) -> Engine:
+    """Return the engine by its name, None for the default; raises ValueError where it is unknown or not built."""
+    if name is None:
+        name = default_engine()
+    if name not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+        raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
+    if name == "reference":
+        return ReferenceEngine(problem, settings)
+    if not has_kernel():
+        raise ValueError("engine 'fast' is not built here; reinstall where there is a C compiler, or use 'reference'")
+    if needs_big_integers(problem):
+        return ReferenceEngine(problem, settings)
+    return FastEngine(problem, settings, threads)
+
+
+def needs_big_integers(problem: Problem) -> bool:
+    """Return whether byte counts could outgrow 64-bit integers: only networks beyond any real one do."""
+    most = 0
+    for rules in problem.rules:
+        geometry = rules.geometry
+        area = max(h * w for h, w in zip(*geometry.extent))
+        reach = max(a * b for a, b in zip(*geometry.reach))
+        moved = sum(geometry.size_bytes) * (area + 8 * reach) + sum(geometry.weight_bytes) * area
+        most += 8 * rules.batch * rules.cores * (moved + sum(geometry.operations)) + sum(rules.cycles) * 2**20
+    return most >= 2**SAFE_BITS
+
+
+class ReferenceEngine:
+    """The engine to read: genome by genome, by the operators of this package and the simulator's prices."""
+
+    name = "reference"
+
+    def __init__(self, problem: Problem, settings: Settings) -> None:
+        self.problem = problem
+        self.breeder = Breeder(problem, settings)
+        self.pricer = Pricer(problem, settings.model_memo, settings.price_memo)
+
+    def breed(
+        self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
+    ) -> Population:
+        """Return the children, one after the other."""
+        children = Population.empty(count, self.problem.size)
+        buffers = len(self.problem.buffers)
+        genomes = [parents.sample(row, buffers) for row in range(len(parents.cost))]
+        known = {parent.genome.key for parent in genomes}
+        child = 0
+        try:
+            while child < count:
+                stream = Stream(seed, generation, child)
+                if genomes:
+                    genome = self.breeder.child(genomes, known, stream)
+                else:
+                    genome = self.breeder.founder(initial, child, stream)
+                children.put(child, self.pricer.evaluate(genome, stream))
+                child += 1
+        except KeyboardInterrupt:
+            raise Interrupted(children.rows(0, child)) from None
+        return children
+
+
+class FastEngine:
+    """The compiled twin: a whole generation per call, without the interpreter, shared out among threads."""
+
+    name = "fast"
+
+    def __init__(self, problem: Problem, settings: Settings, threads: int = 1) -> None:
+        from cocco.search._kernel import Kernel, Scratch
+
+        self.problem, self.settings = problem, settings
+        self.kernel = Kernel(problem, settings)
+        self.scratches = [Scratch(self.kernel) for _ in range(threads)]
+        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def breed(
+        self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
+    ) -> Population:
+        """Return the children; each draws from a stream of its own, so threads cannot change them."""
+        children = Population.empty(count, self.problem.size)
+        founders = np.array(initial, dtype=np.int64).reshape(-1, self.problem.size)
+        threads = len(self.scratches)
+        bounds = [count * i // threads for i in range(threads + 1)]
+
+        def run(thread: int) -> None:
+            self.kernel.breed(
+                self.scratches[thread], seed, generation, bounds[thread], bounds[thread + 1],
+                parents.labels, parents.capacities, founders,
+                children.labels, children.capacities, children.value, children.cost,
+            )  # fmt: skip
+
+        try:
+            if self.pool is None:
+                run(0)
+            else:
+                list(self.pool.map(run, range(threads)))
+        except OverflowError:  # a subgraph whose steps outgrow 64 bits; its generation is made anew
+            return ReferenceEngine(self.problem, self.settings).breed(seed, generation, parents, initial, count)
+        return children

@@ -1,0 +1,186 @@
+"""The compiled engine answers what the Python engine and the simulator answer, to the byte."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import workloads
+from cocco.objective import Objective
+from cocco.search.engine import FastEngine, ReferenceEngine, has_kernel, make_engine
+from cocco.search.genetic import genetic
+from cocco.search.population import Population
+from cocco.search.problem import Problem
+from cocco.search.settings import Settings
+from cocco.space import Range, SeparateBuffers, SharedBuffer
+from simulator.accelerator import Accelerator
+from simulator.cost import total
+from simulator.partition import connected_parts
+from simulator.pricing import Price, SubgraphModel
+from workloads.network import Layer, Network, Tensor
+
+pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+
+
+def random_net(seed: int, name: str = "random") -> Network:
+    """Return a small network with every kind of edge: branches, strides, pools, whole operands."""
+    rng = random.Random(seed)
+    while True:
+        height, width = rng.randint(1, 14), rng.choice((1, 7, 12))
+        shapes = {"x": (height, width, rng.choice((2, 8, 24)))}
+        layers: list[Layer] = []
+        for i in range(rng.randint(2, 12)):
+            source = rng.choice(list(shapes)[-4:])
+            rows, columns, channels = shapes[source]
+            equal = [each for each in shapes if shapes[each] == shapes[source] and each != source]
+            name_i, draw = f"n{i}", rng.random()
+            right = rng.choice(list(shapes))
+            positions = shapes[right][0] * shapes[right][1]
+            if draw < 0.3 and equal:
+                layer = Layer(name_i, "add", (source, rng.choice(equal)), rows, columns, channels, channels)
+            elif draw < 0.45 and shapes[right][2] == channels and positions < 60:
+                layer = Layer(name_i, "matmul", (source, right), rows, columns, positions, channels, whole=(1,))
+            else:
+                taps, step = rng.choice((1, 1, 3, 5)), rng.choice((1, 1, 2))
+                pad = rng.choice((taps // 2, 0))
+                out = [(extent + 2 * pad - taps) // step + 1 for extent in (rows, columns)]
+                if min(out) < 1:
+                    continue
+                op = rng.choice(("conv", "conv", "maxpool"))
+                k = channels if op == "maxpool" else rng.choice((4, 16, 40))
+                layer = Layer(name_i, op, (source,), *out, k, channels, (taps, taps), (step, step), (pad,) * 4)
+            layers.append(layer)
+            shapes[layer.name] = (layer.height, layer.width, layer.channels)
+        if layers:
+            return Network(name, (Tensor("x", *shapes["x"]),), tuple(layers))
+
+
+def random_problem(seed: int) -> Problem:
+    """Return one to three networks with random rules, hardware or space, and objective."""
+    rng = random.Random(seed)
+    networks = tuple(random_net(3 * seed + i, f"net{i}") for i in range(rng.choice((1, 1, 2, 3))))
+    shared = {
+        "cores": rng.choice((1, 1, 2, 3, 4)),
+        "batch": rng.choice((1, 1, 2, 3, 8)),
+        "max_regions": rng.choice((64, 64, None, 5)),
+        "prefetch": rng.choice(("free", "resident")),
+    }
+    metric, rule = rng.choice(("ema", "energy", "latency")), rng.choice(("exact", "exact", "paper"))
+    weights, low = tuple(rng.choice((1.0, 2.5, 0.3)) for _ in networks), int(2 ** rng.uniform(4, 14))
+    quarter, eighth = max(1, low // 4), max(1, low // 8)
+    if seed % 4 == 0:
+        machine, space = Accelerator(shared_buffer=low, **shared), {}
+    elif seed % 4 == 1:
+        machine, space = Accelerator(global_buffer=low, weight_buffer=quarter, **shared), {}
+    elif seed % 4 == 2:
+        machine, space = Accelerator(shared_buffer=1, **shared), SharedBuffer(low, 8 * low, quarter).buffers
+    else:
+        machine = Accelerator(global_buffer=1, weight_buffer=1, **shared)
+        space = SeparateBuffers(Range(low, 8 * low, quarter), Range(quarter, low, eighth)).buffers
+    return Problem(networks, machine, space, Objective(metric, 0.01 if space else None, weights), rule)
+
+
+def assert_same_search(problem: Problem, settings: Settings, samples: int, threads: int = 1, initial=()) -> None:
+    """Both engines make the same genomes at the same costs, generation by generation."""
+    slow, fast = ReferenceEngine(problem, settings), FastEngine(problem, settings, threads)
+    parents, done, generation = Population.empty(0, problem.size), 0, 0
+    while done < samples:
+        elite = parents.rows(0, settings.elite)
+        count = settings.population - len(elite.cost)
+        expected = slow.breed(7, generation, parents, initial, count)
+        found = fast.breed(7, generation, parents, initial, count)
+        for field in Population._fields:
+            assert np.array_equal(getattr(found, field), getattr(expected, field)), (generation, field)
+        parents = elite.joined(found).by_cost()
+        done, generation = done + count, generation + 1
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_engines_agree_on_random_problems(seed):
+    """Shared and separate buffers, fixed hardware, cores, batch, prefetch, metrics, tile rules, several networks."""
+    problem = random_problem(seed)
+    initial = [list(range(problem.size))] if seed % 5 == 0 else ()
+    assert_same_search(problem, Settings(population=24, elite=3), 130, 1 + seed % 3, initial)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(48, 600))
+def test_engines_agree_on_many_random_problems(seed):
+    assert_same_search(random_problem(seed), Settings(population=30, elite=3), 300, 1 + seed % 3)
+
+
+@pytest.mark.parametrize("name", ["vgg16", "resnet50", "googlenet", "transformer"])
+def test_engines_agree_on_networks_of_the_paper(name):
+    objective = Objective("energy", 0.002, (1.0,))
+    problem = Problem((workloads.load(name),), Accelerator(shared_buffer=1), SharedBuffer().buffers, objective)
+    assert_same_search(problem, Settings(population=30, elite=4), 80, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("mode", range(4))
+def test_engines_agree_on_all_networks_in_all_modes(name, mode):
+    """Shared and separate spaces, fixed hardware, cores and batch, for 1, 2 and 3 threads."""
+    machine, space, alpha = (
+        (Accelerator(shared_buffer=1), SharedBuffer().buffers, 0.002),
+        (Accelerator(global_buffer=1, weight_buffer=1), SeparateBuffers().buffers, 0.002),
+        (Accelerator(global_buffer=2**20, weight_buffer=1152 * 1024, prefetch="resident"), {}, None),
+        (Accelerator(shared_buffer=1, cores=4, batch=2), SharedBuffer().buffers, 0.002),
+    )[mode]
+    problem = Problem((workloads.load(name),), machine, space, Objective("energy", alpha, (1.0,)))
+    assert_same_search(problem, Settings(population=30, elite=4), 80, 1 + mode % 3)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_prices_are_those_of_the_simulator(seed):
+    """Every connected part of random runs of layers, in random capacities; short answers are short in both."""
+    like = random_problem(4 * seed + seed % 2)
+    problem = Problem((random_net(seed),), like.accelerator, {}, Objective("ema", None, (1.0,)), like.tile_rule)
+    engine, rng = FastEngine(problem, Settings()), random.Random(seed)
+    machine, rules, network = problem.accelerator, problem.rules[0], problem.networks[0]
+    for _ in range(20):
+        capacity, weight_capacity = int(2 ** rng.uniform(3, 17)), int(2 ** rng.uniform(1, 15))
+        first = rng.randrange(problem.size)
+        for part in connected_parts(network, range(first, rng.randint(first, problem.size - 1) + 1)):
+            price = SubgraphModel(rules, part).price(capacity, weight_capacity)
+            found = engine.kernel.price(engine.scratches[0], part, capacity, weight_capacity)
+            if isinstance(price, Price):
+                assert found == (*total([price], machine), price.weight_bytes, price.is_streamed)
+            else:
+                assert found is None
+
+
+def test_a_whole_search_is_the_same_for_any_engine_and_threads():
+    problem = random_problem(2)
+    settings = Settings(population=20, elite=2, patience=3)
+    traces = [genetic(problem, 700, 3, settings, engine=make_engine("reference", problem, settings))]
+    traces += [genetic(problem, 700, 3, settings, engine=make_engine("fast", problem, settings, n)) for n in (1, 2, 3)]
+    for trace in traces[1:]:
+        assert trace.best == traces[0].best
+        assert trace.points().equals(traces[0].points()) and trace.history().equals(traces[0].history())
+
+
+def test_a_network_beyond_64_bits_is_searched_by_the_python_engine():
+    """A map of 2^20 x 2^20 elements: the byte counts of its last resort do not fit."""
+    side = 2**19
+    layer = Layer("a", "conv", ("x",), side, side, 1, 1, (3, 3), (1, 1), (1, 1, 1, 1))
+    network = Network("vast", (Tensor("x", side, side, 1),), (layer,))
+    problem = Problem((network,), Accelerator(shared_buffer=100), {}, Objective("ema", None, (1.0,)))
+    assert make_engine("fast", problem, Settings()).name == "reference"
+
+
+def test_steps_beyond_64_bits_are_answered_all_the_same():
+    """Pools of coprime strides side by side: the least common multiple of their steps outgrows the machine's word."""
+    strides = (101, 103, 107, 109, 113, 127, 131, 137, 139)
+    side = 2**17
+    layers = [Layer("stem", "maxpool", ("x",), side, 1, 1, 1)]
+    layers += [Layer(f"p{s}", "maxpool", ("stem",), (side - 1) // s + 1, 1, 1, 1, (1, 1), (s, 1)) for s in strides]
+    problem = Problem(
+        (Network("coprime", (Tensor("x", side, 1, 1),), tuple(layers)),),
+        Accelerator(shared_buffer=2**20),
+        {},
+        Objective("ema", None, (1.0,)),
+    )
+    assert_same_search(problem, Settings(population=10, elite=1), 30, initial=[[0] * len(layers)])
