@@ -12,6 +12,7 @@ import time
 
 import workloads
 from benchmarks import straightforward
+from cocco.search.engine import ReferenceEngine
 from cocco.search.genetic import genetic
 from cocco.search.problem import over_space
 from cocco.search.settings import Settings
@@ -30,7 +31,8 @@ def run(samples: int) -> list[tuple[str, int, float, float]]:
     rows.append(("DEAP + networkx + deepcopy", priced, time.process_time() - start, cost))
     problem = over_space(network, SharedBuffer(), alpha=ALPHA, metric=METRIC)
     start = time.process_time()
-    trace = genetic(problem, priced, SEED, Settings())
+    trace = genetic(problem, priced, SEED, Settings(), engine=ReferenceEngine(problem, Settings()))
+    assert trace.engine == "reference"
     rows.append(("reference engine", trace.samples, time.process_time() - start, trace.best.cost))
     return rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -21,38 +21,19 @@ from simulator.tiling import TileRule
 from workloads.network import Network
 
 if TYPE_CHECKING:
-    from cocco.search.trace import Progress, Trace
+    from cocco.methods import Answer
+    from cocco.search.trace import Progress
 
 MAX_SAMPLES = 10**8  #: our choice: hours of the fastest engine; each sample keeps some 30 bytes
 
 Initial = Partition | Sequence[Partition] | Sequence[Sequence[Partition]]
 
 
-def _genetic(
-    problem: Problem,
-    samples: int,
-    seed: int,
-    settings: Settings,
-    initial: Sequence[Sequence[int]],
-    progress: Progress | None,
-    engine: str | None,
-    threads: int,
-) -> Trace:
-    from cocco.search.engine import make_engine
-    from cocco.search.genetic import genetic  # here and not above: `import cocco` stays light
-
-    chosen = make_engine(engine, problem, settings, threads)
-    return genetic(problem, samples, seed, settings, initial, progress, chosen)
-
-
-METHODS: dict[str, Callable[..., Trace]] = {"ga": _genetic}
-
-
 def partition(
     network: Network,
     accelerator: Accelerator,
     *,
-    method: str = "ga",
+    method: str = "auto",
     metric: str = "ema",
     samples: int = 50_000,
     seed: int = 0,
@@ -66,6 +47,7 @@ def partition(
 ) -> Result:
     """Return the best partition found for this hardware: Formula 1 made small (Sec. 4.1.1).
 
+    method: "auto" (exact where it finishes soon, else ga), "ga", "exact", "greedy", "dp" or "sa" (cocco.methods).
     metric: "ema", "energy" or "latency". initial: partitions to start from. population: genomes per generation,
     in place of the one in settings. engine: "fast" (compiled; the default where it is built) or "reference", with
     the same answers; threads: of the fast engine. progress: called with (samples done, samples in total, best cost
@@ -85,7 +67,7 @@ def explore(
     space: Space | None = None,
     alpha: float = 0.002,
     metric: str = "energy",
-    method: str = "ga",
+    method: str = "auto",
     samples: int = 50_000,
     seed: int = 0,
     weights: Sequence[float] | None = None,
@@ -103,6 +85,7 @@ def explore(
 ) -> Result:
     """Return the best memory found, with a partition of each network on it: Formula 2 made small (Sec. 4.1.2).
 
+    method: "auto" (ga, then a proof where enumeration finishes soon), "ga", "exact", "sa", "random" or "grid".
     space: SharedBuffer or SeparateBuffers, by default the paper's shared buffer. alpha: bytes per unit of the
     metric. weights: one positive number per network, by default 1. initial: partitions to start from; for several
     networks, tuples of one partition each. The rest as in `partition`.
@@ -125,24 +108,30 @@ def _search(
     engine: str | None,
     threads: int,
 ) -> Result:
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if isinstance(samples, bool) or not isinstance(samples, int) or not 1 <= samples <= MAX_SAMPLES:
         raise ValueError(f"samples must be an integer from 1 to {MAX_SAMPLES}, got {samples!r}")
     check_seed(seed)
     if not isinstance(settings, Settings):
         raise ValueError(f"settings must be a cocco.Settings, got {settings!r}")
+    from cocco.methods import HARDWARE_METHODS, SPACE_METHODS, Question  # here, so that `import cocco` stays light
+    from cocco.search.engine import make_engine
+
+    methods = SPACE_METHODS if problem.buffers else HARDWARE_METHODS
+    if method not in methods:
+        raise ValueError(f"method must be one of {', '.join(methods)}, got {method!r}")
     start = _initial_labels(problem, initial, min(samples, settings.population))
-    trace = METHODS[method](problem, samples, seed, settings, start, progress, engine, threads)
-    return judged(problem, trace, method, seed)
+    name = make_engine(engine, problem, settings, threads).name
+    answer = methods[method](Question(problem, samples, seed, settings, start, progress, name, threads))
+    return judged(problem, answer, seed)
 
 
-def judged(problem: Problem, trace: Trace, method: str, seed: int) -> Result:
+def judged(problem: Problem, answer: Answer, seed: int) -> Result:
     """Return the result of a search, its winner priced again by the simulator.
 
     Raises RuntimeError if the search priced it differently: one of the two is wrong, and no answer is better.
     """
-    best = trace.best
+    trace, proof = answer.trace, answer.proof
+    best = trace.best if proof is None or proof.best is None else proof.best
     machine = problem.machine(best.genome.capacities)
     plans = problem.partitions(groups_of(best.genome.labels))
     evaluations = tuple(
@@ -155,14 +144,13 @@ def judged(problem: Problem, trace: Trace, method: str, seed: int) -> Result:
             f"the search priced its winner at {best.cost!r}, the simulator at {cost!r} ({objective.metric}); "
             "please report this with the network and the seed"
         )
-    bound = lower_bound(problem)
-    status: Status = "optimal" if cost <= bound else "stopped" if trace.is_stopped else "feasible"
+    bound = lower_bound(problem) if proof is None else proof.lower_bound
     return Result(
-        method=method,
+        method="exact" if cost < trace.best.cost else answer.method,
         metric=objective.metric,
         seed=seed,
-        samples=trace.samples,
-        status=status,
+        samples=answer.samples,
+        status=_status(answer, cost, bound),
         cost=cost,
         alpha=objective.alpha,
         accelerator=machine,
@@ -175,6 +163,14 @@ def judged(problem: Problem, trace: Trace, method: str, seed: int) -> Result:
         history=trace.history(),
         points=trace.points(),
     )
+
+
+def _status(answer: Answer, cost: float, bound: float) -> Status:
+    if cost <= bound:
+        return "optimal"
+    if answer.trace.is_stopped:
+        return "stopped"
+    return "gave_up" if answer.gave_up else "feasible"
 
 
 def _initial_labels(problem: Problem, initial: Initial, most: int) -> list[list[int]]:

@@ -11,6 +11,7 @@ from simulator.cost import METRICS, Totals
 from simulator.evaluate import Evaluation
 
 EVALUATED = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}  #: metric -> field of Evaluation
+MAX_FACTOR = 1e15  #: of alpha and weights; our choice: no cost outgrows a float
 assert EVALUATED.keys() == METRICS.keys()
 
 
@@ -34,6 +35,9 @@ class Objective:
         for weight in self.weights:
             if not (_is_number(weight) and weight > 0):
                 raise ValueError(f"weights must be finite numbers above 0, got {weight!r}")
+        for name, factor in (("alpha", self.alpha or 0), *(("weights", weight) for weight in self.weights)):
+            if factor > MAX_FACTOR:
+                raise ValueError(f"{name} must be at most {MAX_FACTOR:g}, got {factor!r}")
 
     def value(self, totals: Sequence[Totals], accelerator: Accelerator) -> float:
         """Return Formula 1 of these totals, one per network."""

@@ -15,10 +15,12 @@ from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
+from cocco.objective import EVALUATED
+
 if TYPE_CHECKING:
     import pandas
 
-    from cocco.result import Result
+from cocco.result import Result
 
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
 COLOURS = "YlGnBu"  #: light to dark
@@ -55,7 +57,9 @@ def cost_figure(result: Result) -> Figure:
     else:
         axes.set_ylabel(f"cost (MB) = capacity + {result.alpha:g} x {unit.name}")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    _limit(axes.set_ylim, points["cost"] / MB)
+    if result.cost < points["cost"].min():
+        axes.axhline(result.cost / MB, color="black", linestyle=":", label="proved optimum, by enumeration")
+    _limit(axes.set_ylim, points["cost"] / MB, result.cost / MB)
     axes.legend(loc="upper right")
     return figure
 
@@ -72,15 +76,16 @@ def plane_figure(result: Result) -> Figure:
         s=8, linewidths=0.2, edgecolors="0.5", rasterized=True,
     )  # fmt: skip
     figure.colorbar(drawn, ax=axes, label="generation")
-    best = int(points["cost"].to_numpy().argmin())
-    _limit(axes.set_ylim, value)
+    best_capacity, best_value = result.accelerator.buffer_bytes / 1024, _value(result) * unit.scale
+    _limit(axes.set_ylim, value, best_value)
     axes.set_xlim(0, float(capacity.max()) * 1.05)
     if result.alpha:
         ends = np.array(axes.get_xlim())
-        line = (points["cost"].iloc[best] - ends * 1024) / result.alpha * unit.scale
+        line = (result.cost - ends * 1024) / result.alpha * unit.scale
         axes.plot(ends, line, "--", color="red", linewidth=1.2, label=f"equal cost, alpha = {result.alpha:g}")
+    label = "proved optimum" if result.status == "optimal" else "best"
     axes.plot(
-        capacity.iloc[best], value.iloc[best], "*", markersize=15, color="black", markeredgecolor="white", label="best"
+        best_capacity, best_value, "*", markersize=15, color="black", markeredgecolor="white", label=label, zorder=3
     )
     axes.set_xlabel("capacity of one core (KB)")
     axes.set_ylabel(f"{unit.name} ({unit.symbol})")
@@ -100,13 +105,19 @@ def _empty(result: Result) -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def _value(result: Result) -> float:
+    """Return Formula 1 of the result."""
+    field = EVALUATED[result.metric]
+    return sum(weight * getattr(each, field) for weight, each in zip(result.weights, result.evaluations))
+
+
 def _capacity(points: pandas.DataFrame) -> pandas.Series:
     """Return the bytes of all buffers of one core, per sample."""
     return points[[name for name in points.columns if name.endswith("_buffer_bytes")]].sum(axis=1)
 
 
-def _limit(set_limits: Callable[[float, float], object], values: pandas.Series) -> None:
-    """Show all but the few worst values, with a margin."""
-    low, high = float(values.min()), float(values.quantile(VISIBLE))
+def _limit(set_limits: Callable[[float, float], object], values: pandas.Series, best: float) -> None:
+    """Show the best and all but the few worst values, with a margin."""
+    low, high = min(best, float(values.min())), max(best, float(values.quantile(VISIBLE)))
     margin = 0.06 * (high - low) or 0.05 * high or 1.0
     set_limits(low - margin, high + margin)

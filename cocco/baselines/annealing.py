@@ -21,8 +21,8 @@ BLOCK = 100  #: our choice: samples of one row of the history, as many as a gene
 class Cooling:
     """The temperature, as a share of the best cost so far: from `first` to `last` in equal ratios over the samples.
 
-    Our choice: the paper names a temperature and gives no values. Tuned on ResNet50, GoogleNet and RandWire-A for the
-    mean cost after 5,000 samples.
+    Our choice: the paper names a temperature and gives no values. Of starts from 0.003 to 0.1 this one had the best
+    mean EMA after 2,000 to 5,000 samples of ResNet50, GoogleNet and RandWire-A, 1 MB + 1.125 MB.
     """
 
     first: float = 0.01

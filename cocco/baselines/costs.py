@@ -18,7 +18,8 @@ from simulator.technology import CHANNEL_ALIGNMENT
 MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
 
 Price = Callable[[Group], Totals | None]  #: what a subgraph adds to the totals, None where it does not fit
-Reads = tuple[tuple[int, bool, bool], ...]  #: of one layer: (tensor, through its window, in full)
+Asked = tuple[int, int, int, int, bool]  # steps and slacks, by rows and by columns; whether in full
+Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its window, in full)
 
 
 class SubgraphCosts:
@@ -98,48 +99,63 @@ class SubgraphCosts:
         """Return False only where neither this set of layers nor any larger one can be held on chip.
 
         Necessary: a subgraph of several layers that runs meets it. Monotone: if T contains S and T meets it, so does
-        S; a search that grows sets may stop where it fails. (A single layer that fails can still be streamed.)
-
-        * Weights of one core and the number of tensors only grow with the set.
-        * Activations. Let T contain S, for any tile t >= 1 and either tile rule; u a tensor of S, so one of T.
-          Steps: step_T(u) >= step(u) = min(H, max over readers v in S of s_v step(v)), 1 without a reader: stage 2
-          takes the least common multiple over more readers, or the extent H where one of T needs u whole. (A least
-          common multiple here would not be monotone, as that extent need be no multiple of it.)
-          Sizes: size_T(u) - step_T(u) >= slack(u) = max over v in S of F_v - s_v and 0: the paper's rule says so; in
-          the exact one, lead(u) >= s_v lead(v) + F_v - s_v - pad(v) and size(u) >= step(u) + lead(u) - s_v lead(v)
-          + pad(v). So size_T(u) >= size(u) = step(u) + slack(u), by rows and by columns.
-          Regions: u holds at least size(u) rows. If its columns span the band W, it holds min(size_h, H) * W. Else,
-          if SIDE vanishes because all H rows are held, H * size_w. Else MAIN + SIDE, with SIDE >= min(slack_h, H) * W.
-          The least of the three is a bound whichever it is, each grows with T, and none exceeds the H * width of a
-          tensor that is needed whole in S or only in T.
+        S; a search that grows sets may stop where it fails. Weights of one core, the number of tensors and
+        `least_activation` only grow with the set. (A single layer that fails can still be streamed.)
         """
-        problem = self.problem
-        weights = -(-sum([problem.weight_bytes[v] for v in group]) // self._cores)
+        weights = -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
         room = self._room - weights if self._is_shared else self._room
         if room < 0 or weights > self._weight_room:
             return False
-        asked: dict[int, tuple[int, int, int, int, bool]] = {v: (1, 1, 0, 0, False) for v in group}
+        asked = self._asked(group)
+        if self._most_tensors is not None and len(asked) > self._most_tensors and len(group) > 1:
+            return False
+        return self._bytes_held(asked) <= room
+
+    def least_activation(self, group: Group) -> int:
+        """Return a lower bound of the bytes that these layers, or any set around them, hold in one core's buffer.
+
+        Let T contain S, for any tile t >= 1 and either tile rule; u a tensor of S, so one of T.
+
+        * Steps: step_T(u) >= step(u) = min(H, max over readers v in S of s_v step(v)), and 1 without a reader: stage 2
+          takes the least common multiple over more readers, or the extent H where one of T needs u whole. (A least
+          common multiple here would not be monotone, as that extent need be no multiple of it.)
+        * Sizes: size_T(u) - step_T(u) >= slack(u) = max over v in S of F_v - s_v and 0. The paper's rule says so; in
+          the exact one, lead(u) >= s_v lead(v) + F_v - s_v - pad(v) and size(u) >= step(u) + lead(u) - s_v lead(v)
+          + pad(v). So size_T(u) >= size(u) = step(u) + slack(u), by rows and by columns.
+        * Regions: u holds at least size_T(u) rows. If its columns span the band W, it holds min(size_h, H) W. Else, if
+          SIDE vanishes because all H rows are held, H size_w. Else MAIN + SIDE, with SIDE >= min(slack_h, H) W.
+          The least of the three is a bound whichever it is, grows with T, and never exceeds the whole map, which is
+          what u holds where a layer of T needs it whole.
+        """
+        return self._bytes_held(self._asked(group))
+
+    def _asked(self, group: Group) -> dict[int, Asked]:
+        """Return what the layers of S ask of each tensor of S and in(S)."""
+        nothing: Asked = (1, 1, 0, 0, False)
+        asked = dict.fromkeys(group, nothing)
         for v in reversed(group):
             height, width, _, _ = self._tensors[v]
             rows, columns, _, _, is_whole = asked[v]
             if is_whole:
                 rows, columns = height, width
-            stride_h, stride_w, slack_h, slack_w = self._windows[v]
+            stride_h, stride_w, more_h, more_w = self._windows[v]
             rows, columns = min(rows, height) * stride_h, min(columns, width) * stride_w
             for u, local, whole in self._reads[v]:
-                a, b, c, d, e = asked.get(u, (1, 1, 0, 0, False))
+                a, b, c, d, e = asked.get(u, nothing)
                 if local:
-                    a, b, c, d = max(a, rows), max(b, columns), max(c, slack_h), max(d, slack_w)
+                    a, b, c, d = max(a, rows), max(b, columns), max(c, more_h), max(d, more_w)
                 asked[u] = (a, b, c, d, e or whole)
-        if self._most_tensors is not None and len(asked) > self._most_tensors and len(group) > 1:
-            return False
+        return asked
+
+    def _bytes_held(self, asked: dict[int, Asked]) -> int:
+        held = 0
         for u, (rows, columns, slack_h, slack_w, is_whole) in asked.items():
             height, width, band, element_bytes = self._tensors[u]
             if is_whole:
-                room -= height * width * element_bytes
+                held += height * width * element_bytes
                 continue
-            held_h = min(min(rows, height) + slack_h, height)
-            held_w = min(min(columns, width) + slack_w, band)
+            size_h = min(min(rows, height) + slack_h, height)
+            size_w = min(min(columns, width) + slack_w, band)
             side = min(slack_h, height) * band
-            room -= min(held_h * held_w + side, height * held_w, held_h * band) * element_bytes
-        return room >= 0
+            held += min(size_h * size_w + side, height * size_w, size_h * band) * element_bytes
+        return held

@@ -16,8 +16,9 @@ from cocco.baselines.costs import MEMO, SubgraphCosts
 from cocco.search.genome import canonical
 from cocco.search.problem import Problem
 
-MAX_STATES = 200_000  #: our choice: some 100 MB of states
-MAX_TRANSITIONS = 1_000_000  #: our choice: subgraphs looked at, minutes in Python
+MAX_STATES = 400_000  #: our choice: the Transformer takes 109,774 at 1 MB + 1.125 MB; some 100 MB
+MAX_TRANSITIONS = 3_000_000  #: our choice: the Transformer takes 2,280,091; some 600 MB if all are from one state
+MAX_PRICED = 200_000  #: our choice: the Transformer takes 4,522, GoogleNet some 40,000; 1 to 7 ms each in Python
 
 
 class Exact(NamedTuple):
@@ -27,7 +28,8 @@ class Exact(NamedTuple):
     cost: float
     status: Literal["optimal", "gave_up"]
     states: int  #: downsets found
-    transitions: int  #: subgraphs that were tried from some state, those that do not fit included
+    transitions: int  #: (state, subgraph) that were looked at, those that do not fit included
+    priced: int  #: different subgraphs that were priced, unless forgotten in between
     reason: str = ""  #: why it gave up
 
 
@@ -40,6 +42,7 @@ def exact(
     costs: SubgraphCosts,
     max_states: int = MAX_STATES,
     max_transitions: int = MAX_TRANSITIONS,
+    max_priced: int = MAX_PRICED,
 ) -> Exact:
     """Return a partition that is proven cheapest, or "gave_up" where one of the budgets is spent.
 
@@ -48,8 +51,8 @@ def exact(
     """
     if problem.accelerator.prefetch == "resident":
         reason = 'with prefetch="resident" the cost of a subgraph depends on the next one, so costs do not add up'
-        return Exact(None, math.inf, "gave_up", 0, 0, reason)
-    search = _Downsets(problem, costs, max_states, max_transitions)
+        return Exact(None, math.inf, "gave_up", 0, 0, 0, reason)
+    search = _Downsets(problem, costs, max_states, max_transitions, max_priced)
     names = [-1] * problem.size
     cost = 0.0
     try:
@@ -60,18 +63,20 @@ def exact(
                 for v in group:
                     names[v] = group[0]
     except _OutOfBudget as stop:
-        return Exact(None, math.inf, "gave_up", search.states, search.transitions, str(stop))
-    return Exact(canonical(names), cost, "optimal", search.states, search.transitions)
+        return Exact(None, math.inf, "gave_up", search.states, search.transitions, search.priced, str(stop))
+    return Exact(canonical(names), cost, "optimal", search.states, search.transitions, search.priced)
 
 
 class _Downsets:
     """The search and its counters."""
 
-    def __init__(self, problem: Problem, costs: SubgraphCosts, max_states: int, max_transitions: int) -> None:
+    def __init__(
+        self, problem: Problem, costs: SubgraphCosts, max_states: int, max_transitions: int, max_priced: int
+    ) -> None:
         self.problem = problem
         self.costs = costs
-        self.max_states, self.max_transitions = max_states, max_transitions
-        self.states = self.transitions = 0
+        self.max_states, self.max_transitions, self.max_priced = max_states, max_transitions, max_priced
+        self.states = self.transitions = self.priced = 0
         self.producers = [_mask(producers) for producers in problem.producers]
         self.consumers = [_mask(consumers) for consumers in problem.consumers]
         self.upward = [0] * problem.size  # per layer: itself and its ancestors
@@ -123,29 +128,28 @@ class _Downsets:
         order of the others is lost by it.
         """
         ready = [v for v in range(first, end) if not done >> v & 1 and not self.producers[v] & ~done]
-        for v in ready:
-            if self.runs_alone[v]:
-                self._count_transition()
-                yield 1 << v, self.costs.costs((v,))
-                return
+        ready = next(([v] for v in ready if self.runs_alone[v]), ready)
         seen: set[int] = set()
         for v in ready:
             stack = [1 << v]
+            self._count_transition()
             seen.add(1 << v)
             while stack:
                 group = stack.pop()
-                self._count_transition()
                 cost = self.cost_of(group)
                 if cost is None:
                     continue
                 if cost < math.inf:
                     yield group, cost
+                if self.runs_alone[v]:
+                    break
                 readers = 0
                 for u in _bits(group):
                     readers |= self.consumers[u]
                 for w in _bits(readers & ~group):
                     grown = group | self.upward[w] & ~done
                     if grown not in seen:
+                        self._count_transition()
                         seen.add(grown)
                         stack.append(grown)
 
@@ -154,6 +158,9 @@ class _Downsets:
         layers = tuple(_bits(group))
         if len(layers) > 1 and not self.costs.may_fit(layers):
             return None
+        if self.priced == self.max_priced:
+            raise _OutOfBudget(f"more than {self.max_priced} subgraphs to price")
+        self.priced += 1
         return self.costs.costs(layers)
 
     def _runs_alone(self, u: int) -> bool:

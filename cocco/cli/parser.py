@@ -70,8 +70,14 @@ def _build() -> Parser:
     for command in (evaluate, partition, explore):
         _add_machine(command)
     evaluate.add_argument("--verify", action="store_true", help="execute the partition tile by tile and compare")
-    _add_search(partition, metric="ema")
-    _add_search(explore, metric="energy")
+    _add_search(
+        partition, "ema", ("auto", "ga", "greedy", "dp", "exact", "sa"),
+        "greedy: Halide's fusion; dp: contiguous by depth; sa: simulated annealing",
+    )  # fmt: skip
+    _add_search(
+        explore, "energy", ("auto", "ga", "exact", "sa", "random", "grid"),
+        "sa: simulated annealing; random, grid: memories first, then 5,000 samples of ga for each",
+    )  # fmt: skip
     explore.add_argument(
         "--alpha", type=values.number, default=0.002, metavar="A",
         help="bytes of buffer that one pJ (byte, cycle) is worth: cost = buffer bytes + A * metric; default 0.002",
@@ -138,9 +144,13 @@ def _add_machine(parser: Parser) -> None:
     )  # fmt: skip
 
 
-def _add_search(parser: Parser, metric: str) -> None:
+def _add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str) -> None:
     group = parser.add_argument_group("search")
-    group.add_argument("--method", choices=("ga",), default="ga", help="ga: the paper's genetic algorithm (default)")
+    group.add_argument(
+        "--method", choices=methods, default="auto",
+        help="auto: exact where it finishes soon, beside ga (default); ga: genetic algorithm; exact: enumeration; "
+        + more,
+    )  # fmt: skip
     group.add_argument(
         "--metric", choices=("ema", "energy", "latency"), default=metric,
         help=f"what to make small: off-chip bytes, pJ or cycles; default {metric}",

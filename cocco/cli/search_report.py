@@ -84,10 +84,14 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
         gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
         bound = f"  lower bound     {result.lower_bound:,.0f}{gap}"
     first = int(result.points["cost"].to_numpy().argmin())
-    search = (
-        f"  search          {result.method}, {result.samples:,} samples, seed {result.seed}; "
-        f"the best was sample {int(result.points['sample'].iloc[first]):,}"
-    )
+    if result.cost < float(result.points["cost"].iloc[first]):
+        which = f"enumeration found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
+    else:
+        which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
+    if result.method == "exact" and len(result.points) == 1:
+        search = f"  search          exact: {result.samples:,} subgraphs tried"
+    else:
+        search = f"  search          {result.samples:,} samples, seed {result.seed}; {which}"
     alone = [
         evaluate(network, Partition.layerwise(network), result.accelerator, evaluation.tile_rule)
         for network, evaluation in zip(networks, result.evaluations)

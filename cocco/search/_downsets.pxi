@@ -16,6 +16,7 @@ cdef struct States:  # downsets found so far
     i64* parent
     i64* next           # in the list of its level
     i64* level          # by number of executed layers: first state
+    i64* level_end      # and the last
     i64* index          # hash table of state numbers, -1 for none
     i64 index_size
 
@@ -71,73 +72,57 @@ cdef i64 list_set(const u64* members, i64 words, i64* into) noexcept nogil:
 
 
 cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, i64 capacity, i64 weight_capacity) noexcept nogil:
-    """A necessary condition that fails for every superset, too, once it fails: weights, regions, least activation."""
-    cdef i64 need, u, t, k, v, i, gv, value, height, width, element, least, total = 0, room
-    cdef i64 rows_size, rows_step, columns_size, columns_step
-    cdef int axis, overflow = 0
-    if count == 1:
-        return True
+    """cocco.baselines.costs.SubgraphCosts.may_fit: once it fails, it fails for every larger set."""
+    cdef i64 need, u, t, k, i, v, gv, height, width, band, element, room, size_h, size_w, total = 0
+    cdef i64* rows = w.axis[0].step     # asked of each tensor: steps, then slacks
+    cdef i64* columns = w.axis[1].step
+    cdef i64* slack_h = w.axis[0].lead
+    cdef i64* slack_w = w.axis[1].lead
     collect(net, w, layers, count)
-    if m.max_regions and w.tensors > m.max_regions:
-        return False
     need = ceil_div(w.weights, m.cores)
-    if m.is_shared:
-        room = capacity - need
-    else:
-        room = capacity
-        if need > weight_capacity:
-            return False
-    if room < 0:
+    room = capacity - need if m.is_shared else capacity
+    if room < 0 or (not m.is_shared and need > weight_capacity):
         return False
-    for axis in range(2):  # the paper's steps and sizes at tile 1: they only grow with more readers and larger tiles
-        for i in range(w.tensors):
-            u = w.layers - 1 - i if i < w.layers else i
-            value = 1
-            for k in range(w.first[u], w.first[u + 1]):
-                gv = w.ids[w.reader[k]]
-                value = lcm(value, imin(w.axis[axis].step[w.reader[k]] * net.stride[axis][gv], <i64>1 << 30), &overflow)
-            if overflow:
-                return True
-            w.axis[axis].step[u] = value
-            least = value
-            for k in range(w.first[u], w.first[u + 1]):
-                gv = w.ids[w.reader[k]]
-                least = imax(least, value + net.reach[axis][gv] - net.stride[axis][gv])
-            w.axis[axis].size[u] = least
-    for u in range(w.tensors):
+    if count > 1 and m.max_regions and w.tensors > m.max_regions:
+        return False
+    for i in range(w.tensors):
+        u = w.layers - 1 - i if i < w.layers else i
+        rows[u] = columns[u] = 1
+        slack_h[u] = slack_w[u] = 0
+        for k in range(w.first[u], w.first[u + 1]):
+            if w.is_local[k]:
+                v = w.reader[k]
+                gv = w.ids[v]
+                height, width = net.extent[0][gv], net.extent[1][gv]
+                rows[u] = imax(rows[u], (height if w.any_whole[v] else imin(rows[v], height)) * net.stride[0][gv])
+                columns[u] = imax(columns[u], (width if w.any_whole[v] else imin(columns[v], width)) * net.stride[1][gv])
+                slack_h[u] = imax(slack_h[u], net.reach[0][gv] - net.stride[0][gv])
+                slack_w[u] = imax(slack_w[u], net.reach[1][gv] - net.stride[1][gv])
         t = w.ids[u]
-        height, width = net.extent[0][t], ceil_div(net.extent[1][t], m.bands)
+        height, width, band = net.extent[0][t], net.extent[1][t], ceil_div(net.extent[1][t], m.bands)
         element = ceil_div(net.channels[t], ALIGNMENT) * ALIGNMENT * m.samples
-        if w.has_whole:
-            total += element * (net.extent[0][t] * net.extent[1][t] if w.any_whole[u] else 1)
+        if w.any_whole[u]:
+            total += height * width * element
             continue
-        rows_size, rows_step = imin(w.axis[0].size[u], height), w.axis[0].size[u] - w.axis[0].step[u]
-        columns_size = imin(w.axis[1].size[u], width)
-        least = imin(height * columns_size, rows_size * width)
-        if w.axis[1].size[u] < width:
-            if m.is_exact:
-                value = imin(rows_step, height) * width
-            else:
-                value = rows_step * width if w.axis[0].size[u] < height else 0
-        else:
-            value = 0
-        if w.first[u] == w.first[u + 1]:
-            value = 0
-        total += element * imin(least, rows_size * columns_size + value)
+        size_h = imin(imin(rows[u], height) + slack_h[u], height)
+        size_w = imin(imin(columns[u], width) + slack_w[u], band)
+        total += element * imin(
+            size_h * size_w + imin(slack_h[u], height) * band, imin(height * size_w, size_h * band)
+        )
     return total <= room
 
 
 cdef double row_cost(Goal* goal, Machine* m, Row* row) noexcept nogil:
-    """Formula 1 of one subgraph in the first capacities of the goal."""
+    """Formula 1 of one subgraph in the capacities at goal.at, with the weight of the only network."""
     if goal.metric == 0:
-        return <double>row.ema
+        return goal.weights[0] * <double>row.ema
     if goal.metric == 1:
-        return (
-            goal.dram * <double>row.ema + goal.sram[0][0] * <double>row.global_buffer
-            + goal.sram[1][0] * <double>row.weight_buffer + goal.operation * <double>row.operations
+        return goal.weights[0] * (
+            goal.dram * <double>row.ema + goal.sram[0][goal.at[0]] * <double>row.global_buffer
+            + goal.sram[1][goal.at[1]] * <double>row.weight_buffer + goal.operation * <double>row.operations
             + goal.crossbar * <double>row.crossbar
         )
-    return <double>row.slots / <double>m.bandwidth
+    return goal.weights[0] * (<double>row.slots / <double>m.bandwidth)
 
 
 cdef i64 find_state(States* s, const u64* executed, i64 words) noexcept nogil:
@@ -162,8 +147,12 @@ cdef int relax(States* s, const u64* executed, const u64* chosen, i64 words, dou
         memcpy(s.executed + found * words, executed, words * sizeof(u64))
         for i in range(words):
             level += popcount64(executed[i])
-        s.next[found] = s.level[level]
-        s.level[level] = found
+        s.next[found] = -1
+        if s.level[level] < 0:
+            s.level[level] = found
+        else:
+            s.next[s.level_end[level]] = found
+        s.level_end[level] = found
         s.cost[found] = cost
     elif cost >= s.cost[found]:
         return 0
@@ -190,23 +179,25 @@ cdef int add_set(Sets* sets, const u64* members, i64 words) noexcept nogil:
 
 cdef int expand(
     Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Lattice* lattice, States* states, Sets* sets,
-    i64 state, i64* ids, u64* spare, i64* transitions, i64 most_transitions
+    i64 state, i64* ids, i64* stack, u64* spare, i64* transitions, i64 most_transitions
 ) noexcept nogil:
-    """Relax every subgraph that can run next; FITS, SHORT if a budget is spent, OVERFLOW."""
-    cdef i64 words = lattice.words, v, i, j, k, count, here, x, forced = -1
+    """Relax every subgraph that can run next (exact.py, _steps); FITS, SHORT if a budget is spent, OVERFLOW."""
+    cdef i64 words = lattice.words, v, i, j, k, count, here, x, top
     cdef u64* executed = states.executed + state * words
     cdef u64* grown = spare
     cdef u64* after = spare + words
-    cdef u64* tried = spare + 2 * words
+    cdef u64* readers = spare + 2 * words
+    cdef u64* group
     cdef double base = states.cost[state]
     cdef Row row
-    cdef int status, added
+    cdef int status
     for i in range(sets.count):  # empty the index by the entries that are in it
         k = <i64>(hash_set(sets.members + i * words, words) & <u64>(sets.index_size - 1))
         while sets.index[k] >= 0:
             sets.index[k] = -1
             k = (k + 1) & (sets.index_size - 1)
     sets.count = 0
+    count = 0
     for v in range(lattice.size):
         if has(executed, v):
             continue
@@ -214,51 +205,54 @@ cdef int expand(
             if not has(executed, g.producers[j]):
                 break
         else:
-            memset(grown, 0, words * sizeof(u64))
-            grown[v >> 6] = <u64>1 << (v & 63)
-            if has(lattice.alone, v):
-                forced = v
+            ids[lattice.size + count] = v  # ready layers wait in the second half of ids
+            count += 1
+            if has(lattice.alone, v):  # it can only run alone, so it may as well run now
+                count = 1
+                ids[lattice.size] = v
                 break
-            if add_set(sets, grown, words) == 2:
-                return SHORT
-    if forced >= 0:  # it can only run alone, so it may as well run now
-        price_again(net, m, w, memo, &forced, 1, goal.capacity[0][0], goal.capacity[1][0], &row)
-        for i in range(words):
-            after[i] = executed[i] | grown[i]
-        transitions[0] += 1
-        return SHORT if relax(states, after, grown, words, base + row_cost(goal, m, &row), state) else FITS
-    here = 0
-    while here < sets.count:
-        count = list_set(sets.members + here * words, words, ids)
-        transitions[0] += 1
-        if transitions[0] > most_transitions:
+    for j in range(count):
+        v = ids[lattice.size + j]
+        memset(grown, 0, words * sizeof(u64))
+        grown[v >> 6] = <u64>1 << (v & 63)
+        stack[0] = sets.count
+        if add_set(sets, grown, words) == 2:
             return SHORT
-        status = price_again(net, m, w, memo, ids, count, goal.capacity[0][0], goal.capacity[1][0], &row)
-        if status == OVERFLOW:
-            return OVERFLOW
-        if status == FITS:
-            for i in range(words):
-                after[i] = executed[i] | sets.members[here * words + i]
-            if relax(states, after, sets.members + here * words, words, base + row_cost(goal, m, &row), state):
+        top = 1
+        while top:
+            top -= 1
+            here = stack[top]
+            group = sets.members + here * words
+            if transitions[0] == most_transitions:
                 return SHORT
-        memset(tried, 0, words * sizeof(u64))
-        for k in range(count):
-            for j in range(g.consumer_start[ids[k]], g.consumer_start[ids[k] + 1]):
-                x = g.consumers[j]
-                if has(sets.members + here * words, x) or has(tried, x):
-                    continue
-                tried[x >> 6] |= <u64>1 << (x & 63)
+            transitions[0] += 1
+            k = list_set(group, words, ids)
+            if k > 1 and not may_fit(net, m, w, ids, k, goal.capacity[0][goal.at[0]], goal.capacity[1][goal.at[1]]):
+                continue
+            status = price_again(net, m, w, memo, ids, k, goal.capacity[0][goal.at[0]], goal.capacity[1][goal.at[1]], &row)
+            if status == OVERFLOW:
+                return OVERFLOW
+            if status == FITS:
                 for i in range(words):
-                    grown[i] = sets.members[here * words + i] | (lattice.ancestors[x * words + i] & ~executed[i])
-                status = grow(net, m, goal, w, sets, grown, words, ids + lattice.size)
-                if status == SHORT:
+                    after[i] = executed[i] | group[i]
+                if relax(states, after, group, words, base + row_cost(goal, m, &row), state):
                     return SHORT
-        here += 1
+            if has(lattice.alone, v):
+                break
+            memset(readers, 0, words * sizeof(u64))
+            for i in range(k):
+                for x in range(g.consumer_start[ids[i]], g.consumer_start[ids[i] + 1]):
+                    readers[g.consumers[x] >> 6] |= <u64>1 << (g.consumers[x] & 63)
+            for i in range(words):
+                readers[i] &= ~group[i]
+            k = list_set(readers, words, ids)
+            for x in range(k):
+                for i in range(words):
+                    grown[i] = group[i] | (lattice.ancestors[ids[x] * words + i] & ~executed[i])
+                i = add_set(sets, grown, words)
+                if i == 2:
+                    return SHORT
+                if i == 0:
+                    stack[top] = sets.count - 1
+                    top += 1
     return FITS
-
-
-cdef int grow(Net* net, Machine* m, Goal* goal, Work* w, Sets* sets, const u64* grown, i64 words, i64* ids) noexcept nogil:
-    cdef i64 count = list_set(grown, words, ids)
-    if not may_fit(net, m, w, ids, count, goal.capacity[0][0], goal.capacity[1][0]):
-        return FITS
-    return SHORT if add_set(sets, grown, words) == 2 else FITS

@@ -13,6 +13,7 @@ cdef struct Goal:  # the objective, and what the candidates of the buffers mean
     i64 buffers         # that a genome chooses: 0, 1 or 2
     i64 choices[2]      # candidates of each
     i64 is_resident
+    i64 at[2]           # candidates that an exact search prices with
 
 
 cdef struct Entry:  # a price that is kept: of which layers and capacities, and the answer

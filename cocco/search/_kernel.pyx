@@ -263,16 +263,18 @@ def _starts(lists):
     return starts
 
 
-def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions):
-    """Return (subgraphs of a cheapest partition or None, states, transitions) for the first capacities of the goal.
+def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions, i64 first=0, i64 second=0):
+    """Return (subgraphs of a cheapest partition or None, states, transitions, its Formula 1).
 
-    None where a budget is spent: most_states downsets, as many candidates of one state, most_transitions priced
-    subgraphs.
+    cocco.baselines.exact in machine words, for a problem of one network, on the candidates at these positions. None
+    where a budget is spent. Order, counts and ties are those of exact.py.
     """
-    cdef i64 n = kernel.graph.size, words = (n + 63) // 64, i, v, p, j, state, transitions = 0, index_size = 1024
+    cdef i64 n = kernel.graph.size, words = (n + 63) // 64, i, v, j, state, transitions = 0
+    cdef i64 most_sets = most_transitions + 1, index_size = _index_size(most_states), set_index_size
     cdef int status = FITS
-    while index_size < 2 * most_states:
-        index_size *= 2
+    set_index_size = _index_size(most_sets)
+    kernel.goal.at[0], kernel.goal.at[1] = first, first if kernel.machine.is_shared else second
+    # np.empty takes address space, not memory, until it is written to
     cdef u64[:, ::1] ancestors = np.zeros((n, words), dtype=np.uint64)
     cdef u64[::1] alone = np.zeros(words, dtype=np.uint64)
     cdef u64[:, ::1] executed = np.empty((most_states, words), dtype=np.uint64)
@@ -280,10 +282,11 @@ def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions)
     cdef double[::1] cost = np.empty(most_states)
     cdef i64[::1] parent = np.empty(most_states, dtype=np.int64)
     cdef i64[::1] following = np.empty(most_states, dtype=np.int64)
-    cdef i64[::1] level = np.full(n + 1, -1, dtype=np.int64)
+    cdef i64[:, ::1] level = np.full((2, n + 1), -1, dtype=np.int64)
     cdef i64[::1] state_index = np.full(index_size, -1, dtype=np.int64)
-    cdef u64[:, ::1] members = np.empty((most_states, words), dtype=np.uint64)
-    cdef i64[::1] set_index = np.full(index_size, -1, dtype=np.int64)
+    cdef u64[:, ::1] members = np.empty((most_sets, words), dtype=np.uint64)
+    cdef i64[::1] stack = np.empty(most_sets, dtype=np.int64)
+    cdef i64[::1] set_index = np.full(set_index_size, -1, dtype=np.int64)
     cdef i64[::1] ids = np.empty(2 * n + 2, dtype=np.int64)
     cdef u64[::1] spare = np.zeros(3 * words, dtype=np.uint64)
     cdef Lattice lattice
@@ -292,10 +295,10 @@ def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions)
     lattice.words, lattice.size, lattice.ancestors, lattice.alone = words, n, &ancestors[0, 0], &alone[0]
     states.count, states.room = 0, most_states
     states.executed, states.chosen, states.cost = &executed[0, 0], &chosen[0, 0], &cost[0]
-    states.parent, states.next, states.level = &parent[0], &following[0], &level[0]
+    states.parent, states.next, states.level, states.level_end = &parent[0], &following[0], &level[0, 0], &level[1, 0]
     states.index, states.index_size = &state_index[0], index_size
-    sets.count, sets.room, sets.members = 0, most_states, &members[0, 0]
-    sets.index, sets.index_size = &set_index[0], index_size
+    sets.count, sets.room, sets.members = 0, most_sets, &members[0, 0]
+    sets.index, sets.index_size = &set_index[0], set_index_size
     for v in range(n):
         ancestors[v, v >> 6] |= <u64>1 << (v & 63)
         for j in range(kernel.graph.producer_start[v], kernel.graph.producer_start[v + 1]):
@@ -309,7 +312,7 @@ def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions)
             while state >= 0 and status == FITS:
                 status = expand(
                     &kernel.graph, &kernel.net, &kernel.machine, &kernel.goal, &scratch.work, &scratch.memo, &lattice,
-                    &states, &sets, state, &ids[0], &spare[0], &transitions, most_transitions,
+                    &states, &sets, state, &ids[0], &stack[0], &spare[0], &transitions, most_transitions,
                 )
                 state = states.next[state]
             if status != FITS:
@@ -317,14 +320,22 @@ def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions)
     if status == OVERFLOW:
         raise OverflowError("64 bits do not hold the steps of a subgraph")
     if status == SHORT:
-        return None, states.count, transitions
+        return None, states.count, transitions, 0.0
     subgraphs = []
-    state = level[n]
+    state = level[0, n]
+    total = cost[state]
     while parent[state] >= 0:
         j = list_set(&chosen[state, 0], words, &ids[0])
         subgraphs.append([ids[i] for i in range(j)])
         state = parent[state]
-    return subgraphs[::-1], states.count, transitions
+    return subgraphs[::-1], states.count, transitions, total
+
+
+cdef i64 _index_size(i64 entries):
+    cdef i64 size = 1024
+    while size < 2 * entries:
+        size *= 2
+    return size
 
 
 cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1] alone, i64[::1] ids):
@@ -340,6 +351,6 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
                     ids[count] = x
                     count += 1
             if may_fit(&kernel.net, &kernel.machine, &scratch.work, &ids[0], count,
-                       kernel.goal.capacity[0][0], kernel.goal.capacity[1][0]):
+                       kernel.goal.capacity[0][kernel.goal.at[0]], kernel.goal.capacity[1][kernel.goal.at[1]]):
                 alone[v >> 6] &= ~(<u64>1 << (v & 63))
                 break

@@ -104,13 +104,16 @@ def test_forced_singletons_take_one_step_each():
     assert (found.labels, found.states, found.transitions) == ([0, 1, 2, 3], 5, 4)
 
 
-@pytest.mark.parametrize(("budget", "reason"), [((3, 100), "3 sets"), ((100, 5), "5 subgraphs")])
+@pytest.mark.parametrize(
+    ("budget", "reason"),
+    [((3, 100), "3 sets"), ((100, 5), "5 subgraphs to look at"), ((100, 100, 4), "4 subgraphs to price")],
+)
 def test_gives_up_where_a_budget_is_spent(budget, reason):
     problem = fixed(chain(4))
     found = exact(problem, SubgraphCosts(problem), *budget)
     assert (found.labels, found.cost, found.status) == (None, math.inf, "gave_up")
     assert reason in found.reason
-    assert found.states <= budget[0] and found.transitions <= budget[1]
+    assert all(spent <= most for spent, most in zip((found.states, found.transitions, found.priced), budget))
 
 
 def test_gives_up_where_costs_do_not_add_up():

@@ -24,7 +24,7 @@ def explore(networks=TWO, **question):
 
 
 def test_partition_answers_formula_1():
-    result = cocco.partition(chain(6), MACHINE, metric="energy", samples=150, seed=3, settings=SETTINGS)
+    result = cocco.partition(chain(6), MACHINE, method="ga", metric="energy", samples=150, seed=3, settings=SETTINGS)
     assert result.cost == evaluate(chain(6), result.plan, MACHINE).energy_pj == result.evaluation.energy_pj
     assert (result.method, result.metric, result.seed, result.samples) == ("ga", "energy", 3, 150)
     assert (result.status, result.alpha) == ("feasible", None) and result.engine in ("fast", "reference")
@@ -94,7 +94,7 @@ def test_initial_partitions_of_several_networks():
 
 
 def test_population_replaces_that_of_the_settings():
-    result = cocco.partition(chain(4), MACHINE, samples=30, population=7, settings=cocco.Settings(elite=2))
+    result = cocco.partition(chain(4), MACHINE, method="ga", samples=30, population=7, settings=cocco.Settings(elite=2))
     assert list(result.points.groupby("generation").size()) == [7, 5, 5, 5, 5, 3]
 
 
@@ -115,7 +115,7 @@ def test_a_price_that_the_simulator_denies_is_an_error(monkeypatch):
 
     monkeypatch.setattr(pricing.Pricer, "evaluate", cheaper)
     with pytest.raises(RuntimeError, match=r"priced its winner at \d+.*, the simulator at \d+"):
-        cocco.partition(chain(3), MACHINE, samples=5, engine="reference")
+        cocco.partition(chain(3), MACHINE, method="ga", samples=5, engine="reference")
 
 
 def test_json_of_one_network():
@@ -142,7 +142,7 @@ def test_json_of_several_networks():
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ({"method": "magic"}, "method must be one of ga, got 'magic'"),
+        ({"method": "magic"}, "method must be one of auto, ga, exact, sa, random, grid, got 'magic'"),
         ({"metric": "speed"}, "metric must be one of ema, energy, latency, got 'speed'"),
         ({"samples": 0}, "samples must be an integer from 1 to 100000000, got 0"),
         ({"samples": 10**12}, "samples must be an integer from 1 to 100000000, got 1000000000000"),

@@ -45,3 +45,10 @@ def test_weights_are_finite_and_positive(weight):
 def test_the_metric_is_known():
     with pytest.raises(ValueError, match="metric must be one of ema, energy, latency, got 'speed'"):
         Objective("speed", None, (1.0,))
+
+
+def test_factors_that_would_outgrow_a_float_are_refused():
+    with pytest.raises(ValueError, match="alpha must be at most"):
+        Objective("ema", 1e308, (1.0,))
+    with pytest.raises(ValueError, match="weights must be at most"):
+        Objective("ema", None, (1e300,))

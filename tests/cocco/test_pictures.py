@@ -27,7 +27,7 @@ def test_cost_falls_with_samples_in_steps(result: Result):
     assert axes.get_ylabel() == "cost (MB) = capacity + 0.002 x energy"
     best = np.asarray(axes.get_lines()[0].get_ydata())
     assert len(best) == 300 and (np.diff(best) <= 0).all()
-    assert best[-1] * 2**20 == pytest.approx(result.cost)
+    assert best[-1] * 2**20 == pytest.approx(result.points["cost"].min())
 
 
 def test_line_of_equal_cost_goes_through_the_best_sample(result: Result):
@@ -35,6 +35,7 @@ def test_line_of_equal_cost_goes_through_the_best_sample(result: Result):
     axes = pictures.plane_figure(result).axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("capacity of one core (KB)", "energy (mJ)")
     line, star = axes.get_lines()
+    assert star.get_label() == "proved optimum" and result.status == "optimal"
     (x0, x1), (y0, y1) = (np.asarray(data, dtype=float) for data in line.get_data())
     assert (y1 - y0) / (x1 - x0) == pytest.approx(-0.000512)
     x, y = (float(np.asarray(data)[0]) for data in star.get_data())

@@ -1,0 +1,203 @@
+"""The methods by name: each answers a checked problem with a trace of samples, and what it proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from cocco.baselines.annealing import annealing
+from cocco.baselines.costs import SubgraphCosts
+from cocco.baselines.dynamic import depth_order, dynamic
+from cocco.baselines.greedy import greedy
+from cocco.baselines.two_step import Found, grid_search, random_search
+from cocco.proof import MAX_TRANSITIONS, QUICK_TOTAL, QUICK_TRANSITIONS, Proof, prove
+from cocco.search.engine import make_engine
+from cocco.search.genetic import genetic
+from cocco.search.genome import Genome
+from cocco.search.pricing import Pricer, Sample
+from cocco.search.problem import Problem
+from cocco.search.settings import Settings
+from cocco.search.stream import Stream
+from cocco.search.trace import Progress, Trace
+from simulator.cost import Totals
+
+
+class Question(NamedTuple):
+    """What every method is asked; engine and threads as in cocco.partition."""
+
+    problem: Problem
+    samples: int
+    seed: int
+    settings: Settings
+    initial: Sequence[Sequence[int]]
+    progress: Progress | None
+    engine: str
+    threads: int
+
+
+class Answer(NamedTuple):
+    """The samples, how many were priced, by which method; `proof` where enumeration was tried.
+
+    Samples of exact are the subgraphs that it tried (more than the genomes they would make); of greedy and dp the
+    layers priced over the layers of the network.
+    """
+
+    trace: Trace
+    samples: int
+    method: str
+    proof: Proof | None = None
+    gave_up: bool = False
+
+
+def automatic(question: Question) -> Answer:
+    """Enumerate where a small budget does, else search: so most networks simply come back proven (our choice).
+
+    On given hardware the enumeration comes first and nothing is searched if it finishes. Where the memory is chosen,
+    the search comes first: its best cost rules out most memories, and its samples show how the cost falls.
+    """
+    if question.problem.buffers:
+        answer = search(question)
+        if answer.trace.is_stopped:
+            return answer
+        try:
+            proof = prove(question.problem, answer.trace.best, question.engine, QUICK_TRANSITIONS, QUICK_TOTAL)
+        except KeyboardInterrupt:
+            answer.trace.is_stopped = True
+            return answer
+        return answer._replace(proof=proof)
+    proof = prove(question.problem, None, question.engine, QUICK_TRANSITIONS, QUICK_TRANSITIONS)
+    return _proven(question, proof) if proof.best is not None else seeded(question)
+
+
+def seeded(question: Question) -> Answer:
+    """The genetic algorithm from the partitions of greedy and dp, whose work counts among the samples (Sec. 4.4.1)."""
+    costs = _costs(question)
+    problem = question.problem
+    seeds = [greedy(problem, costs)[0], dynamic(problem, costs, depth_order(problem))[0]]
+    left = max(question.samples - costs.samples, len(seeds))
+    room = max(0, min(question.settings.population, left) - len(question.initial))
+    answer = search(question._replace(samples=left, initial=[*question.initial, *seeds[:room]]))
+    return answer._replace(samples=answer.samples + costs.samples)
+
+
+def search(question: Question) -> Answer:
+    """The genetic algorithm (Cocco, Sec. 4.4)."""
+    problem, samples, seed, settings, initial, progress, engine, threads = question
+    chosen = make_engine(engine, problem, settings, threads)
+    trace = genetic(problem, samples, seed, settings, initial, progress, chosen)
+    return Answer(trace, trace.samples, "ga")
+
+
+def enumeration(question: Question) -> Answer:
+    """The exact method (Cocco, Sec. 4.2.1): proven, or "gave_up" with the best of greedy and dynamic programming."""
+    proof = prove(question.problem, None, question.engine, MAX_TRANSITIONS, 4 * MAX_TRANSITIONS)
+    if proof.best is not None:
+        answer = _proven(question, proof)
+        return answer._replace(gave_up=not proof.is_optimal)
+    if question.problem.buffers:
+        answer = search(question)
+    else:
+        answer = min((fusion(question), contiguous(question)), key=lambda each: each.trace.best.cost)
+    return answer._replace(method="exact", gave_up=True)
+
+
+def fusion(question: Question) -> Answer:
+    """Halide's greedy fusion (Cocco, Sec. 4.2.2)."""
+    costs = _costs(question)
+    return _of_labels(question, greedy(question.problem, costs)[0], costs, "greedy")
+
+
+def contiguous(question: Question) -> Answer:
+    """Irregular-NN's dynamic programming over the layers by depth (Cocco, Sec. 4.2.3)."""
+    costs = _costs(question)
+    labels, _ = dynamic(question.problem, costs, depth_order(question.problem))
+    return _of_labels(question, labels, costs, "dp")
+
+
+def anneal(question: Question) -> Answer:
+    """Simulated annealing (Cocco, Sec. 4.2.4)."""
+    problem, samples, seed, settings, initial, progress, _, _ = question
+    trace = annealing(problem, samples, seed, settings, initial, progress)
+    return Answer(trace, trace.samples, "sa")
+
+
+def two_step(kind: str) -> Callable[[Question], Answer]:
+    """Return RS+GA ("random") or GS+GA ("grid"): memories first, a partition search for each (Cocco, Sec. 5.1.3)."""
+    first_step = {"random": random_search, "grid": grid_search}[kind]
+
+    def run(question: Question) -> Answer:
+        problem = question.problem
+        trace = Trace(problem, question.samples, question.progress, question.engine)
+
+        def second_step(given: Problem, samples: int, seed: int) -> Found:
+            chosen = make_engine(question.engine, given, question.settings, question.threads)
+            found = genetic(given, samples, seed, question.settings, (), None, chosen)
+            return Found(found.best.genome.labels, found.best.value, found.is_stopped)
+
+        outcome = first_step(problem, question.samples, question.seed, second_step)
+        for each in outcome.candidates:
+            trace.add(Sample(Genome(each.labels, each.capacities), each.value, each.cost))
+            trace.close()
+        trace.is_stopped = outcome.is_stopped
+        return Answer(trace, outcome.samples, kind)
+
+    return run
+
+
+def _costs(question: Question) -> SubgraphCosts:
+    """Return the prices of subgraphs, by the compiled engine where it is asked for."""
+    problem = question.problem
+    engine = make_engine(question.engine, problem, question.settings)
+    if engine.name == "reference":
+        return SubgraphCosts(problem)
+    from cocco.search._kernel import Kernel, Scratch
+
+    kernel = Kernel(problem)
+    scratch, pricer = Scratch(kernel), Pricer(problem)
+    capacities = problem.accelerator.activation_capacity, problem.accelerator.weight_capacity
+
+    def price(group: tuple[int, ...]) -> Totals | None:
+        try:
+            row = kernel.price(scratch, group, *capacities)
+        except OverflowError:  # steps beyond 64 bits
+            return pricer.price(group, *capacities)
+        return None if row is None else Totals(*row[:6])
+
+    return SubgraphCosts(problem, price)
+
+
+def _of_labels(question: Question, labels: list[int], costs: SubgraphCosts, method: str) -> Answer:
+    """Return a single partition; with prefetch="resident" what does not fit beside the next weights is split."""
+    problem = question.problem
+    sample = Pricer(problem).evaluate(Genome(labels, ()), Stream(question.seed, 0, 0))
+    return Answer(_trace(question, sample), max(1, costs.samples), method)
+
+
+def _proven(question: Question, proof: Proof) -> Answer:
+    assert proof.best is not None
+    return Answer(_trace(question, proof.best), max(1, proof.transitions), "exact", proof)
+
+
+def _trace(question: Question, sample: Sample) -> Trace:
+    trace = Trace(question.problem, 1, question.progress, question.engine)
+    trace.add(sample)
+    trace.close()
+    return trace
+
+
+HARDWARE_METHODS: dict[str, Callable[[Question], Answer]] = {
+    "auto": automatic,
+    "ga": search,
+    "exact": enumeration,
+    "greedy": fusion,
+    "dp": contiguous,
+    "sa": anneal,
+}
+SPACE_METHODS: dict[str, Callable[[Question], Answer]] = {
+    "auto": automatic,
+    "ga": search,
+    "exact": enumeration,
+    "sa": anneal,
+    "random": two_step("random"),
+    "grid": two_step("grid"),
+}
