@@ -26,7 +26,7 @@ def gap(cost: float, bound: float) -> float:
 
 
 def least_totals(rules: PricingRules, accelerator: Accelerator) -> Totals:
-    """Return totals of which none can be undercut, by whatever partition (spec sections 4 and 5).
+    """Return totals of which none can be undercut, by whatever partition (docs/model.md, sections 4 and 5).
 
     EMA: each weight is read once at least, by the one subgraph that has the layer; each model input that is read
     comes in once, each model output goes out once, for every sample. Global buffer: these inputs and outputs

@@ -113,16 +113,16 @@ def _search(
     check_seed(seed)
     if not isinstance(settings, Settings):
         raise ValueError(f"settings must be a cocco.Settings, got {settings!r}")
-    from cocco.methods import HARDWARE_METHODS, SPACE_METHODS, Question  # here, so that `import cocco` stays light
-    from cocco.search.engine import make_engine
+    from cocco import methods as known  # here, so that `import cocco` stays light
+    from cocco.search.engine import engine_name
 
-    methods = SPACE_METHODS if problem.buffers else HARDWARE_METHODS
+    methods = known.SPACE_METHODS if problem.buffers else known.HARDWARE_METHODS
     if method not in methods:
         raise ValueError(f"method must be one of {', '.join(methods)}, got {method!r}")
     start = _initial_labels(problem, initial, min(samples, settings.population))
-    name = make_engine(engine, problem, settings, threads).name
-    answer = methods[method](Question(problem, samples, seed, settings, start, progress, name, threads))
-    return judged(problem, answer, seed)
+    name = engine_name(engine, problem, threads)
+    question = known.Question(problem, samples, seed, settings, start, progress, name, threads)
+    return judged(problem, known.answer(methods[method], question), seed)
 
 
 def judged(problem: Problem, answer: Answer, seed: int) -> Result:

@@ -23,7 +23,7 @@ from simulator.cost import Totals
 
 
 class Question(NamedTuple):
-    """What every method is asked; engine and threads as in cocco.partition."""
+    """What every method is asked; engine is the name of the one that answers, threads are its threads."""
 
     problem: Problem
     samples: int
@@ -49,6 +49,18 @@ class Answer(NamedTuple):
     gave_up: bool = False
 
 
+def answer(method: Callable[[Question], Answer], question: Question) -> Answer:
+    """Return the method's answer; where Ctrl-C comes before it has one, layer by layer in the smallest memory."""
+    try:
+        return method(question)
+    except KeyboardInterrupt:
+        problem = question.problem
+        genome = Genome(list(range(problem.size)), (0,) * len(problem.buffers))
+        trace = _trace(question, Pricer(problem).evaluate(genome, Stream(question.seed, 0, 0)))
+        trace.is_stopped = True
+        return Answer(trace, 1, "layerwise")
+
+
 def automatic(question: Question) -> Answer:
     """Enumerate where a small budget does, else search: so most networks simply come back proven (our choice).
 
@@ -56,15 +68,15 @@ def automatic(question: Question) -> Answer:
     the search comes first: its best cost rules out most memories, and its samples show how the cost falls.
     """
     if question.problem.buffers:
-        answer = search(question)
-        if answer.trace.is_stopped:
-            return answer
+        found = search(question)
+        if found.trace.is_stopped:
+            return found
         try:
-            proof = prove(question.problem, answer.trace.best, question.engine, QUICK_TRANSITIONS, QUICK_TOTAL)
+            proof = prove(question.problem, found.trace.best, question.engine, QUICK_TRANSITIONS, QUICK_TOTAL)
         except KeyboardInterrupt:
-            answer.trace.is_stopped = True
-            return answer
-        return answer._replace(proof=proof)
+            found.trace.is_stopped = True
+            return found
+        return found._replace(proof=proof)
     proof = prove(question.problem, None, question.engine, QUICK_TRANSITIONS, QUICK_TRANSITIONS)
     return _proven(question, proof) if proof.best is not None else seeded(question)
 
@@ -76,8 +88,8 @@ def seeded(question: Question) -> Answer:
     seeds = [greedy(problem, costs)[0], dynamic(problem, costs, depth_order(problem))[0]]
     left = max(question.samples - costs.samples, len(seeds))
     room = max(0, min(question.settings.population, left) - len(question.initial))
-    answer = search(question._replace(samples=left, initial=[*question.initial, *seeds[:room]]))
-    return answer._replace(samples=answer.samples + costs.samples)
+    found = search(question._replace(samples=left, initial=[*question.initial, *seeds[:room]]))
+    return found._replace(samples=found.samples + costs.samples)
 
 
 def search(question: Question) -> Answer:
@@ -92,13 +104,12 @@ def enumeration(question: Question) -> Answer:
     """The exact method (Cocco, Sec. 4.2.1): proven, or "gave_up" with the best of greedy and dynamic programming."""
     proof = prove(question.problem, None, question.engine, MAX_TRANSITIONS, 4 * MAX_TRANSITIONS)
     if proof.best is not None:
-        answer = _proven(question, proof)
-        return answer._replace(gave_up=not proof.is_optimal)
+        return _proven(question, proof)._replace(gave_up=not proof.is_optimal)
     if question.problem.buffers:
-        answer = search(question)
+        found = search(question)
     else:
-        answer = min((fusion(question), contiguous(question)), key=lambda each: each.trace.best.cost)
-    return answer._replace(method="exact", gave_up=True)
+        found = min((fusion(question), contiguous(question)), key=lambda each: each.trace.best.cost)
+    return found._replace(method="exact", gave_up=True)
 
 
 def fusion(question: Question) -> Answer:
@@ -147,8 +158,7 @@ def two_step(kind: str) -> Callable[[Question], Answer]:
 def _costs(question: Question) -> SubgraphCosts:
     """Return the prices of subgraphs, by the compiled engine where it is asked for."""
     problem = question.problem
-    engine = make_engine(question.engine, problem, question.settings)
-    if engine.name == "reference":
+    if question.engine == "reference":
         return SubgraphCosts(problem)
     from cocco.search._kernel import Kernel, Scratch
 

@@ -1,4 +1,4 @@
-"""The memories to choose from: capacity candidates of one core (Cocco, Sec. 5.3.1; spec section 6)."""
+"""The memories to choose from: capacity candidates of one core (Cocco, Sec. 5.3.1; docs/model.md, section 6)."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ def window_elements(subgraph: Subgraph, axis: int, layer: int, producer: int, st
     """Return the elements that `layer` reads from `producer` along one axis, in tiles of `step` outputs.
 
     s H + n (F - s) minus the padding at both ends, n = ceil(H / step): counted for tiles from 0 on, border tiles
-    included, with padding no deeper than a tile.
+    included, with padding no deeper than a tile; never below 0.
     """
     geometry = subgraph.geometry
     reach, stride, padding = (each[axis][layer] for each in (geometry.reach, geometry.stride, geometry.padding))
     height, source = geometry.extent[axis][layer], geometry.extent[axis][producer]
     tiles = -(-height // step)
     below = (height - 1) * stride + reach - padding - source
-    return stride * height + tiles * (reach - stride) - max(0, padding) - max(0, below)
+    return max(0, stride * height + tiles * (reach - stride) - max(0, padding) - max(0, below))
 
 
 def count_updates(subgraph: Subgraph, tiling: Tiling, layer: int) -> int:

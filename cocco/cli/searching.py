@@ -131,6 +131,7 @@ def _progress(samples: int) -> Iterator[Progress | None]:
             bar.update(done - bar.n)
 
         yield move
+        bar.refresh()  # a search that is done before the bar would move shows its end all the same
 
 
 def _say_how_it_ended(result: Result, seconds: float) -> None:

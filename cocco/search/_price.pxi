@@ -5,7 +5,7 @@ cdef inline i64 window(Net* net, int axis, i64 v, i64 p, i64 step) noexcept nogi
     cdef i64 height = net.extent[axis][v], stride = net.stride[axis][v], reach = net.reach[axis][v]
     cdef i64 pad = net.padding[axis][v]
     cdef i64 below = (height - 1) * stride + reach - pad - net.extent[axis][p]
-    return stride * height + ceil_div(height, step) * (reach - stride) - imax(0, pad) - imax(0, below)
+    return imax(0, stride * height + ceil_div(height, step) * (reach - stride) - imax(0, pad) - imax(0, below))
 
 
 cdef void moved(Net* net, Work* w, i64* buffered, i64* weighed) noexcept nogil:

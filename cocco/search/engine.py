@@ -65,19 +65,22 @@ def default_engine() -> str:
     return "reference"
 
 
-def make_engine(name: str | None, problem: Problem, settings: Settings, threads: int = 1) -> Engine:
-    """Return the engine by its name, None for the default; raises ValueError where it is unknown or not built."""
+def engine_name(name: str | None, problem: Problem, threads: int = 1) -> str:
+    """Return which engine answers, None for the default; raises ValueError where it is unknown or not built."""
     if name is None:
         name = default_engine()
     if name not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
-    if name == "reference":
-        return ReferenceEngine(problem, settings)
-    if not has_kernel():
+    if name == "fast" and not has_kernel():
         raise ValueError("engine 'fast' is not built here; reinstall where there is a C compiler, or use 'reference'")
-    if needs_big_integers(problem):
+    return "reference" if needs_big_integers(problem) else name
+
+
+def make_engine(name: str | None, problem: Problem, settings: Settings, threads: int = 1) -> Engine:
+    """Return the engine by its name, see engine_name."""
+    if engine_name(name, problem, threads) == "reference":
         return ReferenceEngine(problem, settings)
     return FastEngine(problem, settings, threads)
 

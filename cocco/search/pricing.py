@@ -100,7 +100,7 @@ class Pricer:
     def _fit_resident(self, genome: Genome, machine: Accelerator, stream: Stream) -> tuple[Genome, list[Totals]]:
         """The same where the weights of the next subgraph must fit as well: order, price, split until all fit.
 
-        A network runs without the others, so each is in an order of its own (spec section 6, our reading).
+        A network runs without the others, so each is in an order of its own (docs/model.md, section 1, our reading).
         """
         labels = genome.labels.copy()
         while True:

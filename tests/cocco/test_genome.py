@@ -25,7 +25,8 @@ def test_equal_partitions_are_equal_genomes():
 def test_random_partitions_are_valid_after_repair(network, child):
     problem = spaced(network)
     labels = repair(problem, random_labels(problem, Stream(0, 0, child)))
-    problem.partitions(groups_of(labels))
+    (plan,) = problem.partitions(groups_of(labels))  # raises where it is not valid
+    assert sorted(v for group in plan.subgraphs for v in group) == list(range(problem.size))
 
 
 def test_random_genomes_have_small_and_large_subgraphs():

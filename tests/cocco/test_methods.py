@@ -92,3 +92,14 @@ def test_unknown_methods_are_named():
         cocco.partition(chain(2), MEDIUM, method="magic")
     with pytest.raises(ValueError, match="got 'greedy'"):
         cocco.explore(chain(2), method="greedy")
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "greedy", "dp"])
+def test_ctrl_c_before_there_is_an_answer_keeps_layer_by_layer(method, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    for name in ("prove", "greedy", "depth_order"):
+        monkeypatch.setattr(f"cocco.methods.{name}", stop)
+    result = cocco.partition(chain(4), MEDIUM, method=method)
+    assert result.status == "stopped" and len(result.plan) == 4

@@ -44,20 +44,25 @@ def execute(network, tile, rule="exact", layers=None, change=lambda regions: reg
 @pytest.mark.parametrize("seed", range(240))
 def test_random_subgraphs_run_in_their_exact_regions(seed):
     """Equal outputs, no miss, nothing made twice, DRAM bytes equal to EMA; every second with whole operands."""
-    execute(random_network(seed, whole=seed % 2 == 1), TILES[seed % len(TILES)])
+    trace = execute(random_network(seed, whole=seed % 2 == 1), TILES[seed % len(TILES)])
+    assert trace is None or trace.dram_written  # execute asserts the rest
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(40))
 def test_thousands_of_random_subgraphs_run_in_their_exact_regions(block):
-    for seed in range(1000 + 150 * block, 1150 + 150 * block):
+    traces = [
         execute(random_network(seed, 10, whole=seed % 2 == 1), TILES[seed % len(TILES)])
+        for seed in range(1000 + 150 * block, 1150 + 150 * block)
+    ]
+    assert sum(trace is not None for trace in traces) > 100  # the others have no tiling
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(10**6, 10**9), st.sampled_from(TILES), st.booleans())
 def test_any_random_subgraph_runs(seed, tile, whole):
-    execute(random_network(seed, whole=whole), tile)
+    trace = execute(random_network(seed, whole=whole), tile)
+    assert trace is None or trace.dram_written
 
 
 def test_residual_block_moves_what_the_model_counts():
