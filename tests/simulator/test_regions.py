@@ -126,3 +126,16 @@ def test_a_whole_operand_has_main_in_full_and_no_side():
     found = regions(network, 1)
     assert found["k"].main == (6, 1) and found["x"].main == (6, 1)
     assert found["k"].side_bytes == found["q"].side_bytes == 0
+
+
+def test_side_stays_where_a_tensor_is_needed_whole():
+    """2x12, tile 2: all rows are held, but with a whole operand rows run in operations, so x keeps its 2 rows."""
+    network = Network(
+        "whole",
+        (Tensor("x", 2, 12, 8), Tensor("y", 2, 2, 8)),
+        (
+            conv("a", "x", (2, 12, 8), 8, 3, 1, 1),
+            Layer("product", "matmul", ("a", "y"), 2, 12, 4, 8, whole=(1,)),
+        ),
+    )
+    assert regions(network, 2)["x"].side == (2, 12)

@@ -104,3 +104,12 @@ def test_cores_hold_the_chunks_together():
     chip = Accelerator(global_buffer=64 * KiB, weight_buffer=64 * KiB, cores=2)
     cost = cost_of(conv("f", "x", (1, 1, 512), 512), [Tensor("x", 1, 1, 512)], chip)
     assert cost.weight_bytes == 64 * KiB and cost.ema_weight_bytes == 262144
+
+
+def test_chunks_of_one_group_of_outputs_share_a_pass_over_the_inputs():
+    """1x1, 64 -> 8 on 32x32: 8 units of 64 weights in 2 chunks, all of one group of 8 outputs: each reads half of C."""
+    chip = Accelerator(global_buffer=5000, weight_buffer=256)
+    layer, inputs = conv("a", "x", (32, 32, 8), 64), [Tensor("x", 32, 32, 64)]
+    cost = cost_of(layer, inputs, chip)
+    assert (cost.ema_weight_bytes, cost.ema_input_bytes) == (512, 65536)
+    assert stream_of(layer, inputs, chip).order == "chunk"

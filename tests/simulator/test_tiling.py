@@ -106,3 +106,19 @@ def test_exact_sizes_are_never_below_the_papers_step_and_equal_it_on_chains(seed
     one_reader = all(len(readers) <= 1 for readers in network.consumers)
     if one_reader:
         assert {name: tile.size for name, tile in exact.items()} == {name: t.size for name, t in paper.items()}
+
+
+def test_a_tensor_that_is_needed_whole_is_ahead_of_all_its_readers():
+    """product runs 1 ahead of the 3x3, so 1 update of 2 early; 3 of its updates are one of n0: lead 6 * ceil(1/3)."""
+    network = Network(
+        "early",
+        (Tensor("x", 6, 1, 2),),
+        (
+            conv("n0", "x", (6, 1, 2), 2),
+            Layer("product", "matmul", ("x", "n0"), 6, 1, 6, 2, whole=(1,)),
+            conv("out", "product", (6, 1, 2), 6, 3, 1, 1),
+        ),
+    )
+    found = tiles(network, 2)
+    assert {name: tile.updates for name, tile in found.items()} == {"x": 1, "n0": 1, "product": 3, "out": 3}
+    assert {name: tile.lead for name, tile in found.items()} == {"x": 6, "n0": 6, "product": 1, "out": 0}
