@@ -2,7 +2,7 @@
 
 from setuptools import Extension, setup
 
-PARTS = ("subgraph", "tiling", "price", "streaming", "operators", "fit", "generation", "downsets")
+PARTS = ("subgraph", "tiling", "price", "streaming", "operators", "fit", "generation", "downsets", "orders", "improve")
 
 setup(
     ext_modules=[

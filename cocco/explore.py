@@ -47,7 +47,8 @@ def partition(
 ) -> Result:
     """Return the best partition found for this hardware: Formula 1 made small (Sec. 4.1.1).
 
-    method: "auto" (exact where it finishes soon, else ga), "ga", "exact", "greedy", "dp" or "sa" (cocco.methods).
+    method: "auto" (exact where it finishes soon, else ga), "ga", "exact", "greedy", "dp", "idp" or "sa"
+    (cocco.methods).
     metric: "ema", "energy" or "latency". initial: partitions to start from. population: genomes per generation,
     in place of the one in settings. engine: "fast" (compiled; the default where it is built) or "reference", with
     the same answers; threads: of the fast engine. progress: called with (samples done, samples in total, best cost

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.baselines.annealing import annealing
 from cocco.baselines.costs import SubgraphCosts
+from cocco.baselines.exact import MAX_STEPS
 from cocco.baselines.dynamic import depth_order, dynamic
 from cocco.baselines.greedy import greedy
 from cocco.baselines.two_step import Found, grid_search, random_search
-from cocco.proof import MAX_TRANSITIONS, QUICK_TOTAL, QUICK_TRANSITIONS, Proof, prove
+from cocco.polish import GENERATION, LEAST_SAMPLES, polish
+from cocco.proof import QUICK_STEPS, QUICK_TOTAL, Proof, prove
 from cocco.search.engine import make_engine
 from cocco.search.genetic import genetic
 from cocco.search.genome import Genome
@@ -19,6 +22,7 @@ from cocco.search.problem import Problem
 from cocco.search.settings import Settings
 from cocco.search.stream import Stream
 from cocco.search.trace import Progress, Trace
+from cocco.seeding import Founders, founders
 from simulator.cost import Totals
 
 
@@ -72,37 +76,44 @@ def automatic(question: Question) -> Answer:
         if found.trace.is_stopped:
             return found
         try:
-            proof = prove(question.problem, found.trace.best, question.engine, QUICK_TRANSITIONS, QUICK_TOTAL)
+            proof = prove(question.problem, found.trace.best, question.engine, QUICK_STEPS, QUICK_TOTAL)
         except KeyboardInterrupt:
             found.trace.is_stopped = True
             return found
         return found._replace(proof=proof)
-    proof = prove(question.problem, None, question.engine, QUICK_TRANSITIONS, QUICK_TRANSITIONS)
-    return _proven(question, proof) if proof.best is not None else seeded(question)
-
-
-def seeded(question: Question) -> Answer:
-    """The genetic algorithm from the partitions of greedy and dp, whose work counts among the samples (Sec. 4.4.1)."""
-    costs = _costs(question)
-    problem = question.problem
-    seeds = [greedy(problem, costs)[0], dynamic(problem, costs, depth_order(problem))[0]]
-    left = max(question.samples - costs.samples, len(seeds))
-    room = max(0, min(question.settings.population, left) - len(question.initial))
-    found = search(question._replace(samples=left, initial=[*question.initial, *seeds[:room]]))
-    return found._replace(samples=found.samples + costs.samples)
+    proof = prove(question.problem, None, question.engine, QUICK_STEPS, QUICK_STEPS)
+    return _proven(question, proof) if proof.best is not None else search(question)
 
 
 def search(question: Question) -> Answer:
-    """The genetic algorithm (Cocco, Sec. 4.4)."""
+    """The genetic algorithm (Cocco, Sec. 4.4) from founders, whose work counts among the samples."""
     problem, samples, seed, settings, initial, progress, engine, threads = question
     chosen = make_engine(engine, problem, settings, threads)
-    trace = genetic(problem, samples, seed, settings, initial, progress, chosen)
+    found = Founders([], 0)
+    if settings.seeds:
+        found = founders(problem, lambda given: _costs(question, given), settings.islands, samples, seed)
+    polishing = int(settings.polish * samples)
+    if polishing < LEAST_SAMPLES * problem.size:
+        polishing = 0
+    most = max(samples - polishing, found.samples + 1)
+    first, *others = found.islands or [[]]
+    room = max(0, min(settings.population, most - found.samples) - len(initial))
+    starts = [[*initial, *first[:room]], *others]
+    trace = genetic(problem, most, seed, settings, starts, progress, chosen, found.samples)
+    if polishing and not trace.is_stopped:
+        genome = trace.best.genome
+        polished = polish(problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
+        trace.spend(polished.samples)
+        better = Genome(polished.labels, genome.capacities)
+        trace.add(Pricer(problem).evaluate(better, Stream(seed, GENERATION, 0)))
+        trace.close()
+        trace.is_stopped = polished.is_stopped
     return Answer(trace, trace.samples, "ga")
 
 
 def enumeration(question: Question) -> Answer:
     """The exact method (Cocco, Sec. 4.2.1): proven, or "gave_up" with the best of greedy and dynamic programming."""
-    proof = prove(question.problem, None, question.engine, MAX_TRANSITIONS, 4 * MAX_TRANSITIONS)
+    proof = prove(question.problem, None, question.engine, MAX_STEPS, 4 * MAX_STEPS)
     if proof.best is not None:
         return _proven(question, proof)._replace(gave_up=not proof.is_optimal)
     if question.problem.buffers:
@@ -125,10 +136,21 @@ def contiguous(question: Question) -> Answer:
     return _of_labels(question, labels, costs, "dp")
 
 
+def iterated(question: Question) -> Answer:
+    """Iterated order DP from dp: the same cut of many linear orders (cocco.baselines.dynamic.improve)."""
+    problem, costs = question.problem, _costs(question)
+    labels, _ = dynamic(problem, costs, depth_order(problem))
+    left = max(1, question.samples - costs.samples)
+    polished = polish(problem, labels, (), left, question.seed, question.engine)
+    found = _of_labels(question, polished.labels, costs, "idp")
+    found.trace.is_stopped = polished.is_stopped
+    return found._replace(samples=costs.samples + polished.samples)
+
+
 def anneal(question: Question) -> Answer:
-    """Simulated annealing (Cocco, Sec. 4.2.4)."""
+    """Simulated annealing with the mutations of the paper (Cocco, Sec. 4.2.4)."""
     problem, samples, seed, settings, initial, progress, _, _ = question
-    trace = annealing(problem, samples, seed, settings, initial, progress)
+    trace = annealing(problem, samples, seed, replace(settings, shift=0.0), initial, progress)
     return Answer(trace, trace.samples, "sa")
 
 
@@ -155,9 +177,9 @@ def two_step(kind: str) -> Callable[[Question], Answer]:
     return run
 
 
-def _costs(question: Question) -> SubgraphCosts:
-    """Return the prices of subgraphs, by the compiled engine where it is asked for."""
-    problem = question.problem
+def _costs(question: Question, given: Problem | None = None) -> SubgraphCosts:
+    """Return the prices of subgraphs on given hardware, by the compiled engine where it is asked for."""
+    problem = given or question.problem
     if question.engine == "reference":
         return SubgraphCosts(problem)
     from cocco.search._kernel import Kernel, Scratch
@@ -201,6 +223,7 @@ HARDWARE_METHODS: dict[str, Callable[[Question], Answer]] = {
     "exact": enumeration,
     "greedy": fusion,
     "dp": contiguous,
+    "idp": iterated,
     "sa": anneal,
 }
 SPACE_METHODS: dict[str, Callable[[Question], Answer]] = {

@@ -15,21 +15,18 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from cocco.baselines.costs import SubgraphCosts
-from cocco.baselines.exact import exact
+from cocco.baselines.exact import LOOK_STEPS, MAX_CANDIDATES, MAX_STATES, PRICE_STEPS, exact
 from cocco.bounds import least_totals, lower_bound
 from cocco.search.genome import Genome, groups_of
 from cocco.search.pricing import Sample
-from cocco.search.problem import Problem
+from cocco.search.problem import Problem, in_memory
 from simulator.evaluate import evaluate
 
 if TYPE_CHECKING:
     from cocco.search._kernel import Kernel, Scratch
 
-MAX_STATES = 200_000  #: of one enumeration that was asked for; our choice: some 100 MB
-MAX_TRANSITIONS = 5_000_000  #: our choice: seconds of the compiled engine
-QUICK_TRANSITIONS = 150_000  #: of one enumeration in a default search; our choice: under a second
-QUICK_TOTAL = 3_000_000  #: of all candidates together in a default search; our choice: a few seconds
-
+QUICK_STEPS = 4_000_000  #: of one enumeration in a default search; our choice: under a second compiled
+QUICK_TOTAL = 30_000_000  #: of all candidates together in a default search; our choice: a few seconds
 
 ROUNDING = 1e-9  #: relative; far above what the order of summation can change, far below any real difference
 
@@ -46,7 +43,7 @@ class Proof(NamedTuple):
 def prove(problem: Problem, best: Sample | None, engine: str, per_memory: int, in_total: int) -> Proof:
     """Return what enumeration adds to the best sample of a search (None: there was no search).
 
-    per_memory: transitions that one memory may take, in_total: all of them. Budgets count, so the answer does not
+    per_memory: steps that one memory may take, in_total: all of them. Budgets count, so the answer does not
     depend on the machine. prefetch="resident" cannot be enumerated, because there costs do not add up.
     """
     floor = lower_bound(problem)
@@ -55,18 +52,18 @@ def prove(problem: Problem, best: Sample | None, engine: str, per_memory: int, i
     for bound, memory in _memories(problem, best):
         if best is not None and bound >= best.cost:
             continue
-        found, transitions = solver.solve(memory, min(per_memory, in_total - spent), best)
-        spent += transitions
+        found, steps = solver.solve(memory, min(per_memory, in_total - spent), best)
+        spent += steps
         if found is None:
             left.append(bound)
             if best is not None and memory == best.genome.capacities:  # too much for one memory: so is the proof
-                return Proof(best, floor, False, spent)
+                return Proof(best, floor, False, solver.transitions)
         else:
             best = found
     if best is None:
-        return Proof(None, floor, False, spent)
+        return Proof(None, floor, False, solver.transitions)
     reached = min(best.cost, *left)
-    return Proof(best, max(floor, reached), reached >= best.cost, spent)
+    return Proof(best, max(floor, reached), reached >= best.cost, solver.transitions)
 
 
 def _memories(problem: Problem, best: Sample | None) -> list[tuple[float, tuple[int, ...]]]:
@@ -85,6 +82,7 @@ class Solver:
 
     def __init__(self, problem: Problem, engine: str) -> None:
         self.problem = problem
+        self.transitions = 0
         self.is_additive = problem.accelerator.prefetch != "resident"
         self.parts = []
         for i, network in enumerate(problem.networks):
@@ -93,12 +91,12 @@ class Solver:
         self.kernels = [_kernel(part) for part in self.parts] if engine == "fast" else None
 
     def solve(self, memory: tuple[int, ...], budget: int, best: Sample | None) -> tuple[Sample | None, int]:
-        """Return the better of the optimum with this memory and `best`, None if out of budget; and the transitions."""
+        """Return the better of the optimum with this memory and `best`, None if out of budget; and the steps."""
         labels: list[int] = []
         value, spent = 0.0, 0
         for i in range(len(self.parts)):
-            groups, cost, transitions = self._solve_one(i, memory, budget - spent)
-            spent += transitions
+            groups, cost, steps = self._solve_one(i, memory, budget - spent)
+            spent += steps
             if groups is None:
                 return None, spent
             value += cost
@@ -122,16 +120,18 @@ class Solver:
             from cocco.search._kernel import exact as compiled
 
             try:
-                groups, _, transitions, cost = compiled(*self.kernels[i], MAX_STATES, budget, *memory)
-                return groups, cost, transitions
+                groups, _, transitions, steps, cost = compiled(
+                    *self.kernels[i], MAX_STATES, MAX_CANDIDATES, budget, LOOK_STEPS, PRICE_STEPS, *memory
+                )
+                self.transitions += transitions
+                return groups, cost, steps
             except OverflowError:  # steps beyond 64 bits: Python's integers have no end
                 pass
         part = self.parts[i]
-        given = replace(
-            part, accelerator=part.machine(memory), buffers={}, objective=replace(part.objective, alpha=None)
-        )
-        answer = exact(given, SubgraphCosts(given), MAX_STATES, budget, budget)
-        return None if answer.labels is None else groups_of(answer.labels), answer.cost, answer.transitions
+        given = in_memory(part, memory)
+        answer = exact(given, SubgraphCosts(given), MAX_STATES, budget)
+        self.transitions += answer.transitions
+        return None if answer.labels is None else groups_of(answer.labels), answer.cost, answer.steps
 
 
 def _kernel(problem: Problem) -> tuple[Kernel, Scratch]:

@@ -25,11 +25,11 @@ Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its
 class SubgraphCosts:
     """Prices single subgraphs of a problem with given hardware, and counts the layers that it priced.
 
-    price: another engine for the same prices. memo: subgraphs remembered; those not used for longest are forgotten.
+    price: another engine for the same prices. memo: subgraphs remembered; those not used for longest are forgotten; None: all are, until `forget`.
     With prefetch="resident" the next weights are not known here, so a subgraph is priced as with "free".
     """
 
-    def __init__(self, problem: Problem, price: Price | None = None, memo: int = MEMO) -> None:
+    def __init__(self, problem: Problem, price: Price | None = None, memo: int | None = MEMO) -> None:
         if problem.buffers:
             raise ValueError(
                 f"the cost of a subgraph needs given hardware, but {', '.join(problem.buffers)} is to be chosen; "
@@ -51,6 +51,16 @@ class SubgraphCosts:
     def samples(self) -> int:
         """The work done in samples: layers priced over layers of the problem, rounded up (our choice)."""
         return -(-self.layers_priced // self.problem.size)
+
+    @property
+    def remembered(self) -> int:
+        """Number of prices in the memo."""
+        return self.costs.cache_info().currsize
+
+    def forget(self) -> None:
+        """Empty the memos."""
+        self.costs.cache_clear()
+        self.may_fit.cache_clear()
 
     def _reference(self) -> Price:
         pricer, machine = Pricer(self.problem, model_memo=1, price_memo=1), self._machine

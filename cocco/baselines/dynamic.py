@@ -78,7 +78,7 @@ def improve(
     for group in groups_of(current):
         cost += costs.costs(tuple(group))
     for _ in range(rounds):
-        pieces = _dissolved(problem, current, stream)
+        pieces = dissolved(problem, current, stream, MOST_DISSOLVED)
         changed, value = dynamic(problem, costs, _random_order(problem, pieces, stream))
         if value <= cost:
             current, cost = changed, value
@@ -101,12 +101,12 @@ def _with_layer(
     return sorted([*apart, whole]), whole
 
 
-def _dissolved(problem: Problem, labels: Sequence[int], stream: Stream) -> list[int]:
-    """Return the labels with 0 to 3 subgraphs taken apart into layers, each next to the one before."""
+def dissolved(problem: Problem, labels: Sequence[int], stream: Stream, most: int) -> list[int]:
+    """Return the labels with 0 to `most` subgraphs taken apart into layers, each next to the one before."""
     groups = {group[0]: group for group in groups_of(labels)}
     label = labels[stream.below(len(labels))]
     changed = list(labels)
-    for _ in range(stream.below(MOST_DISSOLVED + 1)):
+    for _ in range(stream.below(most + 1)):
         for v in groups[label]:
             changed[v] = v
         near = sorted(

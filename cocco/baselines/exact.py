@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from cocco.baselines.costs import MEMO, SubgraphCosts
+from cocco.baselines.costs import SubgraphCosts
 from cocco.search.genome import canonical
 from cocco.search.problem import Problem
 
-MAX_STATES = 400_000  #: our choice: the Transformer takes 109,774 at 1 MB + 1.125 MB; some 100 MB
-MAX_TRANSITIONS = 3_000_000  #: our choice: the Transformer takes 2,280,091; some 600 MB if all are from one state
-MAX_PRICED = 200_000  #: our choice: the Transformer takes 4,522, GoogleNet some 40,000; 1 to 7 ms each in Python
+MAX_STATES = 200_000  #: our choice: the Transformer takes 109,774 at 1 MB + 1.125 MB; some 50 MB
+MAX_CANDIDATES = 500_000  #: subgraphs of one state; our choice: some 100 MB where the network has 1000 layers
+MAX_STEPS = 100_000_000  #: our choice: half a minute of the compiled engine
+LOOK_STEPS = 5  #: steps of a set of layers that is new, and
+PRICE_STEPS = 45  #: those of its price, if it may fit: about the shares of the time in the compiled engine
 
 
 class Exact(NamedTuple):
@@ -29,7 +30,7 @@ class Exact(NamedTuple):
     status: Literal["optimal", "gave_up"]
     states: int  #: downsets found
     transitions: int  #: (state, subgraph) that were looked at, those that do not fit included
-    priced: int  #: different subgraphs that were priced, unless forgotten in between
+    steps: int  #: transitions, and LOOK_STEPS and PRICE_STEPS for what is new among them
     reason: str = ""  #: why it gave up
 
 
@@ -41,18 +42,17 @@ def exact(
     problem: Problem,
     costs: SubgraphCosts,
     max_states: int = MAX_STATES,
-    max_transitions: int = MAX_TRANSITIONS,
-    max_priced: int = MAX_PRICED,
+    max_steps: int = MAX_STEPS,
 ) -> Exact:
     """Return a partition that is proven cheapest, or "gave_up" where one of the budgets is spent.
 
-    The networks run one after the other and costs add up, so each is solved by itself; budgets are for all together.
+    Budgets are counts, so the answer is the same on any machine; memory grows with states and steps only. The networks run one after the other and costs add up, so each is solved by itself; budgets are for all together.
     Of equally cheap partitions the answer is always the same one.
     """
     if problem.accelerator.prefetch == "resident":
         reason = 'with prefetch="resident" the cost of a subgraph depends on the next one, so costs do not add up'
         return Exact(None, math.inf, "gave_up", 0, 0, 0, reason)
-    search = _Downsets(problem, costs, max_states, max_transitions, max_priced)
+    search = _Downsets(problem, costs, max_states, max_steps)
     names = [-1] * problem.size
     cost = 0.0
     try:
@@ -63,20 +63,19 @@ def exact(
                 for v in group:
                     names[v] = group[0]
     except _OutOfBudget as stop:
-        return Exact(None, math.inf, "gave_up", search.states, search.transitions, search.priced, str(stop))
-    return Exact(canonical(names), cost, "optimal", search.states, search.transitions, search.priced)
+        return Exact(None, math.inf, "gave_up", search.states, search.transitions, search.steps, str(stop))
+    return Exact(canonical(names), cost, "optimal", search.states, search.transitions, search.steps)
 
 
 class _Downsets:
     """The search and its counters."""
 
-    def __init__(
-        self, problem: Problem, costs: SubgraphCosts, max_states: int, max_transitions: int, max_priced: int
-    ) -> None:
+    def __init__(self, problem: Problem, costs: SubgraphCosts, max_states: int, max_steps: int) -> None:
         self.problem = problem
         self.costs = costs
-        self.max_states, self.max_transitions, self.max_priced = max_states, max_transitions, max_priced
-        self.states = self.transitions = self.priced = 0
+        self.max_states, self.max_steps = max_states, max_steps
+        self.states = self.transitions = self.steps = 0
+        self.prices: dict[int, float | None] = {}  # by set of layers
         self.producers = [_mask(producers) for producers in problem.producers]
         self.consumers = [_mask(consumers) for consumers in problem.consumers]
         self.upward = [0] * problem.size  # per layer: itself and its ancestors
@@ -89,7 +88,6 @@ class _Downsets:
             self.downward[v] = 1 << v
             for consumer in problem.consumers[v]:
                 self.downward[v] |= self.downward[consumer]
-        self.cost_of = lru_cache(MEMO)(self._cost_of)
         self.runs_alone = [self._runs_alone(v) for v in range(problem.size)]
 
     def solve(self, first: int, end: int) -> tuple[float, list[tuple[int, ...]]]:
@@ -132,11 +130,12 @@ class _Downsets:
         seen: set[int] = set()
         for v in ready:
             stack = [1 << v]
-            self._count_transition()
-            seen.add(1 << v)
+            self._see(1 << v, seen)
             while stack:
                 group = stack.pop()
-                cost = self.cost_of(group)
+                self.transitions += 1
+                self._count_steps(1)
+                cost = self._cost_of(group)
                 if cost is None:
                     continue
                 if cost < math.inf:
@@ -149,19 +148,17 @@ class _Downsets:
                 for w in _bits(readers & ~group):
                     grown = group | self.upward[w] & ~done
                     if grown not in seen:
-                        self._count_transition()
-                        seen.add(grown)
+                        self._see(grown, seen)
                         stack.append(grown)
 
     def _cost_of(self, group: int) -> float | None:
         """Return the cost of a set of layers, inf where it does not fit, None where no larger one does either."""
-        layers = tuple(_bits(group))
-        if len(layers) > 1 and not self.costs.may_fit(layers):
-            return None
-        if self.priced == self.max_priced:
-            raise _OutOfBudget(f"more than {self.max_priced} subgraphs to price")
-        self.priced += 1
-        return self.costs.costs(layers)
+        if group not in self.prices:
+            layers = tuple(_bits(group))
+            may_fit = len(layers) == 1 or self.costs.may_fit(layers)
+            self.prices[group] = self.costs.costs(layers) if may_fit else None
+            self._count_steps(LOOK_STEPS + PRICE_STEPS * may_fit)
+        return self.prices[group]
 
     def _runs_alone(self, u: int) -> bool:
         """Whether no subgraph of several layers can have u as a layer whose producers have all run.
@@ -177,10 +174,15 @@ class _Downsets:
             raise _OutOfBudget(f"more than {self.max_states} sets of layers to start from")
         self.states += 1
 
-    def _count_transition(self) -> None:
-        if self.transitions == self.max_transitions:
-            raise _OutOfBudget(f"more than {self.max_transitions} subgraphs to look at")
-        self.transitions += 1
+    def _count_steps(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > self.max_steps:
+            raise _OutOfBudget(f"more than {self.max_steps} steps")
+
+    def _see(self, group: int, seen: set[int]) -> None:
+        if len(seen) == MAX_CANDIDATES:
+            raise _OutOfBudget(f"more than {MAX_CANDIDATES} subgraphs that can run next")
+        seen.add(group)
 
 
 def _mask(layers: Sequence[int]) -> int:

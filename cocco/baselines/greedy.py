@@ -6,17 +6,22 @@ import math
 
 from cocco.baselines.costs import SubgraphCosts
 from cocco.search.problem import Problem
+from cocco.search.stream import ONE, Stream
 
 Pair = tuple[int, int]  # subgraphs by their smallest layers; the first feeds the second
 
 
-def greedy(problem: Problem, costs: SubgraphCosts) -> tuple[list[int], float]:
+def greedy(
+    problem: Problem, costs: SubgraphCosts, stream: Stream | None = None, noise: float = 0.0
+) -> tuple[list[int], float]:
     """Return labels and Formula 1: from one layer each, fuse the best pair until no fusion is of benefit.
 
     A pair is an edge between two subgraphs with no other path from the first to the second, which would become a
     cycle. The benefit is what the fusion saves; of equal benefits the smallest pair goes first (our choice).
+    stream, noise: each benefit is taken for a random part of it, 1 - noise at the least, so that each stream gives
+    another partition (our choice: founders of a search).
     """
-    grouping = _Grouping(problem, costs)
+    grouping = _Grouping(problem, costs, stream, noise)
     while (pair := grouping.best_pair()) is not None:
         grouping.fuse(*pair)
     labels = [0] * problem.size
@@ -31,8 +36,8 @@ def greedy(problem: Problem, costs: SubgraphCosts) -> tuple[list[int], float]:
 class _Grouping:
     """The subgraphs at one moment, the edges between them and the benefit of fusing each pair."""
 
-    def __init__(self, problem: Problem, costs: SubgraphCosts) -> None:
-        self.costs = costs
+    def __init__(self, problem: Problem, costs: SubgraphCosts, stream: Stream | None, noise: float) -> None:
+        self.costs, self.stream, self.noise = costs, stream, noise
         self.members: dict[int, tuple[int, ...]] = {v: (v,) for v in range(problem.size)}
         self.feeds = {v: set(consumers) for v, consumers in enumerate(problem.consumers)}
         self.reads = {v: set(producers) for v, producers in enumerate(problem.producers)}
@@ -66,6 +71,8 @@ class _Grouping:
         after = self.costs.costs(fused) if self.costs.may_fit(fused) else math.inf
         gain = self.costs.costs(self.members[first]) + self.costs.costs(self.members[second]) - after
         if gain > 0:
+            if self.stream is not None:
+                gain *= 1.0 - self.noise * ((self.stream.draw() >> 32) / ONE)
             self.benefits[first, second] = gain
 
     def _has_detour(self, first: int, second: int) -> bool:

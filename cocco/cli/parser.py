@@ -71,8 +71,8 @@ def _build() -> Parser:
         _add_machine(command)
     evaluate.add_argument("--verify", action="store_true", help="execute the partition tile by tile and compare")
     _add_search(
-        partition, "ema", ("auto", "ga", "greedy", "dp", "exact", "sa"),
-        "greedy: Halide's fusion; dp: contiguous by depth; sa: simulated annealing",
+        partition, "ema", ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
+        "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
     )  # fmt: skip
     _add_search(
         explore, "energy", ("auto", "ga", "exact", "sa", "random", "grid"),
@@ -162,5 +162,9 @@ def _add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str
     group.add_argument(
         "--engine", choices=("fast", "reference"),
         help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
+    )  # fmt: skip
+    group.add_argument(
+        "--plain", action="store_true",
+        help="the paper's genetic algorithm: without founders, islands, shift-layers and polish",
     )  # fmt: skip
     group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")

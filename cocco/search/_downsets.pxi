@@ -29,6 +29,15 @@ cdef struct Sets:  # candidate subgraphs of one state
     i64 index_size
 
 
+cdef struct Prices:  # of the sets of layers that were looked at, by all states
+    Sets sets
+    double* cost        # negative: neither this set nor a larger one fits
+    i64 steps           # transitions, and look_steps for each set, price_steps for one that may fit
+    i64 most_steps
+    i64 look_steps
+    i64 price_steps
+
+
 cdef extern from *:
     """
     static int popcount64(unsigned long long x) { return __builtin_popcountll(x); }
@@ -112,17 +121,17 @@ cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, i
     return total <= room
 
 
-cdef double row_cost(Goal* goal, Machine* m, Row* row) noexcept nogil:
-    """Formula 1 of one subgraph in the capacities at goal.at, with the weight of the only network."""
+cdef double row_cost(Goal* goal, Machine* m, Row* row, i64 network) noexcept nogil:
+    """Formula 1 of one subgraph in the capacities at goal.at, with the weight of its network."""
     if goal.metric == 0:
-        return goal.weights[0] * <double>row.ema
+        return goal.weights[network] * <double>row.ema
     if goal.metric == 1:
-        return goal.weights[0] * (
+        return goal.weights[network] * (
             goal.dram * <double>row.ema + goal.sram[0][goal.at[0]] * <double>row.global_buffer
             + goal.sram[1][goal.at[1]] * <double>row.weight_buffer + goal.operation * <double>row.operations
             + goal.crossbar * <double>row.crossbar
         )
-    return goal.weights[0] * (<double>row.slots / <double>m.bandwidth)
+    return goal.weights[network] * (<double>row.slots / <double>m.bandwidth)
 
 
 cdef i64 find_state(States* s, const u64* executed, i64 words) noexcept nogil:
@@ -162,24 +171,59 @@ cdef int relax(States* s, const u64* executed, const u64* chosen, i64 words, dou
     return 0
 
 
-cdef int add_set(Sets* sets, const u64* members, i64 words) noexcept nogil:
-    """0 if the set is new and kept, 1 if it was there, 2 if there is no room."""
+cdef i64 find_set(Sets* sets, const u64* members, i64 words) noexcept nogil:
+    """The number of the set, or -1 - the place in the index where it belongs."""
     cdef i64 slot = <i64>(hash_set(members, words) & <u64>(sets.index_size - 1))
     while sets.index[slot] >= 0:
         if same_set(sets.members + sets.index[slot] * words, members, words):
-            return 1
+            return sets.index[slot]
         slot = (slot + 1) & (sets.index_size - 1)
+    return -1 - slot
+
+
+cdef int add_set(Sets* sets, const u64* members, i64 words) noexcept nogil:
+    """0 if the set is new and kept, 1 if it was there, 2 if there is no room."""
+    cdef i64 found = find_set(sets, members, words)
+    if found >= 0:
+        return 1
     if sets.count == sets.room:
         return 2
-    sets.index[slot] = sets.count
+    sets.index[-1 - found] = sets.count
     memcpy(sets.members + sets.count * words, members, words * sizeof(u64))
     sets.count += 1
     return 0
 
 
+cdef int price_set(
+    Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Prices* prices, const u64* group, i64 words, const i64* layers,
+    i64 count, double* cost
+) noexcept nogil:
+    """exact.py, _cost_of: FITS with the cost, infinite or negative as Prices says; SHORT if the steps are spent."""
+    cdef i64 capacity = goal.capacity[0][goal.at[0]], weight_capacity = goal.capacity[1][goal.at[1]], found
+    cdef Row row
+    cdef int status
+    found = find_set(&prices.sets, group, words)
+    if found >= 0:
+        cost[0] = prices.cost[found]
+        return FITS
+    if prices.sets.count == prices.sets.room:
+        return SHORT
+    prices.steps += prices.look_steps
+    cost[0] = -1.0
+    if count == 1 or may_fit(net, m, w, layers, count, capacity, weight_capacity):
+        prices.steps += prices.price_steps
+        status = price_again(net, m, w, memo, layers, count, capacity, weight_capacity, &row)
+        if status == OVERFLOW:
+            return OVERFLOW
+        cost[0] = row_cost(goal, m, &row, 0) if status == FITS else INFINITY
+    prices.cost[prices.sets.count] = cost[0]
+    add_set(&prices.sets, group, words)
+    return SHORT if prices.steps > prices.most_steps else FITS
+
+
 cdef int expand(
     Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Lattice* lattice, States* states, Sets* sets,
-    i64 state, i64* ids, i64* stack, u64* spare, i64* transitions, i64 most_transitions
+    Prices* prices, i64 state, i64* ids, i64* stack, u64* spare, i64* transitions
 ) noexcept nogil:
     """Relax every subgraph that can run next (exact.py, _steps); FITS, SHORT if a budget is spent, OVERFLOW."""
     cdef i64 words = lattice.words, v, i, j, k, count, here, x, top
@@ -188,8 +232,7 @@ cdef int expand(
     cdef u64* after = spare + words
     cdef u64* readers = spare + 2 * words
     cdef u64* group
-    cdef double base = states.cost[state]
-    cdef Row row
+    cdef double base = states.cost[state], cost
     cdef int status
     for i in range(sets.count):  # empty the index by the entries that are in it
         k = <i64>(hash_set(sets.members + i * words, words) & <u64>(sets.index_size - 1))
@@ -223,19 +266,20 @@ cdef int expand(
             top -= 1
             here = stack[top]
             group = sets.members + here * words
-            if transitions[0] == most_transitions:
-                return SHORT
             transitions[0] += 1
+            prices.steps += 1
+            if prices.steps > prices.most_steps:
+                return SHORT
             k = list_set(group, words, ids)
-            if k > 1 and not may_fit(net, m, w, ids, k, goal.capacity[0][goal.at[0]], goal.capacity[1][goal.at[1]]):
+            status = price_set(net, m, goal, w, memo, prices, group, words, ids, k, &cost)
+            if status != FITS:
+                return status
+            if cost < 0:
                 continue
-            status = price_again(net, m, w, memo, ids, k, goal.capacity[0][goal.at[0]], goal.capacity[1][goal.at[1]], &row)
-            if status == OVERFLOW:
-                return OVERFLOW
-            if status == FITS:
+            if cost < INFINITY:
                 for i in range(words):
                     after[i] = executed[i] | group[i]
-                if relax(states, after, group, words, base + row_cost(goal, m, &row), state):
+                if relax(states, after, group, words, base + cost, state):
                     return SHORT
             if has(lattice.alone, v):
                 break

@@ -6,6 +6,7 @@ cdef struct Rates:  # cocco.search.settings.Settings as thresholds of 32 random 
     u64 modify_end
     u64 split_end
     u64 merge_end
+    u64 shift_end
     i64 deviation
     i64 tournament
     i64 retries
@@ -67,6 +68,8 @@ cdef void mutate(Graph* g, Goal* goal, Rates* rates, Bench* b, i64* labels, i64*
         split_subgraph(g, b, labels, stream)
     elif kind < rates.merge_end:
         merge_subgraphs(g, b, labels, stream)
+    elif kind < rates.shift_end:
+        shift_layers(g, b, labels, stream)
     else:
         for i in range(goal.buffers):
             capacities[i] = imin(imax(capacities[i] + normal_step(stream, rates.deviation), 0), goal.choices[i] - 1)

@@ -30,5 +30,19 @@ class Scratch:
     def __init__(self, kernel: Kernel) -> None: ...
 
 def exact(
-    kernel: Kernel, scratch: Scratch, most_states: int, most_transitions: int, first: int = 0, second: int = 0
-) -> tuple[list[list[int]] | None, int, int, float]: ...
+    kernel: Kernel,
+    scratch: Scratch,
+    most_states: int,
+    most_sets: int,
+    most_steps: int,
+    look_steps: int,
+    price_steps: int,
+    first: int = 0,
+    second: int = 0,
+) -> tuple[list[list[int]] | None, int, int, int, float]: ...
+
+class Orders:
+    def __init__(self, kernel: Kernel, memo: int) -> None: ...
+    def improve(
+        self, labels: Sequence[int], seed: int, generation: int, child: int, rounds: int
+    ) -> tuple[list[int], float, int]: ...

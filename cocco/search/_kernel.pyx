@@ -6,9 +6,12 @@ that a search prices hundreds of thousands of genomes per second. Tests hold the
 that each file repeats; 64-bit overflow is found, and the caller turns to the Python engine.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
+
+from cpython.exc cimport PyErr_CheckSignals
 
 import numpy as np
 
@@ -23,6 +26,7 @@ include "_operators.pxi"
 include "_fit.pxi"
 include "_generation.pxi"
 include "_downsets.pxi"
+include "_orders.pxi"
 
 
 # The face to Python
@@ -124,7 +128,7 @@ cdef class Kernel:
 
         self.rates.crossing, self.rates.again = threshold(settings.crossover), threshold(settings.again)
         ends = settings.shares(has_capacities)
-        self.rates.modify_end, self.rates.split_end, self.rates.merge_end = ends
+        self.rates.modify_end, self.rates.split_end, self.rates.merge_end, self.rates.shift_end = ends
         self.rates.deviation = settings.deviation
         self.rates.tournament, self.rates.retries = settings.tournament, settings.retries
 
@@ -263,16 +267,21 @@ def _starts(lists):
     return starts
 
 
-def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions, i64 first=0, i64 second=0):
-    """Return (subgraphs of a cheapest partition or None, states, transitions, its Formula 1).
+def exact(
+    Kernel kernel, Scratch scratch, i64 most_states, i64 most_sets, i64 most_steps, i64 look_steps, i64 price_steps,
+    i64 first=0, i64 second=0,
+):
+    """Return (subgraphs of a cheapest partition or None, states, transitions, steps, its Formula 1).
 
     cocco.baselines.exact in machine words, for a problem of one network, on the candidates at these positions. None
     where a budget is spent. Order, counts and ties are those of exact.py.
     """
     cdef i64 n = kernel.graph.size, words = (n + 63) // 64, i, v, j, state, transitions = 0
-    cdef i64 most_sets = most_transitions + 1, index_size = _index_size(most_states), set_index_size
+    cdef i64 index_size = _index_size(most_states), most_prices = most_steps // (look_steps + 1) + 1
+    cdef i64 set_index_size, price_index_size
     cdef int status = FITS
-    set_index_size = _index_size(most_sets)
+    most_sets = min(most_sets, most_steps + 1)
+    set_index_size, price_index_size = _index_size(most_sets), _index_size(most_prices)
     kernel.goal.at[0], kernel.goal.at[1] = first, first if kernel.machine.is_shared else second
     # np.empty takes address space, not memory, until it is written to
     cdef u64[:, ::1] ancestors = np.zeros((n, words), dtype=np.uint64)
@@ -289,9 +298,13 @@ def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions,
     cdef i64[::1] set_index = np.full(set_index_size, -1, dtype=np.int64)
     cdef i64[::1] ids = np.empty(2 * n + 2, dtype=np.int64)
     cdef u64[::1] spare = np.zeros(3 * words, dtype=np.uint64)
+    cdef u64[:, ::1] priced = np.empty((most_prices, words), dtype=np.uint64)
+    cdef double[::1] price = np.empty(most_prices)
+    cdef i64[::1] price_index = np.full(price_index_size, -1, dtype=np.int64)
     cdef Lattice lattice
     cdef States states
     cdef Sets sets
+    cdef Prices prices
     lattice.words, lattice.size, lattice.ancestors, lattice.alone = words, n, &ancestors[0, 0], &alone[0]
     states.count, states.room = 0, most_states
     states.executed, states.chosen, states.cost = &executed[0, 0], &chosen[0, 0], &cost[0]
@@ -299,6 +312,9 @@ def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions,
     states.index, states.index_size = &state_index[0], index_size
     sets.count, sets.room, sets.members = 0, most_sets, &members[0, 0]
     sets.index, sets.index_size = &set_index[0], set_index_size
+    prices.sets.count, prices.sets.room, prices.sets.members = 0, most_prices, &priced[0, 0]
+    prices.sets.index, prices.sets.index_size, prices.cost = &price_index[0], price_index_size, &price[0]
+    prices.steps, prices.most_steps, prices.look_steps, prices.price_steps = 0, most_steps, look_steps, price_steps
     for v in range(n):
         ancestors[v, v >> 6] |= <u64>1 << (v & 63)
         for j in range(kernel.graph.producer_start[v], kernel.graph.producer_start[v + 1]):
@@ -312,15 +328,18 @@ def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions,
             while state >= 0 and status == FITS:
                 status = expand(
                     &kernel.graph, &kernel.net, &kernel.machine, &kernel.goal, &scratch.work, &scratch.memo, &lattice,
-                    &states, &sets, state, &ids[0], &stack[0], &spare[0], &transitions, most_transitions,
+                    &states, &sets, &prices, state, &ids[0], &stack[0], &spare[0], &transitions,
                 )
                 state = states.next[state]
+                if not state & 63:
+                    with gil:
+                        PyErr_CheckSignals()  # Ctrl-C
             if status != FITS:
                 break
     if status == OVERFLOW:
         raise OverflowError("64 bits do not hold the steps of a subgraph")
     if status == SHORT:
-        return None, states.count, transitions, 0.0
+        return None, states.count, transitions, prices.steps, 0.0
     subgraphs = []
     state = level[0, n]
     total = cost[state]
@@ -328,7 +347,7 @@ def exact(Kernel kernel, Scratch scratch, i64 most_states, i64 most_transitions,
         j = list_set(&chosen[state, 0], words, &ids[0])
         subgraphs.append([ids[i] for i in range(j)])
         state = parent[state]
-    return subgraphs[::-1], states.count, transitions, total
+    return subgraphs[::-1], states.count, transitions, prices.steps, total
 
 
 cdef i64 _index_size(i64 entries):
@@ -354,3 +373,6 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
                        kernel.goal.capacity[0][kernel.goal.at[0]], kernel.goal.capacity[1][kernel.goal.at[1]]):
                 alone[v >> 6] &= ~(<u64>1 << (v & 63))
                 break
+
+
+include "_improve.pxi"

@@ -316,6 +316,46 @@ cdef void modify_node(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nog
     canonical(labels, g.size, b)
 
 
+cdef void shift_layers(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
+    cdef i64 e = crossing_edge(g, labels, stream), v, u, j, old, new, top = 1
+    cdef i64* near
+    cdef i64* begin
+    if e < 0:
+        return
+    if draw(stream) >> 63:
+        v, new, near, begin = g.source[e], labels[g.target[e]], g.consumers, g.consumer_start
+    else:
+        v, new, near, begin = g.target[e], labels[g.source[e]], g.producers, g.producer_start
+    old = labels[v]
+    labels[v] = new
+    b.ready[0] = v
+    while top:
+        top -= 1
+        u = b.ready[top]
+        for j in range(begin[u], begin[u + 1]):
+            if labels[near[j]] == old:
+                labels[near[j]] = new
+                b.ready[top] = near[j]
+                top += 1
+    canonical(labels, g.size, b)
+
+
+cdef i64 crossing_edge(Graph* g, const i64* labels, u64* stream) noexcept nogil:
+    """A random edge between two subgraphs, -1 if there is none."""
+    cdef i64 e, crossing = 0, pick
+    for e in range(g.edges):
+        crossing += labels[g.source[e]] != labels[g.target[e]]
+    if not crossing:
+        return -1
+    pick = below(stream, crossing)
+    for e in range(g.edges):
+        if labels[g.source[e]] != labels[g.target[e]]:
+            if pick == 0:
+                break
+            pick -= 1
+    return e
+
+
 cdef void split_subgraph(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
     cdef i64 v, count = 0, name, length = 0, cut, i, first
     list_members(labels, g.size, b)
@@ -359,17 +399,9 @@ cdef void reach(Graph* g, Bench* b, const i64* labels, i64 forward, i64 start, i
 
 
 cdef void merge_subgraphs(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
-    cdef i64 e, crossing = 0, pick, v
-    for e in range(g.edges):
-        crossing += labels[g.source[e]] != labels[g.target[e]]
-    if not crossing:
+    cdef i64 e = crossing_edge(g, labels, stream), v
+    if e < 0:
         return
-    pick = below(stream, crossing)
-    for e in range(g.edges):
-        if labels[g.source[e]] != labels[g.target[e]]:
-            if pick == 0:
-                break
-            pick -= 1
     list_members(labels, g.size, b)
     reach(g, b, labels, 1, labels[g.source[e]], b.waits)
     reach(g, b, labels, 0, labels[g.target[e]], b.done)

@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 
 from cocco.search.crossover import crossover
 from cocco.search.genome import Genome, random_capacities, random_labels
-from cocco.search.mutation import merge_subgraphs, modify_node, mutate_capacity, split_subgraph
+from cocco.search.mutation import merge_subgraphs, modify_node, mutate_capacity, shift_layers, split_subgraph
 from cocco.search.pricing import Sample
 from cocco.search.problem import Problem
 from cocco.search.repair import repair
@@ -21,7 +21,7 @@ class Breeder:
         self.problem = problem
         self.settings = settings
         self.crossing, self.again = threshold(settings.crossover), threshold(settings.again)
-        self.modify_end, self.split_end, self.merge_end = settings.shares(bool(problem.buffers))
+        self.modify_end, self.split_end, self.merge_end, self.shift_end = settings.shares(bool(problem.buffers))
         self.deviation = settings.deviation
 
     def founder(self, initial: Sequence[Sequence[int]], child: int, stream: Stream) -> Genome:
@@ -64,7 +64,7 @@ class Breeder:
         return parents[min([stream.below(len(parents)) for _ in range(self.settings.tournament)])].genome
 
     def mutate(self, genome: Genome, stream: Stream) -> Genome:
-        """Return the genome after one of the four mutations (Sec. 4.4.3), to be repaired."""
+        """Return the genome after one of the mutations (Sec. 4.4.3, and shift-layers), to be repaired."""
         kind = stream.draw() >> 32
         if kind < self.modify_end:
             return modify_node(self.problem, genome, stream)
@@ -72,6 +72,8 @@ class Breeder:
             return split_subgraph(self.problem, genome, stream)
         if kind < self.merge_end:
             return merge_subgraphs(self.problem, genome, stream)
+        if kind < self.shift_end:
+            return shift_layers(self.problem, genome, stream)
         return mutate_capacity(self.problem, genome, self.deviation, stream)
 
     def repaired(self, genome: Genome) -> Genome:

@@ -1,4 +1,4 @@
-"""Mutations: modify-node, split-subgraph, merge-subgraph, mutation-DSE (Cocco, Sec. 4.4.3, Fig. 9c-e).
+"""Mutations: modify-node, split-subgraph, merge-subgraph, mutation-DSE (Cocco, Sec. 4.4.3, Fig. 9c-e), shift-layers.
 
 Each returns a new genome, or the same one where there is nothing to change. Labels come back canonical; the
 partition may need repair.
@@ -51,12 +51,36 @@ def merge_subgraphs(problem: Problem, genome: Genome, stream: Stream) -> Genome:
     and before the second would make a cycle that repair could only undo.
     """
     labels = genome.labels
-    crossing = [(labels[p], labels[v]) for p, v in problem.edges if labels[p] != labels[v]]
+    crossing = [(p, v) for p, v in problem.edges if labels[p] != labels[v]]
     if not crossing:
         return genome
-    first, second = crossing[stream.below(len(crossing))]
-    merged = between(problem, labels, first, second)
+    p, v = crossing[stream.below(len(crossing))]
+    merged = between(problem, labels, labels[p], labels[v])
     return Genome(canonical([len(labels) if merged[label] else label for label in labels]), genome.capacities)
+
+
+def shift_layers(problem: Problem, genome: Genome, stream: Stream) -> Genome:
+    """Move one end of a random edge between two subgraphs to the other's, with the layers that must come along.
+
+    Our choice, beside the paper's mutations: the producer goes to the consumer's subgraph with all layers of its own
+    that depend on it, or the consumer to the producer's with all that it depends on. So a boundary moves without a
+    cycle between the two subgraphs, where modify-node often makes one that repair can only cut.
+    """
+    labels = genome.labels
+    crossing = [(p, v) for p, v in problem.edges if labels[p] != labels[v]]
+    if not crossing:
+        return genome
+    p, v = crossing[stream.below(len(crossing))]
+    moved, goal, along = (p, labels[v], problem.consumers) if stream.draw() >> 63 else (v, labels[p], problem.producers)
+    changed = labels.copy()
+    changed[moved] = goal
+    stack = [moved]
+    while stack:
+        for u in along[stack.pop()]:
+            if changed[u] == labels[moved]:
+                changed[u] = goal
+                stack.append(u)
+    return Genome(canonical(changed), genome.capacities)
 
 
 def between(problem: Problem, labels: Sequence[int], first: int, second: int) -> list[bool]:

@@ -197,3 +197,15 @@ def _weights(weights: Sequence[float] | None, networks: tuple[Network, ...]) -> 
     if not isinstance(weights, Sequence) or isinstance(weights, str):
         raise ValueError(f"weights must be a sequence of one number per network, got {weights!r}")
     return tuple(weights)
+
+
+def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
+    """Return the problem on the hardware of these capacities, positions in the candidates: Formula 1 is its cost."""
+    if not problem.buffers:
+        return problem
+    return replace(
+        problem,
+        accelerator=problem.machine(capacities),
+        buffers={},
+        objective=replace(problem.objective, alpha=None),
+    )

@@ -20,18 +20,23 @@ class Settings:
     crossover children helped; the exact sizes and shares lie within the noise between seeds.
     """
 
-    population: int = 100  #: genomes of a generation (the paper's Fig. 13 has 500, for 20 generations)
-    elite: int = 10  #: of these, the best of the generation before, unchanged and not priced again
+    population: int = 40  #: genomes of a generation (the paper's Fig. 13 has 500, for 20 generations)
+    elite: int = 20  #: of these, the best of the generation before, unchanged and not priced again
     tournament: int = 3  #: genomes drawn for each parent; the best of them is the parent
-    crossover: float = 0.8  #: probability that a child has two parents; a child of one is mutated at least once
+    crossover: float = 0.5  #: probability that a child has two parents; a child of one is mutated at least once
     again: float = 0.3  #: probability of each further mutation
-    modify: float = 0.3  #: share of modify-node among the mutations; shares are relative to their sum
-    split: float = 0.2  #: share of split-subgraph
-    merge: float = 0.3  #: share of merge-subgraph
+    modify: float = 0.1  #: share of modify-node among the mutations; shares are relative to their sum
+    split: float = 0.1  #: share of split-subgraph
+    merge: float = 0.5  #: share of merge-subgraph
+    shift: float = 1.0  #: share of shift-layers
     capacity: float = 0.2  #: share of mutation-DSE, where there is a capacity to choose
     capacity_deviation: float = 3.0  #: standard deviation of mutation-DSE, in candidates
     retries: int = 3  #: mutations more for a child that equals a genome of the generation before
-    patience: int = 25  #: generations without improvement before the population starts anew; 0: never
+    patience: int = 50  #: generations without improvement before a population starts anew; 0: never
+    islands: int = 4  #: populations from random genomes before one from the best of them; 1: all are random
+    island: float = 0.15  #: share of all samples that one of them has at most
+    polish: float = 0.25  #: share of all samples for iterated order DP from the best genome (cocco.polish)
+    seeds: bool = True  #: whether islands start from greedy partitions and dp beside random genomes (cocco.seeding)
     model_memo: int = 4096  #: subgraph models kept; a memo changes the time, never the result
     price_memo: int = 65536  #: subgraph prices kept
 
@@ -42,6 +47,7 @@ class Settings:
             ("tournament", 1, MAX_POPULATION),
             ("retries", 0, 100),
             ("patience", 0, 2**31),
+            ("islands", 1, MAX_POPULATION),
             ("model_memo", 1, 2**31),
             ("price_memo", 1, 2**31),
         ):
@@ -56,21 +62,32 @@ class Settings:
             ("modify", 1.0),
             ("split", 1.0),
             ("merge", 1.0),
+            ("shift", 1.0),
             ("capacity", 1.0),
+            ("island", 1.0),
+            ("polish", 1.0),
             ("capacity_deviation", MAX_DEVIATION),
         ):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= limit:
                 raise ValueError(f"settings.{name} must be a number from 0 to {limit:g}, got {value!r}")
-        if self.modify + self.split + self.merge == 0:
-            raise ValueError("settings.modify, split and merge must not all be 0, got 0, 0 and 0")
+        if self.modify + self.split + self.merge + self.shift == 0:
+            raise ValueError("settings.modify, split, merge and shift must not all be 0, got 0, 0, 0 and 0")
 
-    def shares(self, has_capacities: bool) -> tuple[int, int, int]:
-        """Return where modify-node, split and merge end on the scale of 32 random bits; the rest is mutation-DSE."""
-        shares = [self.modify, self.split, self.merge, self.capacity if has_capacities else 0.0]
+    @classmethod
+    def plain(cls) -> Settings:
+        """Return the paper's genetic algorithm: its mutations only, one population, children may repeat (Sec. 4.4)."""
+        return cls(
+            population=100, elite=10, crossover=0.8, modify=0.3, split=0.2, merge=0.3, shift=0.0,
+            retries=0, patience=0, islands=1, polish=0.0, seeds=False,
+        )  # fmt: skip
+
+    def shares(self, has_capacities: bool) -> tuple[int, int, int, int]:
+        """Return where modify-node, split, merge and shift end on a scale of 32 random bits; the rest is mutation-DSE."""
+        shares = [self.modify, self.split, self.merge, self.shift, self.capacity if has_capacities else 0.0]
         whole = math.fsum(shares)
-        first, second, third = (threshold(math.fsum(shares[:count]) / whole) for count in (1, 2, 3))
-        return first, second, third
+        first, second, third, fourth = (threshold(math.fsum(shares[:count]) / whole) for count in (1, 2, 3, 4))
+        return first, second, third, fourth
 
     @property
     def deviation(self) -> int:

@@ -44,7 +44,7 @@ class Trace:
 
     @property
     def samples(self) -> int:
-        """Number of genomes priced so far."""
+        """Genomes priced so far, and other work counted as such."""
         return self._closed + len(self._open)
 
     @property
@@ -56,6 +56,10 @@ class Trace:
     def best(self) -> Sample:
         """The cheapest sample; of equally cheap ones the first."""
         return self.hall[0].sample
+
+    def spend(self, samples: int) -> None:
+        """Count work that leaves no sample behind, such as that of founders."""
+        self._closed += samples
 
     def add(self, sample: Sample) -> None:
         """Keep a sample of the generation that is open."""
@@ -75,8 +79,9 @@ class Trace:
         generation = np.full(len(added.cost), len(self.logbook), np.int32)
         capacities = added.capacities[:, : len(self.problem.buffers)].astype(np.int32)
         self.hall.update([Champion(best)])  # from here on all together: the user may stop the search anywhere
+        number = np.arange(self._closed + 1, self._closed + len(added.cost) + 1)
         self._closed += len(added.cost)
-        self._columns.append((generation, capacities, added.value.copy(), added.cost.copy()))
+        self._columns.append((number, generation, capacities, added.value.copy(), added.cost.copy()))
         self.logbook.record(generation=len(self.logbook), samples=self._closed, best_cost=self.best.cost, **record)
         if self.progress is not None:
             self.progress(self._closed, self.wanted, self.best.cost)
@@ -94,13 +99,13 @@ class Trace:
         return pandas.DataFrame(list(self.logbook))
 
     def points(self) -> pandas.DataFrame:
-        """Return one row per sample, in order; bytes of one core, `value` is Formula 1."""
+        """Return one row per genome, in order, with the number of its sample; bytes of one core, `value` is Formula 1."""
         import pandas
 
-        generation, capacities, value, cost = (np.concatenate(column) for column in zip(*self._columns))
+        number, generation, capacities, value, cost = (np.concatenate(column) for column in zip(*self._columns))
         machine, buffers = self.problem.accelerator, self.problem.buffers
         names = ("shared_buffer",) if machine.is_shared else ("global_buffer", "weight_buffer")
-        columns = {"sample": np.arange(1, len(cost) + 1), "generation": generation}
+        columns = {"sample": number, "generation": generation}
         for i, name in enumerate(names):
             sizes = np.array(buffers[name])[capacities[:, i]] if buffers else np.full(len(cost), getattr(machine, name))
             columns[f"{name}_bytes"] = sizes

@@ -71,5 +71,8 @@ class Script:
     def normal_step(self, deviation: int) -> int:
         return next(self.numbers)
 
+    def draw(self) -> int:
+        return next(self.numbers)
+
     def is_used_up(self) -> bool:
         return next(self.numbers, None) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cocco.baselines.costs import SubgraphCosts
-from cocco.baselines.dynamic import _dissolved, _random_order, depth_order, dynamic, improve
+from cocco.baselines.dynamic import dissolved, _random_order, depth_order, dynamic, improve
 from cocco.search.genome import groups_of, random_labels
 from cocco.search.problem import on_hardware
 from cocco.search.repair import repair
@@ -64,7 +64,7 @@ def test_a_walk_dissolves_the_subgraphs_that_it_visits():
     """Start at layer 0, two steps; from subgraph 0 the only neighbour is 2, whose neighbours are 0 and 4."""
     problem = fixed(chain(6))
     stream = Script(0, 2, 0, 1)
-    assert _dissolved(problem, [0, 0, 2, 2, 4, 4], stream) == [0, 1, 2, 3, 4, 4]
+    assert dissolved(problem, [0, 0, 2, 2, 4, 4], stream, 3) == [0, 1, 2, 3, 4, 4]
     assert stream.is_used_up()
 
 

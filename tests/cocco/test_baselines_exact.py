@@ -10,7 +10,7 @@ import pytest
 import workloads
 from cocco.baselines.costs import SubgraphCosts
 from cocco.baselines.dynamic import depth_order, dynamic, improve
-from cocco.baselines.exact import exact
+from cocco.baselines.exact import LOOK_STEPS, PRICE_STEPS, exact
 from cocco.baselines.greedy import greedy
 from cocco.search.genome import canonical, groups_of
 from cocco.search.problem import Problem, on_hardware
@@ -104,16 +104,34 @@ def test_forced_singletons_take_one_step_each():
     assert (found.labels, found.states, found.transitions) == ([0, 1, 2, 3], 5, 4)
 
 
+NEW = LOOK_STEPS + PRICE_STEPS  # steps of a set that may fit
+
+
 @pytest.mark.parametrize(
     ("budget", "reason"),
-    [((3, 100), "3 sets"), ((100, 5), "5 subgraphs to look at"), ((100, 100, 4), "4 subgraphs to price")],
+    [((3, 1000), "3 sets"), ((100, 5), "5 steps"), ((100, 4 * NEW + 3), "203 steps")],
 )
 def test_gives_up_where_a_budget_is_spent(budget, reason):
     problem = fixed(chain(4))
     found = exact(problem, SubgraphCosts(problem), *budget)
     assert (found.labels, found.cost, found.status) == (None, math.inf, "gave_up")
     assert reason in found.reason
-    assert all(spent <= most for spent, most in zip((found.states, found.transitions, found.priced), budget))
+    assert found.states <= budget[0]
+
+
+def test_steps_count_transitions_and_new_sets():
+    """A chain of 4: 10 transitions, to 10 different runs."""
+    problem = fixed(chain(4))
+    assert exact(problem, SubgraphCosts(problem)).steps == 10 + 10 * NEW
+    assert exact(problem, SubgraphCosts(problem), max_steps=10 + 10 * NEW).status == "optimal"
+    assert exact(problem, SubgraphCosts(problem), max_steps=9 + 10 * NEW).status == "gave_up"
+
+
+def test_gives_up_where_one_state_has_too_many_candidates(monkeypatch):
+    monkeypatch.setattr("cocco.baselines.exact.MAX_CANDIDATES", 3)
+    problem = fixed(chain(4))
+    found = exact(problem, SubgraphCosts(problem))
+    assert found.status == "gave_up" and "3 subgraphs that can run next" in found.reason
 
 
 def test_gives_up_where_costs_do_not_add_up():

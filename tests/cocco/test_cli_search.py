@@ -36,7 +36,8 @@ def test_partition_prints_what_the_design_promises():
     content = answer(cocco("partition", "vgg16", *arguments))
     assert content.keys() >= EVALUATION | SEARCH
     assert (content["method"], content["metric"], content["seed"]) == ("ga", "energy", 7)
-    assert (content["samples"], content["status"], content["verified"]) == (300, "feasible", None)
+    assert 200 < content["samples"] <= 300
+    assert (content["status"], content["verified"]) == ("feasible", None)
     assert content["partition"] == [subgraph["layers"] for subgraph in content["subgraphs"]]
 
 
@@ -97,11 +98,12 @@ def test_explore_writes_all_files(tmp_path: Path):
     assert saved["versions"].keys() == {"python", "cocco", "numpy", "deap"}
     assert saved["settings"]["space"] == {"shared_buffer": {"low": 131072, "high": 3145728, "step": 65536}}
     samples = list(csv.DictReader((folder / "samples.csv").open()))
-    assert len(samples) == 400
+    numbers = [int(row["sample"]) for row in samples]  # those of the founders have no row
+    assert numbers == sorted(set(numbers)) and 200 < len(numbers) <= numbers[-1] == content["samples"] <= 400
     assert float(samples[-1]["best_cost"]) == min(float(row["cost"]) for row in samples) >= content["cost"]
     assert content["status"] == "optimal" and content["lower_bound"] == content["cost"]
     history = list(csv.DictReader((folder / "history.csv").open()))
-    assert int(history[-1]["samples"]) == 400
+    assert int(history[-1]["samples"]) == content["samples"]
 
 
 def test_recommended_partition_runs(tmp_path: Path):
@@ -151,7 +153,7 @@ def test_explore_for_people_recommends_first():
     assert first.startswith("Build a shared buffer of ") and "mJ" in first and "ms" in first
     for part in ("lower bound", "layer by layer", "DRAM", "cheapest samples by size"):
         assert part in finished.stdout
-    assert finished.stderr.count("\n") == 1 and "400 samples" in finished.stderr  # no progress bar: no terminal
+    assert finished.stderr.count("\n") == 1 and " samples in " in finished.stderr  # no progress bar: no terminal
 
 
 @pytest.mark.parametrize("command", [("partition", "vgg16", "--samples", "200", "--seed", "3"), EXPLORE])
@@ -266,7 +268,7 @@ def test_progress_is_shown_on_a_terminal_only():
             shown += part
     os.close(ours)
     assert b"400" in shown and b"samples" in shown and b"best" in shown
-    assert json.loads(out)["samples"] == 400 and out.count(b"\n") == 1
+    assert 300 < json.loads(out)["samples"] <= 400 and out.count(b"\n") == 1
 
 
 def test_a_full_disk_is_one_line():

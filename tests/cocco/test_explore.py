@@ -26,11 +26,11 @@ def explore(networks=TWO, **question):
 def test_partition_answers_formula_1():
     result = cocco.partition(chain(6), MACHINE, method="ga", metric="energy", samples=150, seed=3, settings=SETTINGS)
     assert result.cost == evaluate(chain(6), result.plan, MACHINE).energy_pj == result.evaluation.energy_pj
-    assert (result.method, result.metric, result.seed, result.samples) == ("ga", "energy", 3, 150)
+    assert (result.method, result.metric, result.seed) == ("ga", "energy", 3) and 100 < result.samples <= 150
     assert (result.status, result.alpha) == ("feasible", None) and result.engine in ("fast", "reference")
     assert result.accelerator == MACHINE
     assert result.gap == pytest.approx(1 - result.lower_bound / result.cost)
-    assert len(result.points) == 150
+    assert result.points["sample"].iloc[-1] == result.samples
 
 
 def test_a_cost_that_meets_the_bound_is_proved_optimal():
@@ -94,7 +94,8 @@ def test_initial_partitions_of_several_networks():
 
 
 def test_population_replaces_that_of_the_settings():
-    result = cocco.partition(chain(4), MACHINE, method="ga", samples=30, population=7, settings=cocco.Settings(elite=2))
+    settings = cocco.Settings(elite=2, seeds=False, polish=0)
+    result = cocco.partition(chain(4), MACHINE, method="ga", samples=30, population=7, settings=settings)
     assert list(result.points.groupby("generation").size()) == [7, 5, 5, 5, 5, 3]
 
 
@@ -103,7 +104,7 @@ def test_ctrl_c_is_an_ending():
         raise KeyboardInterrupt
 
     result = explore(progress=stop)
-    assert (result.status, result.samples) == ("stopped", 20)
+    assert result.status == "stopped" and 20 <= result.samples < 120
 
 
 def test_a_price_that_the_simulator_denies_is_an_error(monkeypatch):

@@ -120,7 +120,7 @@ def test_points_hold_the_memory_of_each_sample():
 def test_initial_partitions_come_first():
     """The whole chain as one subgraph is the first sample; half of the rest of the population descends from it."""
     problem = fixed(chain(8))
-    trace = genetic(problem, 20, 0, SMALL, initial=[[0] * 8])
+    trace = genetic(problem, 20, 0, SMALL, founders=[[[0] * 8]])
     whole = evaluate(chain(8), Partition.from_ids(chain(8), [range(8)]), problem.accelerator)
     assert trace.points()["cost"].iloc[0] == whole.ema_bytes
     assert trace.best.cost <= whole.ema_bytes

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import workloads
+from cocco.baselines.costs import SubgraphCosts
+from cocco.baselines.exact import LOOK_STEPS, PRICE_STEPS, exact
 from cocco.objective import Objective
 from cocco.search.engine import FastEngine, ReferenceEngine, has_kernel, make_engine
 from cocco.search.genetic import genetic
+from cocco.search.genome import groups_of
 from cocco.search.population import Population
 from cocco.search.problem import Problem
 from cocco.search.settings import Settings
@@ -184,3 +187,23 @@ def test_steps_beyond_64_bits_are_answered_all_the_same():
         Objective("ema", None, (1.0,)),
     )
     assert_same_search(problem, Settings(population=10, elite=1), 30, initial=[[0] * len(layers)])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_both_engines_enumerate_alike(seed):
+    """The same subgraphs, states, transitions, steps and cost; the same end where the steps run out."""
+    like = random_problem(4 * seed + seed % 2)
+    problem = Problem((random_net(seed),), like.accelerator, {}, Objective(like.objective.metric, None, (1.0,)))
+    from cocco.search._kernel import Kernel, Scratch
+    from cocco.search._kernel import exact as compiled_exact
+
+    kernel = Kernel(problem)
+    for steps in (10_000_000, 200 + 20 * seed):
+        found = exact(problem, SubgraphCosts(problem), 2000, steps)
+        groups, *counts, cost = compiled_exact(kernel, Scratch(kernel), 2000, 1000, steps, LOOK_STEPS, PRICE_STEPS)
+        if problem.accelerator.prefetch == "resident":
+            continue  # the Python engine does not begin
+        assert counts == [found.states, found.transitions, found.steps]
+        assert (groups is None) == (found.labels is None)
+        if groups is not None and found.labels is not None:
+            assert sorted(groups) == groups_of(found.labels) and cost == found.cost

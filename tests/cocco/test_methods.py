@@ -58,7 +58,7 @@ def test_published_optima_of_the_model_are_proven(name, ema):
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize("method", ["auto", "exact", "greedy", "dp"])
+@pytest.mark.parametrize("method", ["auto", "exact", "greedy", "dp", "idp"])
 def test_both_engines_give_the_same_answer(method):
     for seed in range(20):
         network, machine = random_net(seed), Accelerator(shared_buffer=700 + 300 * seed)
@@ -70,8 +70,8 @@ def test_both_engines_give_the_same_answer(method):
 
 
 def test_exact_gives_up_with_an_answer_and_a_bound(monkeypatch):
-    """Two candidate subgraphs are not enough for a chain of 6: the best of greedy and dp, and the bound, remain."""
-    monkeypatch.setattr("cocco.methods.MAX_TRANSITIONS", 2)
+    """Two steps are not enough for a chain of 6: the best of greedy and dp, and the bound, remain."""
+    monkeypatch.setattr("cocco.methods.MAX_STEPS", 2)
     result = cocco.partition(chain(6), Accelerator(shared_buffer=3000), method="exact")
     assert result.status == "gave_up" and result.lower_bound < result.cost
     assert result.cost == evaluate(chain(6), result.plan, result.accelerator).ema_bytes
@@ -79,22 +79,22 @@ def test_exact_gives_up_with_an_answer_and_a_bound(monkeypatch):
 
 def test_a_search_is_never_worse_than_its_seeds(monkeypatch):
     """Where enumeration gives up, the search starts from greedy and dp, and their work is counted."""
-    monkeypatch.setattr("cocco.methods.QUICK_TRANSITIONS", 2)
+    monkeypatch.setattr("cocco.methods.QUICK_STEPS", 2)
     network = workloads.load("googlenet")
     result = cocco.partition(network, MEDIUM, samples=400)
     seeds = [cocco.partition(network, MEDIUM, method=method).cost for method in ("greedy", "dp")]
     assert result.method == "ga" and result.cost <= min(seeds)
-    assert result.samples == 400
+    assert 300 < result.samples <= 400
 
 
 def test_unknown_methods_are_named():
-    with pytest.raises(ValueError, match="method must be one of auto, ga, exact, greedy, dp, sa, got 'magic'"):
+    with pytest.raises(ValueError, match="method must be one of auto, ga, exact, greedy, dp, idp, sa, got 'magic'"):
         cocco.partition(chain(2), MEDIUM, method="magic")
     with pytest.raises(ValueError, match="got 'greedy'"):
         cocco.explore(chain(2), method="greedy")
 
 
-@pytest.mark.parametrize("method", ["auto", "exact", "greedy", "dp"])
+@pytest.mark.parametrize("method", ["auto", "exact", "greedy", "dp", "idp"])
 def test_ctrl_c_before_there_is_an_answer_keeps_layer_by_layer(method, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt

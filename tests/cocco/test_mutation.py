@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from search_graphs import Script, chain, dag, diamond, fixed, networks, spaced
 
 from cocco.search.genome import Genome, canonical, groups_of, random_capacities, random_labels
-from cocco.search.mutation import merge_subgraphs, modify_node, mutate_capacity, split_subgraph
+from cocco.search.mutation import merge_subgraphs, modify_node, mutate_capacity, shift_layers, split_subgraph
 from cocco.search.repair import repair
 from cocco.search.stream import Stream
 
@@ -65,6 +65,23 @@ def test_merge_subgraphs_of_everything_changes_nothing():
     assert merge_subgraphs(fixed(diamond()), genome, Script()) == genome
 
 
+def test_shift_layers_takes_along_what_depends_on_the_layer():
+    """A chain of pairs; the second crossing edge is 3 -> 4. The high bit set: 3 goes to {4, 5}, else 4 to {2, 3}."""
+    problem = fixed(chain(6))
+    assert groups(shift_layers(problem, PAIRS, Script(1, 1 << 63))) == [[0, 1], [2], [3, 4, 5]]
+    assert groups(shift_layers(problem, PAIRS, Script(1, 0))) == [[0, 1], [2, 3, 4], [5]]
+
+
+def test_shift_layers_takes_no_more_than_it_must():
+    """{0}, {1, 2, 3} of a diamond: 1 goes to {0} alone. {0, 1, 2}, {3}: 1 goes to {3}; 0 would take 1 and 2 along."""
+    problem = fixed(diamond())
+    assert shift_layers(problem, Genome([0, 1, 1, 1], ()), Script(0, 0)).labels == [0, 0, 2, 2]
+    assert shift_layers(problem, Genome([0, 0, 0, 3], ()), Script(0, 1 << 63)).labels == [0, 1, 0, 1]
+    short = fixed(dag([[], [0], [0], [0, 1, 2]]))
+    assert short.edges.index((0, 3)) == 2
+    assert shift_layers(short, Genome([0, 0, 0, 3], ()), Script(0, 1 << 63)).labels == [0, 0, 0, 0]
+
+
 def test_mutate_capacity_stays_among_the_candidates():
     problem = spaced(chain(2))  # nine candidates
     steps = [(4, 3, 7), (4, -9, 0), (8, 1, 8), (0, 0, 0)]
@@ -72,7 +89,7 @@ def test_mutate_capacity_stays_among_the_candidates():
         assert mutate_capacity(problem, Genome([0, 1], (before,)), 0, Script(step)).capacities == (after,)
 
 
-@pytest.mark.parametrize("mutate", [modify_node, split_subgraph, merge_subgraphs])
+@pytest.mark.parametrize("mutate", [modify_node, split_subgraph, merge_subgraphs, shift_layers])
 @given(network=networks(12), number=st.integers(0, 1000))
 def test_mutants_are_canonical_and_valid_after_repair(mutate, network, number):
     problem = spaced(network)
