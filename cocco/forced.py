@@ -80,9 +80,7 @@ def least_traffic(problem: Problem) -> list[Traffic]:
     largest = given(problem, [len(sizes) - 1 for sizes in problem.candidates])
     costs = SubgraphCosts(largest)
     hulls = Hulls(largest, costs)
-    extras = [Traffic(0, 0)] * problem.size
-    if not problem.buffers and problem.accelerator.prefetch == "free":
-        extras = _streamed(largest, costs)
+    extras = streamed(problem, costs)
     return [_of_network(largest, hulls, i, extras) for i in range(len(problem.networks))]
 
 
@@ -128,10 +126,16 @@ def _apart(hulls: Hulls, readers: Sequence[int]) -> int:
     return len(chosen)
 
 
-def _streamed(problem: Problem, costs: SubgraphCosts) -> list[Traffic]:
-    """Return per layer what it moves beyond its weights, inputs and outputs once, where it must be streamed."""
-    pricer, machine = Pricer(problem, model_memo=1, price_memo=1), problem.accelerator
+def streamed(problem: Problem, costs: SubgraphCosts) -> list[Traffic]:
+    """Return per layer what it moves beyond its weights, inputs and outputs once, where it must be streamed.
+
+    Nothing where the memory is chosen, or is shared with the next weights: the price of a streamed layer is that of
+    one memory.
+    """
     extras = [Traffic(0, 0)] * problem.size
+    if problem.buffers or problem.accelerator.prefetch != "free":
+        return extras
+    pricer, machine = Pricer(problem, model_memo=1, price_memo=1), problem.accelerator
     large = [v for v in range(problem.size) if not costs.may_fit((v,))]
     for v in large[:MOST_PRICED]:
         model = pricer.model((v,))
