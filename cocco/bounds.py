@@ -1,22 +1,24 @@
-"""A lower bound on every partition's cost, in time linear in the layers (what a result's gap is measured against)."""
+"""A lower bound on every partition's cost, in milliseconds (what a result's gap is measured against)."""
 
 from __future__ import annotations
 
+from cocco.forced import Traffic, least_traffic
 from cocco.search.problem import Problem
 from simulator.accelerator import Accelerator
 from simulator.cost import Totals
 from simulator.pricing import PricingRules
+from simulator.subgraph import COLUMNS, ROWS, Geometry
 
 
 def lower_bound(problem: Problem) -> float:
     """Return a cost that no partition and no choice of capacities can undercut.
 
     Where the capacities are chosen, the smallest candidates bound both terms of Formula 2: BUF_SIZE, and the
-    energy, because a byte of a larger buffer never costs less while `least_totals` holds for any capacity. The
+    energy, because a byte of a larger buffer never costs less, while the traffic is that of the largest. The
     metrics grow with each total, and rounding does not turn the order around, so the bound holds for the floats too.
     """
     machine = problem.machine([0] * len(problem.buffers))
-    totals = [least_totals(rules, machine) for rules in problem.rules]
+    totals = [least_totals(*each, machine) for each in zip(problem.rules, least_traffic(problem))]
     return problem.objective.cost(problem.objective.value(totals, machine), machine)
 
 
@@ -25,27 +27,45 @@ def gap(cost: float, bound: float) -> float:
     return (cost - bound) / cost if cost > bound else 0.0
 
 
-def least_totals(rules: PricingRules, accelerator: Accelerator) -> Totals:
+def least_totals(rules: PricingRules, traffic: Traffic, accelerator: Accelerator) -> Totals:
     """Return totals of which none can be undercut, by whatever partition (docs/model.md, sections 4 and 5).
 
-    EMA: each weight is read once at least, by the one subgraph that has the layer; each model input that is read
-    comes in once, each model output goes out once, for every sample. Global buffer: these inputs and outputs
-    again, and each result written once. Weight buffer: each weight written once (it is part of EMA) and read
-    once, because every layer is advanced once at least. Crossbar, operations and cycles are the same for every
-    partition. Slots: a sum of the larger of two terms is at least the larger of their sums.
+    traffic: what crosses to DRAM at least. Global buffer: the maps again, each result written once, and each operand
+    read once: a whole one in full, a window in its least number of pieces (`traffic.window_elements` is linear in it,
+    so one of the ends is least). Weight buffer: each weight written as often as it is read from DRAM, and read once,
+    because every layer is advanced once at least. Crossbar, operations and cycles are the same for every partition.
+    Slots: a sum of the larger of two terms is at least the larger of their sums.
     """
-    network, batch = rules.geometry.network, rules.batch
-    weights = network.weight_bytes
-    read = {u for producers in network.producers for u in producers if u >= len(network.layers)}
-    inputs = sum(network.tensors[u].size_bytes for u in sorted(read))
-    outputs = sum(network.layers[v].size_bytes for v in network.outputs)
-    results = sum(layer.size_bytes for layer in network.layers)
-    ema = weights + batch * (inputs + outputs)
+    geometry, batch = rules.geometry, rules.batch
+    weights = geometry.network.weight_bytes
+    results = sum(layer.size_bytes for layer in geometry.network.layers)
+    ema = traffic.weights + traffic.maps
     return Totals(
         ema_bytes=ema,
-        global_buffer_bytes=batch * (inputs + outputs + results),
-        weight_buffer_bytes=2 * weights,
+        global_buffer_bytes=traffic.maps + batch * (results + _least_read(geometry)),
+        weight_buffer_bytes=traffic.weights + weights,
         crossbar_bytes=(rules.cores - 1) * weights,
-        operations=batch * sum(rules.geometry.operations),
+        operations=batch * sum(geometry.operations),
         slots=max(sum(rules.cycles) * accelerator.dram_bytes_per_cycle, ema),
     )
+
+
+def _least_read(geometry: Geometry) -> int:
+    """Return the bytes of one sample that all layers together read from the global buffer at least."""
+    total = 0
+    for u, readers in enumerate(geometry.readers):
+        for v, local, whole in readers:
+            total += whole * geometry.size_bytes[u]
+            if local:
+                rows, columns = (_least_window(geometry, axis, v, u) for axis in (ROWS, COLUMNS))
+                total += rows * columns * geometry.channels[u]
+    return total
+
+
+def _least_window(geometry: Geometry, axis: int, v: int, u: int) -> int:
+    """Return the least of `traffic.window_elements` over all steps, from 1 to the whole extent."""
+    reach, stride, padding = (each[axis][v] for each in (geometry.reach, geometry.stride, geometry.padding))
+    height, source = geometry.extent[axis][v], geometry.extent[axis][u]
+    below = (height - 1) * stride + reach - padding - source
+    pieces = 1 if reach >= stride else height
+    return max(0, stride * height + pieces * (reach - stride) - max(0, padding) - max(0, below))

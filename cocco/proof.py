@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cocco.baselines.costs import SubgraphCosts
 from cocco.baselines.exact import LOOK_STEPS, MAX_CANDIDATES, MAX_STATES, PRICE_STEPS, exact
 from cocco.bounds import least_totals, lower_bound
+from cocco.forced import least_traffic
 from cocco.search.genome import Genome, groups_of
 from cocco.search.pricing import Sample
 from cocco.search.problem import Problem, in_memory
@@ -69,7 +70,8 @@ def prove(problem: Problem, best: Sample | None, engine: str, per_memory: int, i
 def _memories(problem: Problem, best: Sample | None) -> list[tuple[float, tuple[int, ...]]]:
     """Return each memory with a lower bound of its cost; that of the best sample first, then by the bound."""
     memories = []
-    totals = [least_totals(rules, problem.accelerator) for rules in problem.rules]  # whatever the capacities
+    least = zip(problem.rules, least_traffic(problem))  # whatever the capacities
+    totals = [least_totals(*each, problem.accelerator) for each in least]
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
         machine = problem.machine(memory)
         memories.append((problem.objective.cost(problem.objective.value(totals, machine), machine), memory))

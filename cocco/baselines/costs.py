@@ -139,6 +139,20 @@ class SubgraphCosts:
         """
         return self._bytes_held(self._asked(group))
 
+    def bytes_for(self, u: int, v: int | None) -> int:
+        """Return what tensor u holds at least where its reader v is in S; None: where it is of S or in(S), that is all.
+
+        The part of `least_activation` that one reader asks for by itself, at steps of 1. Tensors are the layers of the
+        union, then the model inputs of each network.
+        """
+        rows, columns, slack_h, slack_w, is_whole = 1, 1, 0, 0, False
+        if v is not None:
+            for tensor, local, whole in self._reads[v]:
+                if tensor == u and local:
+                    rows, columns, slack_h, slack_w = self._windows[v]
+                is_whole |= tensor == u and whole
+        return self._bytes_held({u: (max(1, rows), max(1, columns), max(0, slack_h), max(0, slack_w), is_whole)})
+
     def _asked(self, group: Group) -> dict[int, Asked]:
         """Return what the layers of S ask of each tensor of S and in(S)."""
         nothing: Asked = (1, 1, 0, 0, False)

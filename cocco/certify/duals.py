@@ -1,0 +1,89 @@
+"""Prices of layers for the set-partition bound: a linear program, and a step that does not run wild.
+
+The prices of a linear program over few sets are a corner far from where the answer is. The level method (Lemarechal,
+Nemirovskii, Nesterov, 1995, "New variants of bundle methods") takes the point nearest to the last good one whose sum
+reaches a level between what is proven and what the program promises. Nothing here needs to be exact: whatever the
+prices are, the oracle says what they prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+ITERATIONS = 20  #: of the projection, per set; our choice: a few times what it takes
+
+
+class Columns:
+    """Sets of layers that may run, each once, with the bytes that cross for them."""
+
+    def __init__(self, layers: Sequence[int]) -> None:
+        self._position = {v: i for i, v in enumerate(layers)}
+        self._known: set[tuple[int, ...]] = set()
+        self._rows: list[np.ndarray] = []
+        self._costs: list[int] = []
+
+    @property
+    def count(self) -> int:
+        """Number of sets."""
+        return len(self._rows)
+
+    def add(self, group: tuple[int, ...], crossings: int) -> bool:
+        """Return whether the set is new."""
+        if group in self._known:
+            return False
+        self._known.add(group)
+        row = np.zeros(len(self._position))
+        row[[self._position[v] for v in group]] = 1
+        self._rows.append(row)
+        self._costs.append(crossings)
+        return True
+
+    def most(self) -> float:
+        """Return the largest sum of prices at which no known set is worth more than its crossings."""
+        from scipy.optimize import linprog
+
+        matrix = np.array(self._rows)
+        answer = linprog(-np.ones(matrix.shape[1]), matrix, self._costs, bounds=(None, None), method="highs")
+        return float(-answer.fun) if answer.status == 0 else 0.0
+
+    def nearest(self, prices: np.ndarray, level: float) -> np.ndarray:
+        """Return prices nearest to these that keep to the known sets and sum up to the level.
+
+        Least distance programming by non-negative least squares (Lawson and Hanson, 1974, chapter 23).
+        """
+        from scipy.optimize import nnls
+
+        matrix, costs = np.array(self._rows), np.array(self._costs, dtype=float)
+        count = matrix.shape[1]
+        scale = max(1.0, costs.max())
+        left = np.vstack([-matrix, np.ones((1, count))])
+        right = np.append(matrix @ prices - costs, level - prices.sum()) / scale
+        lengths = np.sqrt(left.sum(axis=1) ** 2 / np.abs(left).sum(axis=1))  # entries are 0, 1 or -1
+        left, right = left / lengths[:, None], right / lengths
+        goal = np.zeros(count + 1)
+        goal[count] = 1
+        system = np.vstack([left.T, right[None, :]])
+        try:
+            factors, _ = nnls(system, goal, maxiter=ITERATIONS * system.shape[1])
+        except RuntimeError:  # too many iterations
+            return prices
+        rest = system @ factors - goal
+        if abs(rest[count]) < 1e-12:  # no such prices: the level is too high
+            return prices
+        return np.asarray(prices - rest[:count] / rest[count] * scale)
+
+    def repaired(self, prices: np.ndarray) -> np.ndarray:
+        """Return lower prices, at which no known set is worth more than its crossings.
+
+        Each layer's price is scaled by the least ratio of the sets that are worth too much. A set that was worth w
+        at positive prices p and negative ones -m is worth at most c/w p - m <= c then, as m >= c/w m.
+        """
+        matrix, costs = np.array(self._rows), np.array(self._costs, dtype=float)
+        worth = matrix @ prices
+        ratios = np.ones(len(prices))
+        for row in np.flatnonzero(worth > costs):
+            members = matrix[row] > 0
+            ratios[members] = np.minimum(ratios[members], costs[row] / worth[row])
+        return np.where(prices > 0, prices * ratios, prices)
