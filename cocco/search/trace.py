@@ -76,7 +76,9 @@ class Trace:
         capacities = added.capacities[:, : len(self.problem.buffers)].astype(np.int32)
         self.hall.update([Champion(best)])  # from here on all together: the user may stop the search anywhere
         self._closed += len(added.cost)
-        self._columns.append((generation, capacities, added.value.copy(), added.cost.copy()))
+        firsts = added.labels == np.arange(self.problem.size)  # each subgraph has one first layer
+        subgraphs = firsts.sum(axis=1, dtype=np.int32)
+        self._columns.append((generation, capacities, subgraphs, added.value.copy(), added.cost.copy()))
         self.logbook.record(generation=len(self.logbook), samples=self._closed, best_cost=self.best.cost, **record)
         if self.progress is not None:
             self.progress(self._closed, self.wanted, self.best.cost)
@@ -94,17 +96,17 @@ class Trace:
         return pandas.DataFrame(list(self.logbook))
 
     def points(self) -> pandas.DataFrame:
-        """Return one row per sample, in order; bytes of one core, `value` is Formula 1."""
+        """Return one row per sample, in order; bytes of one core, subgraphs in all networks, `value` is Formula 1."""
         import pandas
 
-        generation, capacities, value, cost = (np.concatenate(column) for column in zip(*self._columns))
+        generation, capacities, subgraphs, value, cost = (np.concatenate(column) for column in zip(*self._columns))
         machine, buffers = self.problem.accelerator, self.problem.buffers
         names = ("shared_buffer",) if machine.is_shared else ("global_buffer", "weight_buffer")
         columns = {"sample": np.arange(1, len(cost) + 1), "generation": generation}
         for i, name in enumerate(names):
             sizes = np.array(buffers[name])[capacities[:, i]] if buffers else np.full(len(cost), getattr(machine, name))
             columns[f"{name}_bytes"] = sizes
-        columns |= {"value": value, "cost": cost, "best_cost": np.minimum.accumulate(cost)}
+        columns |= {"subgraphs": subgraphs, "value": value, "cost": cost, "best_cost": np.minimum.accumulate(cost)}
         return pandas.DataFrame(columns)
 
 
