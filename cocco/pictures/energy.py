@@ -35,8 +35,10 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
     if len(bars) <= MOST_NAMES:
         turned = max(map(len, bars)) > 4
         axes.set_xticks(range(len(bars)), list(bars), rotation=60 if turned else 0, ha="right" if turned else "center")
+        for label in axes.get_xticklabels():
+            label.set_parse_math(False)  # a name may have dollar signs
         axes.tick_params(axis="x", labelsize=7)
-    axes.legend(loc="upper right", fontsize=8, framealpha=1.0)
+    axes.legend(loc="best", fontsize=8, framealpha=1.0)
     return figure
 
 

@@ -65,9 +65,9 @@ def front_figure(
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_view_interval()[1] >= 1000:
             axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.legend(loc="upper right", fontsize=8)
-    if title:
-        axes.set_title(title, size=10)
+    for text in axes.legend(loc="upper right", fontsize=8).get_texts():
+        text.set_parse_math(False)  # a name may have dollar signs
+    axes.set_title(title, size=10, parse_math=False)
     return figure
 
 

@@ -60,6 +60,7 @@ def network_figure(network: Network, partition: Partition) -> Figure:
         f"{network.name}: {count} layers in {len(partition)} subgraphs, numbered in the order they run\n"
         "thick lines stay on chip, thin ones go through DRAM; white layers run alone",
         size=9,
+        parse_math=False,  # a name may have dollar signs
     )
     owner = {v: position for position, group in enumerate(partition.subgraphs) for v in group}
     _draw_lines(axes, drawn, page, owner)
@@ -67,7 +68,7 @@ def network_figure(network: Network, partition: Partition) -> Figure:
     for v, layer in enumerate(network.layers):
         x, y = _place(v, drawn, page)
         text = f"{owner[v]}  {_short(layer.name)}" if named else str(owner[v])
-        axes.text(x, y, text, ha="center", va="center", size=6.2 if named else 5, zorder=4)
+        axes.text(x, y, text, ha="center", va="center", size=6.2 if named else 5, zorder=4, parse_math=False)
     return figure
 
 

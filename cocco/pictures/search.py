@@ -84,7 +84,8 @@ def _empty(result: Result) -> tuple[Figure, Axes]:
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")
     axes = figure.add_subplot()
     networks = " + ".join(plan.network_name for plan in result.plans)
-    axes.set_title(f"{networks}: {result.samples:,} samples, of which the worst {1 - VISIBLE:.0%} lie higher", size=10)
+    title = f"{networks}: {result.samples:,} samples, of which the worst {1 - VISIBLE:.0%} lie higher"
+    axes.set_title(title, size=10, parse_math=False)  # a name may have dollar signs
     axes.grid(color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
     return figure, axes

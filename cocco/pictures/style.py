@@ -55,7 +55,7 @@ def bar_figure(bars: int, title: str, rows: int = 1) -> tuple[Figure, list[Axes]
     width = min(WIDEST_INCHES, max(SIZE_INCHES[0], 2.0 + 0.16 * bars))
     figure = Figure(figsize=(width, SIZE_INCHES[1] * (1 + 0.6 * (rows - 1))), layout="constrained")
     axes = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
-    axes[0].set_title(title, size=10)
+    axes[0].set_title(title, size=10, parse_math=False)  # a name may have dollar signs
     for each in axes:
         each.grid(axis="y", color="0.9", linewidth=0.6)
         each.set_axisbelow(True)
