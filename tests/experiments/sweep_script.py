@@ -6,14 +6,16 @@ import argparse
 import resource
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas
-from matplotlib.figure import Figure
 from sweep_tasks import square
 
 from experiments import command
 from experiments.sweep import sweep
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +31,8 @@ def run(
     points: int, seconds: float, size: int, most_bytes: int | None,
 ) -> pandas.DataFrame:  # fmt: skip
     """Return one row per point."""
+    import pandas
+
     if most_bytes is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     asked: list[dict[str, Any]] = [{"x": x + seed, "seconds": seconds, "size": size} for x in range(points)]
@@ -37,6 +41,8 @@ def run(
 
 def plot(table: pandas.DataFrame) -> Figure:
     """Return the squares."""
+    from matplotlib.figure import Figure
+
     figure = Figure()
     figure.add_subplot().plot(table["x"], table["square"])
     return figure

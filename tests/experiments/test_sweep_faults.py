@@ -61,7 +61,7 @@ def one_line(process: subprocess.CompletedProcess[str]) -> str:
     return lines[1]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_killed_parent_goes_on_to_the_same_bytes(tmp_path: Path, workers: int):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     words = ("--points", 8, "--seconds", 0.15, "--workers", workers)
@@ -123,7 +123,7 @@ def test_second_sweep_in_the_folder_says_so_and_leaves_the_first_alone(tmp_path:
     assert len(points(tmp_path / "folder")) == 12
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_file_that_the_disk_refuses_is_one_line_and_nothing_is_half_written(tmp_path: Path, workers: int):
     """A limit of the system on file sizes refuses the write, as a full disk does."""
     folder, words = tmp_path / "folder", ("--points", 4, "--size", 5000, "--workers", workers)
