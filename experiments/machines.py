@@ -31,7 +31,7 @@ def over_machines(task: Task, left: Mapping[str, Point], address: str) -> Iterat
 
     try:
         futures = {
-            client.submit(_compute, task, key, point, key=f"cocco-{key}", pure=False): key
+            client.submit(_compute, task, key, point, key=f"cocco-{code_version()}-{key}", pure=False): key
             for key, point in left.items()
         }
         waiting = as_completed(list(futures), loop=client.loop)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -144,6 +149,26 @@ def test_workers_end_with_a_killed_parent(tmp_path: Path):
         process.send_signal(signal.SIGKILL)
         process.wait()
         wait_until(lambda: not any(is_alive(worker) for worker in workers))
+
+
+def test_bar_moves_on_a_terminal_and_estimates_the_rest(tmp_path: Path):
+    """One line that is drawn again and again: points done of all, seconds since the start and to go."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    words = ("-o", tmp_path, "--points", 6, "--seconds", 0.2)
+    with subprocess.Popen(script(*words), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:  # Linux says so at the end of a terminal
+            pass
+        assert process.stdout is not None and process.stdout.read().count(b"\n") == 4
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"0/6" in shown and b"6/6" in shown
+    assert len(re.findall(rb"[1-5]/6 \[00:0\d<00:0\d", shown)) >= 3
 
 
 def children(pid: int) -> list[int]:
