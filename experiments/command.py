@@ -97,7 +97,7 @@ def _estimate(seconds: Seconds, given: dict[str, Any]) -> str:
 
 
 def _time(seconds: float, given: dict[str, Any]) -> str:
-    share = seconds / given["workers"]
+    share = max(1.0, seconds / given["workers"])
     text = f"{share:.0f} s" if share < 120 else f"{share / 60:.0f} min"
     if given["dask"] is not None:
         return f"{text} of one core, shared by the workers of dask"

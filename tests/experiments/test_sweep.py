@@ -187,3 +187,9 @@ def test_full_disk_in_this_process_stops_with_one_line(tmp_path: Path, monkeypat
     with pytest.raises(SweepError, match="a point cannot be stored: No space left on device"):
         sweep(sweep_tasks.square, POINTS, tmp_path)
     assert len(calls) == 2 and len(files(tmp_path)) == 1
+
+
+def test_machines_without_the_extra_say_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(SweepError, match=r"needs the extra 'dask': pip install 'cocco\[dask\]'"):
+        sweep(sweep_tasks.square, POINTS, tmp_path, dask="tcp://127.0.0.1:8786")
