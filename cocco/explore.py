@@ -44,13 +44,15 @@ def partition(
     threads: int = 1,
     progress: Progress | None = None,
     settings: Settings | None = None,
+    prove: bool = False,
 ) -> Result:
     """Return the best partition found for this hardware: Formula 1 made small (Sec. 4.1.1).
 
     method: "auto" (exact where it finishes soon, else ga), "ga", "exact", "greedy", "dp", "idp" or "sa"
     (cocco.methods).
     metric: "ema", "energy" or "latency". initial: partitions to start from. population: genomes per generation,
-    in place of the one in settings. engine: "fast" (compiled; the default where it is built) or "reference", with
+    in place of the one in settings. prove: where the optimum is not proven, find a better lower bound by solvers, which
+    takes minutes (docs/bounds.md; extra "solvers"). engine: "fast" (compiled; the default where it is built) or "reference", with
     the same answers; threads: of the fast engine. progress: called with (samples done, samples in total, best cost
     so far).
     The same arguments give the same result, to the byte. Ctrl-C ends the search with status "stopped".
@@ -59,7 +61,7 @@ def partition(
     settings = settings or Settings()
     if population is not None:
         settings = replace(settings, population=population)
-    return _search(problem, method, samples, seed, settings, initial, progress, engine, threads)
+    return _search(problem, method, samples, seed, settings, initial, progress, engine, threads, prove)
 
 
 def explore(
@@ -83,6 +85,7 @@ def explore(
     threads: int = 1,
     progress: Progress | None = None,
     settings: Settings | None = None,
+    prove: bool = False,
 ) -> Result:
     """Return the best memory found, with a partition of each network on it: Formula 2 made small (Sec. 4.1.2).
 
@@ -95,7 +98,7 @@ def explore(
         networks, space, alpha=alpha, metric=metric, weights=weights, cores=cores, batch=batch,
         max_regions=max_regions, prefetch=prefetch, technology=technology, tile_rule=tile_rule,
     )  # fmt: skip
-    return _search(problem, method, samples, seed, settings or Settings(), initial, progress, engine, threads)
+    return _search(problem, method, samples, seed, settings or Settings(), initial, progress, engine, threads, prove)
 
 
 def _search(
@@ -108,6 +111,7 @@ def _search(
     progress: Progress | None,
     engine: str | None,
     threads: int,
+    prove: bool,
 ) -> Result:
     if isinstance(samples, bool) or not isinstance(samples, int) or not 1 <= samples <= MAX_SAMPLES:
         raise ValueError(f"samples must be an integer from 1 to {MAX_SAMPLES}, got {samples!r}")
@@ -123,7 +127,12 @@ def _search(
     start = _initial_labels(problem, initial, min(samples, settings.population))
     name = engine_name(engine, problem, threads)
     question = known.Question(problem, samples, seed, settings, start, progress, name, threads)
-    return judged(problem, known.answer(methods[method], question), seed)
+    if prove:
+        from cocco.certify import check_solvers
+
+        check_solvers()
+    answer = known.answer(methods[method], question)
+    return judged(problem, known.certified(problem, answer) if prove else answer, seed)
 
 
 def judged(problem: Problem, answer: Answer, seed: int) -> Result:

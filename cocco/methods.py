@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from cocco.baselines.annealing import annealing
 from cocco.baselines.costs import SubgraphCosts
-from cocco.baselines.exact import MAX_STEPS
 from cocco.baselines.dynamic import depth_order, dynamic
+from cocco.baselines.exact import MAX_STEPS
 from cocco.baselines.greedy import greedy
 from cocco.baselines.two_step import Found, grid_search, random_search
+from cocco.bounds import lower_bound
 from cocco.polish import GENERATION, LEAST_SAMPLES, polish
 from cocco.proof import QUICK_STEPS, QUICK_TOTAL, Proof, prove
 from cocco.search.engine import make_engine
@@ -98,7 +99,7 @@ def search(question: Question) -> Answer:
     most = max(samples - polishing, found.samples + 1)
     first, *others = found.islands or [[]]
     room = max(0, min(settings.population, most - found.samples) - len(initial))
-    starts = [[*initial, *first[:room]], *others]
+    starts: list[list[Sequence[int]]] = [[*initial, *first[:room]], *others]
     trace = genetic(problem, most, seed, settings, starts, progress, chosen, found.samples)
     if polishing and not trace.is_stopped:
         genome = trace.best.genome
@@ -175,6 +176,22 @@ def two_step(kind: str) -> Callable[[Question], Answer]:
         return Answer(trace, outcome.samples, kind)
 
     return run
+
+
+def certified(problem: Problem, answer: Answer) -> Answer:
+    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
+    from cocco.certify import certify
+
+    proof = answer.proof or Proof(None, lower_bound(problem), False, 0)
+    if answer.trace.is_stopped or proof.is_optimal:
+        return answer
+    best = proof.best or answer.trace.best
+    try:
+        bound = max(proof.lower_bound, certify(problem, best.genome.labels).lower_bound)
+    except KeyboardInterrupt:
+        answer.trace.is_stopped = True
+        return answer
+    return answer._replace(proof=proof._replace(lower_bound=bound, is_optimal=bound >= best.cost))
 
 
 def _costs(question: Question, given: Problem | None = None) -> SubgraphCosts:

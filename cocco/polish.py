@@ -1,4 +1,4 @@
-"""Polish: iterated order DP from the best genome of a search (our choice; the paper's algorithm has no local search)."""
+"""Polish: iterated order DP from the best genome of a search (our choice; the paper has no local search)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ STALE = 2000  #: rounds without a better partition until the end; the optimum of
 GENERATION = 2**40 + 1  #: names the streams of the rounds, which no generation of a search has
 MEMO = 2**17  #: prices remembered; some 15 MB compiled
 
-Rounds = Callable[[Sequence[int], int], tuple[list[int], float, int]]  # labels, round -> labels, Formula 1, layers priced
+# labels, number of the round -> labels, Formula 1, layers priced
+Rounds = Callable[[Sequence[int], int], tuple[list[int], float, int]]
 
 
 class Polished(NamedTuple):

@@ -24,7 +24,7 @@ class Result:
     gap: (cost - lower_bound) / cost.
     history: per generation the samples so far, best_cost so far, min_cost, mean_cost and std_cost of the generation
     with its elite, and how many of its genomes are distinct. points: per sample, in order, its generation,
-    capacities, value (Formula 1), cost and best_cost so far.
+    capacities, number of subgraphs, value (Formula 1), cost and best_cost so far.
     """
 
     method: str

@@ -87,7 +87,24 @@ def save(folder: Path, result: Result, about: dict[str, Any]) -> list[Path]:
         from cocco import pictures
 
         for name, draw in zip(PICTURES, (pictures.cost_figure, pictures.plane_figure)):
-            paths += _save_picture(folder, name, draw(result))
+            paths += save_picture(folder, name, draw(result))
+    return paths
+
+
+def save_picture(folder: Path, name: str, figure: Figure) -> list[Path]:
+    """Write a picture as .png and .svg, and return their paths; the same picture gives the same bytes."""
+    import matplotlib
+
+    paths = []
+    for suffix, left_out in PICTURE_FORMATS.items():
+        temporary = folder / f".{name}.tmp{suffix}"
+        try:
+            with matplotlib.rc_context({"svg.hashsalt": name}):
+                figure.savefig(temporary, dpi=PICTURE_DPI, metadata=left_out)
+            os.replace(temporary, folder / f"{name}{suffix}")
+        finally:
+            temporary.unlink(missing_ok=True)
+        paths.append(folder / f"{name}{suffix}")
     return paths
 
 
@@ -109,22 +126,6 @@ def version(package: str) -> str:
 def _csv(frame: Any) -> str:
     text: str = frame.to_csv(index=False, lineterminator="\n")
     return text
-
-
-def _save_picture(folder: Path, name: str, figure: Figure) -> list[Path]:
-    import matplotlib
-
-    paths = []
-    for suffix, left_out in PICTURE_FORMATS.items():
-        temporary = folder / f".{name}.tmp{suffix}"
-        try:
-            with matplotlib.rc_context({"svg.hashsalt": name}):
-                figure.savefig(temporary, dpi=PICTURE_DPI, metadata=left_out)
-            os.replace(temporary, folder / f"{name}{suffix}")
-        finally:
-            temporary.unlink(missing_ok=True)
-        paths.append(folder / f"{name}{suffix}")
-    return paths
 
 
 def _make(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Founders: partitions that the islands of the genetic algorithm start from (Cocco, Sec. 4.4.1; which, is our choice)."""
+"""Founders: partitions that the islands of the search start from (Cocco, Sec. 4.4.1; which ones is our choice)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cocco.baselines.greedy import greedy
 from cocco.search.problem import Problem, in_memory
 from cocco.search.stream import Stream
 
-NOISE = 0.3  #: of a greedy that is drawn at random; our choice: of 0.1 to 0.9 the best founders on NASNet and RandWire-B
+NOISE = 0.3  #: of a greedy drawn at random; our choice: of 0.1 to 0.9 the best on NASNet and RandWire-B
 GENERATION = 2**40  #: names the streams of the founders, which no generation of a search has
 SHARE = 0.25  #: of the samples; no further founder is made once they have taken that much; our choice
 LEAST_SAMPLES = 1  #: per layer, for any founder: greedy takes 0.1 to 0.7 on the nine networks

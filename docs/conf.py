@@ -22,7 +22,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["ref.python"]  # a type named alike in two packages, such as Stream: its link is ambiguous
 autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
 
-PACKAGES = ("workloads", "simulator", "cocco")
+PACKAGES = ("workloads", "simulator", "cocco", "experiments")
 HERE = Path(__file__).parent
 
 

@@ -25,7 +25,8 @@ Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its
 class SubgraphCosts:
     """Prices single subgraphs of a problem with given hardware, and counts the layers that it priced.
 
-    price: another engine for the same prices. memo: subgraphs remembered; those not used for longest are forgotten; None: all are, until `forget`.
+    price: another engine for the same prices. memo: subgraphs remembered; those not used for longest are forgotten;
+    None: all, until `forget`.
     With prefetch="resident" the next weights are not known here, so a subgraph is priced as with "free".
     """
 

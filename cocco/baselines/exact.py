@@ -46,7 +46,8 @@ def exact(
 ) -> Exact:
     """Return a partition that is proven cheapest, or "gave_up" where one of the budgets is spent.
 
-    Budgets are counts, so the answer is the same on any machine; memory grows with states and steps only. The networks run one after the other and costs add up, so each is solved by itself; budgets are for all together.
+    Budgets are counts, so the answer is the same on any machine; memory grows with states and steps only. The
+    networks run one after the other and costs add up, so each is solved by itself; budgets are for all together.
     Of equally cheap partitions the answer is always the same one.
     """
     if problem.accelerator.prefetch == "resident":

@@ -33,9 +33,9 @@ def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT) -> 
 
     labels: a good partition (per layer the smallest layer of its subgraph); the better, the sooner the bound is good,
     but it is valid for any. effort: deterministic time of the solver, so the answer does not depend on the machine.
-    Where the memory is chosen, the bound holds for all candidates. Raises RuntimeError where a solver is missing.
+    Where the memory is chosen, the bound holds for all candidates. Raises ValueError where a solver is not installed.
     """
-    _check_solvers()
+    check_solvers()
     floor = lower_bound(problem)
     largest = given(problem, [len(sizes) - 1 for sizes in problem.candidates])
     least = least_traffic(problem)
@@ -83,9 +83,10 @@ def _bytes_of(problem: Problem) -> int:
     return problem.accelerator.cores * problem.accelerator.batch * (sum(sizes) + sum(problem.weight_bytes))
 
 
-def _check_solvers() -> None:
+def check_solvers() -> None:
+    """Raise ValueError that names the extra where a solver is not installed."""
     try:
         import ortools.sat.python.cp_model  # noqa: F401
         import scipy.optimize  # noqa: F401
     except ImportError as error:
-        raise RuntimeError(f"a proof by solvers needs {error.name}; pip install 'cocco[solvers]'") from error
+        raise ValueError(f"a proof by solvers needs {error.name}; pip install 'cocco[solvers]'") from error

@@ -104,6 +104,13 @@ def print_json(content: dict[str, Any]) -> None:
     print(json.dumps(content, allow_nan=False))
 
 
+def report_run(options: Namespace, arguments: Sequence[str]) -> int:
+    """cocco report: a page about a run folder, its code imported when it runs."""
+    from cocco.cli.reporting import write_report
+
+    return write_report(options, arguments)
+
+
 def _search(name: str) -> Callable[[Namespace, Sequence[str]], int]:
     """Return a command of searching.py, imported when it runs: it takes the search with it."""
 
@@ -122,4 +129,5 @@ COMMANDS: dict[str, Callable[[Namespace, Sequence[str]], int]] = {
     "evaluate": evaluate_partition,
     "partition": _search("partition"),
     "explore": _search("explore"),
+    "report": report_run,
 }

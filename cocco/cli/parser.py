@@ -39,7 +39,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line; `command` is its first word. Raises UsageError."""
     found = _build().parse_args(arguments)
     if found.command is None:
-        raise UsageError("no command; name networks, show, evaluate, partition or explore ('cocco --help' says more)")
+        known = "networks, show, evaluate, partition, explore or report"
+        raise UsageError(f"no command; name {known} ('cocco --help' says more)")
     return found
 
 
@@ -56,6 +57,8 @@ def _build() -> Parser:
     evaluate = _command(commands, "evaluate", "price a partition on given hardware", DEFAULT_HARDWARE)
     partition = _command(commands, "partition", "find a partition for given hardware", DEFAULT_HARDWARE)
     explore = _command(commands, "explore", "find the memory to build, with a partition for each network")
+    report = _command(commands, "report", "write a page about what explore found, to look at in a browser")
+    report.add_argument("folder", metavar="DIR", help="that 'cocco explore -o DIR' wrote; DIR/report.html is written")
 
     for command in (show, evaluate, partition):
         command.add_argument("network", metavar="NETWORK", help=NETWORK)
@@ -166,5 +169,9 @@ def _add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str
     group.add_argument(
         "--plain", action="store_true",
         help="the paper's genetic algorithm: without founders, islands, shift-layers and polish",
+    )  # fmt: skip
+    group.add_argument(
+        "--prove", action="store_true",
+        help="where the optimum is not proven, find a better lower bound by solvers: minutes (extra solvers)",
     )  # fmt: skip
     group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")

@@ -40,7 +40,7 @@ def partition(options: Namespace, _: Sequence[str]) -> int:
             result = cocco.partition(
                 network, accelerator, method=options.method, metric=options.metric, samples=options.samples,
                 seed=options.seed, tile_rule=options.tile_rule, engine=options.engine, threads=options.threads,
-                progress=progress, settings=_search_settings(options),
+                progress=progress, settings=_search_settings(options), prove=options.prove,
             )  # fmt: skip
         _say_how_it_ended(result, time.monotonic() - start)
         try:
@@ -66,7 +66,7 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
                 networks, space=space, alpha=options.alpha, metric=options.metric, method=options.method,
                 samples=options.samples, seed=options.seed, weights=options.weights, **machine_of(options),
                 tile_rule=options.tile_rule, engine=options.engine, threads=options.threads, progress=progress,
-                settings=_search_settings(options),
+                settings=_search_settings(options), prove=options.prove,
             )  # fmt: skip
         seconds = time.monotonic() - start
         _say_how_it_ended(result, seconds)
@@ -112,7 +112,7 @@ def _search_settings(options: Namespace) -> cocco.Settings:
 
 
 def _settings(options: Namespace, networks: Sequence[Network], space: Space) -> dict[str, Any]:
-    keys = ("alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain")
+    keys = ("alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain", "prove")
     return {
         "networks": [network.name for network in networks],
         "weights": options.weights or [1.0] * len(networks),

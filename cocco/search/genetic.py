@@ -26,8 +26,8 @@ def genetic(
 
     spent: samples that finding the founders took, which count among them.
     founders: for each population from random genomes the labels of partitions that it has beside them, as far as
-    there are any. Populations follow each other as cocco.search.islands says, and the best genome of all is the answer. engine: who makes the generations, by
-    default the Python engine.
+    there are any. Populations follow each other as cocco.search.islands says, and the best genome of all is the
+    answer. engine: who makes the generations, by default the Python engine.
     """
     engine = engine or ReferenceEngine(problem, settings)
     trace = Trace(problem, samples, progress, engine.name)

@@ -83,7 +83,7 @@ class Settings:
         )  # fmt: skip
 
     def shares(self, has_capacities: bool) -> tuple[int, int, int, int]:
-        """Return where modify-node, split, merge and shift end on a scale of 32 random bits; the rest is mutation-DSE."""
+        """Return where modify-node, split, merge, shift end on a scale of 32 random bits; the rest is mutation-DSE."""
         shares = [self.modify, self.split, self.merge, self.shift, self.capacity if has_capacities else 0.0]
         whole = math.fsum(shares)
         first, second, third, fourth = (threshold(math.fsum(shares[:count]) / whole) for count in (1, 2, 3, 4))

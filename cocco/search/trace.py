@@ -81,7 +81,9 @@ class Trace:
         self.hall.update([Champion(best)])  # from here on all together: the user may stop the search anywhere
         number = np.arange(self._closed + 1, self._closed + len(added.cost) + 1)
         self._closed += len(added.cost)
-        self._columns.append((number, generation, capacities, added.value.copy(), added.cost.copy()))
+        firsts = added.labels == np.arange(self.problem.size)  # each subgraph has one first layer
+        subgraphs = firsts.sum(axis=1, dtype=np.int32)
+        self._columns.append((number, generation, capacities, subgraphs, added.value.copy(), added.cost.copy()))
         self.logbook.record(generation=len(self.logbook), samples=self._closed, best_cost=self.best.cost, **record)
         if self.progress is not None:
             self.progress(self._closed, self.wanted, self.best.cost)
@@ -99,17 +101,21 @@ class Trace:
         return pandas.DataFrame(list(self.logbook))
 
     def points(self) -> pandas.DataFrame:
-        """Return one row per genome, in order, with the number of its sample; bytes of one core, `value` is Formula 1."""
+        """Return one row per genome, in order, with its number among the samples.
+
+        Bytes of one core, subgraphs in all networks; `value` is Formula 1.
+        """
         import pandas
 
-        number, generation, capacities, value, cost = (np.concatenate(column) for column in zip(*self._columns))
+        joined = [np.concatenate(column) for column in zip(*self._columns)]
+        number, generation, capacities, subgraphs, value, cost = joined
         machine, buffers = self.problem.accelerator, self.problem.buffers
         names = ("shared_buffer",) if machine.is_shared else ("global_buffer", "weight_buffer")
         columns = {"sample": number, "generation": generation}
         for i, name in enumerate(names):
             sizes = np.array(buffers[name])[capacities[:, i]] if buffers else np.full(len(cost), getattr(machine, name))
             columns[f"{name}_bytes"] = sizes
-        columns |= {"value": value, "cost": cost, "best_cost": np.minimum.accumulate(cost)}
+        columns |= {"subgraphs": subgraphs, "value": value, "cost": cost, "best_cost": np.minimum.accumulate(cost)}
         return pandas.DataFrame(columns)
 
 

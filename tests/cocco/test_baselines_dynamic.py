@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cocco.baselines.costs import SubgraphCosts
-from cocco.baselines.dynamic import dissolved, _random_order, depth_order, dynamic, improve
+from cocco.baselines.dynamic import _random_order, depth_order, dissolved, dynamic, improve
 from cocco.search.genome import groups_of, random_labels
 from cocco.search.problem import on_hardware
 from cocco.search.repair import repair

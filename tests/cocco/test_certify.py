@@ -152,7 +152,7 @@ def test_a_missing_solver_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     problem = on_hardware(chain(2), Accelerator(shared_buffer=4096))
-    with pytest.raises(RuntimeError, match=r"cocco\[solvers\]"):
+    with pytest.raises(ValueError, match=r"cocco\[solvers\]"):
         certify(problem, [0, 0])
 
 

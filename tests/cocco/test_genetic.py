@@ -109,7 +109,9 @@ def test_a_stale_population_starts_anew():
 def test_points_hold_the_memory_of_each_sample():
     separate = over_space(chain(3), SeparateBuffers(Range(500, 2500, 500), Range(100, 2100, 400)))
     points = genetic(separate, 50, 0, SMALL).points()
-    names = ["sample", "generation", "global_buffer_bytes", "weight_buffer_bytes", "value", "cost", "best_cost"]
+    names = [
+        "sample", "generation", "global_buffer_bytes", "weight_buffer_bytes", "subgraphs", "value", "cost", "best_cost"
+    ]  # fmt: skip
     assert list(points.columns) == names
     assert set(points["weight_buffer_bytes"]) <= set(range(100, 2101, 400))
     buffers = points["global_buffer_bytes"] + points["weight_buffer_bytes"]

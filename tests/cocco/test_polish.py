@@ -69,9 +69,7 @@ def test_polish_is_never_worse_and_valid(seed):
     problem = fixed(random_net(seed), 300 + 500 * seed)
     labels, _ = start(problem, seed)
     polished = polish(problem, labels, (), 40, seed, "reference")
-    before, after = (
-        Pricer(problem).evaluate(Genome(each, ()), Stream(0, 0, 0)) for each in (labels, polished.labels)
-    )
+    before, after = (Pricer(problem).evaluate(Genome(each, ()), Stream(0, 0, 0)) for each in (labels, polished.labels))
     assert after.cost <= before.cost and after.genome.labels == polished.labels
     problem.partitions(groups_of(polished.labels))
 

@@ -19,7 +19,7 @@ from cocco.search.stream import ONE
         ({"crossover": 1.5}, "settings.crossover must be a number from 0 to 1, got 1.5"),
         ({"merge": float("nan")}, "settings.merge must be a number from 0 to 1, got nan"),
         ({"again": 0.95}, "settings.again must be a number from 0 to 0.9, got 0.95"),
-        ({"modify": 0, "split": 0, "merge": 0, "shift": 0}, "settings.modify, split, merge and shift must not all be 0"),
+        (dict.fromkeys(("modify", "split", "merge", "shift"), 0), "modify, split, merge and shift must not all be 0"),
         ({"island": 2}, "settings.island must be a number from 0 to 1, got 2"),
         ({"islands": 0}, "settings.islands must be an integer from 1"),
         ({"polish": -0.1}, "settings.polish must be a number from 0 to 1, got -0.1"),

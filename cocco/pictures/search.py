@@ -6,7 +6,6 @@ Drawn without pyplot, so that nothing global changes. Later is darker, so both r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,26 +19,12 @@ from cocco.objective import EVALUATED
 if TYPE_CHECKING:
     import pandas
 
+from cocco.pictures.style import MB, SIZE_INCHES, UNITS
 from cocco.result import Result
 
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
 COLOURS = "YlGnBu"  #: light to dark
 VISIBLE = 0.98  #: share of the samples that an axis shows; our choice: a few bad ones would squeeze all others
-SIZE_INCHES = (6.4, 4.2)
-
-
-@dataclass(frozen=True)
-class Unit:
-    """How a metric is written on an axis."""
-
-    name: str
-    symbol: str
-    scale: float  #: metric x scale = number on the axis
-
-
-UNITS = {"energy": Unit("energy", "mJ", 1e-9), "ema": Unit("off-chip traffic", "MB", 2.0**-20),
-         "latency": Unit("latency", "million cycles", 1e-6)}  # fmt: skip
-MB = 2.0**20
 
 
 def cost_figure(result: Result) -> Figure:
@@ -99,7 +84,8 @@ def _empty(result: Result) -> tuple[Figure, Axes]:
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")
     axes = figure.add_subplot()
     networks = " + ".join(plan.network_name for plan in result.plans)
-    axes.set_title(f"{networks}: {result.samples:,} samples, of which the worst {1 - VISIBLE:.0%} lie higher", size=10)
+    title = f"{networks}: {result.samples:,} samples, of which the worst {1 - VISIBLE:.0%} lie higher"
+    axes.set_title(title, size=10, parse_math=False)  # a name may have dollar signs
     axes.grid(color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
     return figure, axes

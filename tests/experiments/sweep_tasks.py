@@ -1,0 +1,59 @@
+"""Functions that the sweeps of the tests run, in a module that every worker process can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def square(point: dict[str, Any]) -> dict[str, Any]:
+    """Return the square and what depends on a seed, after so many seconds."""
+    time.sleep(point.get("seconds", 0.0))
+    noise = np.random.default_rng(point["x"]).normal()
+    return {"x": point["x"], "square": np.int64(point["x"]) ** 2, "noise": noise, "text": "é" * point.get("size", 1)}
+
+
+def rows(point: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a list of rows, and count in a file how often it was called."""
+    with open(point["log"], "a") as log:
+        log.write(f"{point['x']}\n")
+    return [{"x": point["x"], "row": row, "third": row / 3} for row in range(2)]
+
+
+def fails_at_two(point: dict[str, Any]) -> int:
+    """Raise at x = 2."""
+    if point["x"] == 2:
+        raise ZeroDivisionError("two is\nno good")
+    return int(point["x"])
+
+
+def dies_once(point: dict[str, Any]) -> dict[str, Any]:
+    """Kill the process that computes x = 3, the first time."""
+    mark = Path(point["mark"])
+    if point["x"] == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(point)
+
+
+def dies_at_three(point: dict[str, Any]) -> int:
+    """Kill the process that computes x = 3, every time."""
+    if point["x"] == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return int(point["x"])
+
+
+def says_who(point: dict[str, Any]) -> dict[str, Any]:
+    """Return the square, and leave a file named after the process that computed it."""
+    (Path(point["who"]) / f"{point['x']}-{os.getpid()}").touch()
+    return square(point)
+
+
+def answers(point: dict[str, Any]) -> Any:
+    """Return what no JSON file can hold."""
+    return {"nan": float("nan"), "object": object(), "large": "x" * 2**24}[point["what"]]
