@@ -99,7 +99,7 @@ def search(question: Question) -> Answer:
     most = max(samples - polishing, found.samples + 1)
     first, *others = found.islands or [[]]
     room = max(0, min(settings.population, most - found.samples) - len(initial))
-    starts: list[list[Sequence[int]]] = [[*initial, *first[:room]], *others]
+    starts: list[Sequence[Sequence[int]]] = [[*initial, *first[:room]], *others]
     trace = genetic(problem, most, seed, settings, starts, progress, chosen, found.samples)
     if polishing and not trace.is_stopped:
         genome = trace.best.genome

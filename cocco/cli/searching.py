@@ -112,7 +112,10 @@ def _search_settings(options: Namespace) -> cocco.Settings:
 
 
 def _settings(options: Namespace, networks: Sequence[Network], space: Space) -> dict[str, Any]:
-    keys = ("alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain", "prove")
+    keys = (
+        "alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain",
+        "prove",
+    )  # fmt: skip
     return {
         "networks": [network.name for network in networks],
         "weights": options.weights or [1.0] * len(networks),
