@@ -15,13 +15,13 @@ MAX_DEVIATION = 4096.0  #: candidates; keeps a normal step within 64-bit integer
 class Settings:
     """Hyper-parameters of the search; raises ValueError that names the field, the rule and the value.
 
-    The paper names them and gives no values (Cocco, Sec. 4.4); all defaults are our choice, from trials on ResNet50,
-    GoogleNet, RandWire-A and NASNet of 4,000 to 50,000 samples and up to 3 seeds. Retries, restarts and both kinds of
-    crossover children helped; the exact sizes and shares lie within the noise between seeds.
+    The paper names them and gives no values (Cocco, Sec. 4.4); all defaults are our choice, from trials on GoogleNet,
+    RandWire-A, RandWire-B and NASNet of 10,000 samples and up to 9 seeds (benchmarks/search_quality.py --ablation). The
+    exact sizes and shares lie within the noise between seeds.
     """
 
-    population: int = 40  #: genomes of a generation (the paper's Fig. 13 has 500, for 20 generations)
-    elite: int = 20  #: of these, the best of the generation before, unchanged and not priced again
+    population: int = 100  #: genomes of a generation (the paper's Fig. 13 has 500, for 20 generations)
+    elite: int = 50  #: of these, the best of the generation before, unchanged and not priced again
     tournament: int = 3  #: genomes drawn for each parent; the best of them is the parent
     crossover: float = 0.5  #: probability that a child has two parents; a child of one is mutated at least once
     again: float = 0.3  #: probability of each further mutation
@@ -29,7 +29,7 @@ class Settings:
     split: float = 0.1  #: share of split-subgraph
     merge: float = 0.5  #: share of merge-subgraph
     shift: float = 1.0  #: share of shift-layers
-    capacity: float = 0.2  #: share of mutation-DSE, where there is a capacity to choose
+    capacity: float = 0.3  #: share of mutation-DSE, where there is a capacity to choose
     capacity_deviation: float = 3.0  #: standard deviation of mutation-DSE, in candidates
     retries: int = 3  #: mutations more for a child that equals a genome of the generation before
     patience: int = 50  #: generations without improvement before a population starts anew; 0: never

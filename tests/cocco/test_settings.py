@@ -13,7 +13,7 @@ from cocco.search.stream import ONE
     [
         ({"population": 1}, "settings.population must be an integer from 2 to 1048576, got 1"),
         ({"population": 50.0}, "settings.population .* got 50.0"),
-        ({"elite": 40}, "settings.elite must be below population=40, got 40"),
+        ({"elite": 100}, "settings.elite must be below population=100, got 100"),
         ({"elite": -1}, "settings.elite must be an integer from 0"),
         ({"tournament": 0}, "settings.tournament must be an integer from 1"),
         ({"crossover": 1.5}, "settings.crossover must be a number from 0 to 1, got 1.5"),
