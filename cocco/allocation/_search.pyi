@@ -1,3 +1,6 @@
+import numpy as np
+import numpy.typing as npt
+
 from cocco.allocation.problem import Problem
 
 class Search:
@@ -6,3 +9,7 @@ class Search:
     @property
     def address(self) -> list[int]: ...
     def run(self, limit: int) -> int: ...
+
+def neighbour_rows(
+    order: npt.NDArray[np.int64], behind: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...

@@ -519,3 +519,30 @@ cdef class Search:
             self.state[self.trail.items[self.trail.used]] = self.trail.items[self.trail.used + 1]
         self.parts.used = frame.parts_start
         frame.part = frame.parts_end = frame.parts_start
+
+
+def neighbour_rows(const i64[::1] order, const i64[::1] behind):
+    """Return the compressed rows of problem._neighbours for buffers without gaps: order by start, and how many start
+    within each."""
+    cdef i64 n = len(order), k, m, i
+    starts_array = np.zeros(n + 1, dtype=np.int64)
+    cdef i64[::1] starts = starts_array
+    with nogil:
+        for k in range(n):
+            starts[order[k] + 1] += behind[k]
+            for m in range(k + 1, k + 1 + behind[k]):
+                starts[order[m] + 1] += 1
+        for k in range(n):
+            starts[k + 1] += starts[k]
+    rows_array = np.empty(starts[n], dtype=np.int64)
+    cdef i64[::1] rows = rows_array
+    cdef i64[::1] at = starts_array[:n].copy()
+    with nogil:
+        for k in range(n):
+            i = order[k]
+            for m in range(k + 1, k + 1 + behind[k]):
+                rows[at[i]] = order[m]
+                at[i] += 1
+                rows[at[order[m]]] = i
+                at[order[m]] += 1
+    return starts_array, rows_array

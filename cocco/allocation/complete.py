@@ -7,7 +7,6 @@ smaller capacity is one at the given; only a refutation at the given capacity pr
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 from functools import cache
 from typing import Literal, NamedTuple, Protocol
@@ -16,7 +15,7 @@ import numpy as np
 
 from cocco.allocation import canonical
 from cocco.allocation.canonical import RANKS, REFUTED, SOLVED
-from cocco.allocation.problem import Ints, Problem, make_problem, time_parts
+from cocco.allocation.problem import Ints, Problem, has_kernel, make_problem, time_parts
 
 ENGINES = ("fast", "reference")
 NODES = 200_000  #: the default limit; our choice: at it all hard instances of google/minimalloc are decided
@@ -44,11 +43,6 @@ class Engine(Protocol):
     def address(self) -> list[int]: ...
 
     def run(self, limit: int) -> int: ...
-
-
-def has_kernel() -> bool:
-    """Return whether the compiled engine is there."""
-    return importlib.util.find_spec("cocco.allocation._search") is not None
 
 
 @cache
@@ -88,8 +82,11 @@ def run_once(problem: Problem, capacity: int, rank: str, limit: int, engine: str
     return run.run(limit), run
 
 
-def complete(problem: Problem, capacity: int, nodes: int, engine: str) -> Found:
-    """Return addresses within a capacity (granules), the proof that there are none, or that the nodes are spent."""
+def complete(problem: Problem, capacity: int, nodes: int, engine: str, race_from: int = 0) -> Found:
+    """Return addresses within a capacity (granules), the proof that there are none, or that the nodes are spent.
+
+    Capacities are raced from race_from, or from the lower bound if that is more.
+    """
     parts = time_parts(problem)
     address = np.zeros(len(problem.size), dtype=np.int64)
     spent, refuted, names, open_parts = 0, -1, dict[str, None](), False
@@ -98,7 +95,7 @@ def complete(problem: Problem, capacity: int, nodes: int, engine: str) -> Found:
         if len(parts) > 1:
             part = make_problem([problem.buffers[i] for i in members])
             scale = part.granule // problem.granule
-        found = _race(part, problem.bound // scale, capacity // scale, nodes - spent, engine)
+        found = _race(part, max(problem.bound, race_from) // scale, capacity // scale, nodes - spent, engine)
         spent += found.nodes
         refuted = max(refuted, (found.refuted + 1) * scale - 1)
         if found.status == "infeasible":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,6 +55,11 @@ class Problem:
     def bound(self) -> int:
         """The largest contention, in granules."""
         return int(self.contention.max(initial=0))
+
+
+def has_kernel() -> bool:
+    """Return whether the compiled part is there: `_search.pyx`."""
+    return importlib.util.find_spec("cocco.allocation._search") is not None
 
 
 def make_problem(buffers: Sequence[Buffer]) -> Problem:
@@ -137,18 +143,20 @@ def _neighbours(piece_starts: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints
     pairs = int(behind.sum())
     if pairs > MAX_PAIRS:
         raise ValueError(f"{pairs} pairs of buffers overlap in time; at most {MAX_PAIRS} can be held")
+    if len(owner) == count and has_kernel():
+        from cocco.allocation import _search
+
+        return _search.neighbour_rows(order, behind)
     left = np.repeat(np.arange(len(order)), behind)
     right = left + 1 + np.arange(pairs) - np.repeat(np.cumsum(behind) - behind, behind)
     one, other = owner[order[left]], owner[order[right]]
     del left, right
-    if len(owner) > count:  # two buffers with gaps can meet in several pieces, a buffer with itself in none
-        keys = np.unique(np.minimum(one, other) * count + np.maximum(one, other))
-        one, other = np.divmod(keys, count)
-    rows = np.concatenate([one, other])
-    # numpy sorts 16 bits by counting
-    by_row = np.argsort(rows.astype(np.uint16) if count <= 2**16 else rows, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
-    return starts.astype(np.int64), np.concatenate([other, one])[by_row]
+    keys = np.concatenate([one * count + other, other * count + one])
+    keys.sort()
+    if len(owner) > count:  # two buffers with gaps can meet in several pieces
+        keys = np.unique(keys)
+    starts = np.searchsorted(keys, np.arange(count + 1) * count)
+    return starts.astype(np.int64), keys % max(count, 1)
 
 
 def _contention(sizes: Ints, first: Ints, last: Ints, sections: int) -> Ints:
