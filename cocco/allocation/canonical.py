@@ -134,8 +134,9 @@ class Search:
 
     def _split(self, lo: int, hi: int, a: int, b: int) -> list[tuple[int, int, int, int]]:
         """Sort the items by the borders that nothing unplaced crosses; return the parts in time order."""
-        part_of = {}
-        ends, start = [], a
+        part_of: dict[int, int] = {}
+        ends: list[tuple[int, int]] = []
+        start = a
         for border in range(a + 1, b + 1):
             if border == b or self.crossing[border] == 0:
                 part_of.update(dict.fromkeys(range(start, border), len(ends)))

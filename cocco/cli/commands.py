@@ -104,6 +104,13 @@ def print_json(content: dict[str, Any]) -> None:
     print(json.dumps(content, allow_nan=False))
 
 
+def _allocate(options: Namespace, arguments: Sequence[str]) -> int:
+    """cocco allocate, imported when it runs."""
+    from cocco.cli import allocating
+
+    return allocating.allocate(options, arguments)
+
+
 def _search(name: str) -> Callable[[Namespace, Sequence[str]], int]:
     """Return a command of searching.py, imported when it runs: it takes the search with it."""
 
@@ -122,4 +129,5 @@ COMMANDS: dict[str, Callable[[Namespace, Sequence[str]], int]] = {
     "evaluate": evaluate_partition,
     "partition": _search("partition"),
     "explore": _search("explore"),
+    "allocate": _allocate,
 }
