@@ -114,7 +114,7 @@ def time_parts(problem: Problem) -> list[list[int]]:
 
 
 def _ints(values: object) -> Ints:
-    return np.array(list(values), dtype=np.int64)  # type: ignore[call-overload, no-any-return]
+    return np.array(list(values), dtype=np.int64)  # type: ignore[call-overload]
 
 
 def _sections(intervals: Sequence[tuple[int, int]]) -> tuple[Ints, Ints, int]:
