@@ -171,14 +171,29 @@ class Search:
         return None
 
     def _lowest(self, i: int) -> int:
-        """The lowest aligned position from the known one on that no placed neighbour takes."""
+        """The lowest aligned position from the known one on that no placed neighbour takes.
+
+        Whatever reaches into [at, at + size) keeps every position below its top.
+        """
         at, size, alignment = self.lowest[i], self.size[i], self.alignment[i]
-        for low, high in sorted((self.address[j], self.address[j] + self.size[j]) for j in self.near[i]):
-            if low < 0 or high <= at:
-                continue
+        if len(self.sections[i]) == 1:
+            return self._lowest_in(self.taken[self.sections[i][0]], at, size, alignment)
+        placed = [(self.address[j], self.address[j] + self.size[j]) for j in self.near[i] if self.address[j] >= 0]
+        while True:
+            top = max((high for low, high in placed if low < at + size and at < high), default=-1)
+            if top < 0:
+                return at
+            at = -(-top // alignment) * alignment
+
+    @staticmethod
+    def _lowest_in(taken: list[tuple[int, int]], at: int, size: int, alignment: int) -> int:
+        """The same in one section, whose placed buffers are sorted and lie apart."""
+        for k in range(max(bisect_left(taken, (at, at)) - 1, 0), len(taken)):
+            low, high = taken[k]
             if low >= at + size:
                 break
-            at = -(-high // alignment) * alignment
+            if at < high:
+                at = -(-high // alignment) * alignment
         return at
 
     def _holds(self, s: int) -> bool:
