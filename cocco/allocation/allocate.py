@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from cocco.allocation.answer import AllocationResult, Outcome
 from cocco.allocation.complete import NODES, complete, engine_name
@@ -11,6 +10,8 @@ from cocco.allocation.explain import fixed_conflict, irreducible
 from cocco.allocation.greedy import PORTFOLIO, greedy
 from cocco.allocation.least import height_of, least_height
 from cocco.allocation.problem import Problem, make_problem
+from cocco.allocation.solvers import cp, ilp
+from cocco.allocation.telamalloc import telamalloc
 from simulator.accelerator import MAX_CAPACITY
 from simulator.allocation import Allocation, Buffer, check_allocation, check_buffers
 
@@ -145,25 +146,18 @@ def _search(
 
 
 def _telamalloc(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
-    from cocco.allocation.telamalloc import telamalloc
-
     def decide(at: int, limit: int) -> Outcome:
         return telamalloc(problem, at, limit)
 
     return least_height(problem, capacity, None, nodes, decide) if minimize else decide(capacity, nodes)
 
 
-def _solver(name: str) -> Callable[..., Outcome]:
-    """Return a method of solvers.py, imported when it runs."""
+def _ilp(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
+    return ilp(problem, capacity, minimize, nodes)
 
-    def run(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
-        from cocco.allocation import solvers
 
-        method: Any = getattr(solvers, name)
-        outcome: Outcome = method(problem, capacity, minimize, nodes)
-        return outcome
-
-    return run
+def _cp(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
+    return cp(problem, capacity, minimize, nodes)
 
 
 METHODS: dict[str, Callable[..., Outcome]] = {
@@ -171,7 +165,7 @@ METHODS: dict[str, Callable[..., Outcome]] = {
     "greedy": _portfolio,
     "search": _search,
     "telamalloc": _telamalloc,
-    "ilp": _solver("ilp"),
-    "cp": _solver("cp"),
+    "ilp": _ilp,
+    "cp": _cp,
 }
 DEFAULT_NODES = {"telamalloc": 500_000}  #: steps; TelaMalloc, Sec. 7.2

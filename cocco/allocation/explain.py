@@ -32,9 +32,9 @@ def irreducible(buffers: Sequence[Buffer], capacity: int, nodes: int, engine: st
     rest still does not fit, in chunks first; so many nodes in all.
     """
     members = crowded(buffers, capacity)
-    if members is not None:
-        return tuple(buffer.id for buffer in members), True
-    kept, spent, is_sure = list(buffers), 0, True
+    if members is not None and all(each.alignment == 1 and each.offset is None for each in members):
+        return tuple(buffer.id for buffer in members), True  # any fewer are stacked
+    kept, spent, is_sure = list(members or buffers), 0, True
     chunk = len(kept) // 2
     while chunk:
         at, is_sure = 0, True

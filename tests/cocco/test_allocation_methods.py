@@ -151,7 +151,7 @@ def test_telamalloc_solves_some_hard_instances_with_a_quarter_more_room(name, st
     assert cocco.allocate(buffers, 1048576 * 5 // 4, "telamalloc").nodes == steps
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(buffers=small_buffers(), capacity=st.integers(2, 9))
 def test_an_explanation_does_not_fit_and_needs_each_of_its_buffers(buffers, capacity):
     found = cocco.allocate(buffers, capacity)
@@ -167,6 +167,13 @@ def test_an_explanation_leaves_out_what_the_proof_does_not_need():
     """b4 only fills step 2, where b3 already lies apart from b1 and b5; z lives later."""
     found = cocco.allocate([*named(EIGHT), Buffer("z", 9, 20, 4)], 4)
     assert (found.conflict, found.conflict_is_irreducible) == (("b0", "b1", "b2", "b3", "b5", "b6", "b7"), True)
+
+
+def test_a_fixed_buffer_can_make_a_crowd_needless():
+    """6 bytes are live, 4 are there; but the 3 bytes do not fit beside byte 1 either, whatever the others do."""
+    rows = [("a", 1, None), ("b", 1, None), ("three", 3, None), ("fixed", 1, 1)]
+    buffers = [Buffer(name, 0, 1, size, 1, offset) for name, size, offset in rows]
+    assert cocco.allocate(buffers, 4).conflict == ("three", "fixed")
 
 
 def test_no_buffers_take_no_bytes_with_any_method():
