@@ -132,7 +132,7 @@ def _sections(intervals: Sequence[tuple[int, int]]) -> tuple[Ints, Ints, int]:
 
 
 def _neighbours(piece_starts: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints]:
-    """Return who shares a section with whom, in compressed rows; no n x n matrix on the way.
+    """Return who shares a section with whom, in compressed rows in the order of starts; no n x n matrix on the way.
 
     In the order of their first sections, the pieces that start within a piece are the ones right behind it.
     """
@@ -151,12 +151,15 @@ def _neighbours(piece_starts: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints
     right = left + 1 + np.arange(pairs) - np.repeat(np.cumsum(behind) - behind, behind)
     one, other = owner[order[left]], owner[order[right]]
     del left, right
-    keys = np.concatenate([one * count + other, other * count + one])
+    in_time = np.argsort(first[piece_starts[:-1]], kind="stable")
+    place = np.empty(count, dtype=np.int64)
+    place[in_time] = np.arange(count)
+    keys = np.concatenate([one * count + place[other], other * count + place[one]])
     keys.sort()
     if len(owner) > count:  # two buffers with gaps can meet in several pieces
         keys = np.unique(keys)
     starts = np.searchsorted(keys, np.arange(count + 1) * count)
-    return starts.astype(np.int64), keys % max(count, 1)
+    return starts.astype(np.int64), in_time[keys % max(count, 1)]
 
 
 def _contention(sizes: Ints, first: Ints, last: Ints, sections: int) -> Ints:
