@@ -1,4 +1,4 @@
-"""The compiled engine of the search. Optional: without a C compiler the Python engine gives the same answers."""
+"""The compiled engines of both searches. Optional: without a C compiler the Python engines give the same answers."""
 
 from setuptools import Extension, setup
 
@@ -13,6 +13,12 @@ setup(
             # no fused multiply-add: both engines must round alike
             extra_compile_args=["-O3", "-ffp-contract=off"],
             optional=True,
-        )
+        ),
+        Extension(
+            "cocco.allocation._search",
+            ["cocco/allocation/_search.pyx"],
+            extra_compile_args=["-O3", "-ffp-contract=off"],
+            optional=True,
+        ),
     ]
 )

@@ -111,6 +111,13 @@ def report_run(options: Namespace, arguments: Sequence[str]) -> int:
     return write_report(options, arguments)
 
 
+def _allocate(options: Namespace, arguments: Sequence[str]) -> int:
+    """cocco allocate, imported when it runs."""
+    from cocco.cli import allocating
+
+    return allocating.allocate(options, arguments)
+
+
 def _search(name: str) -> Callable[[Namespace, Sequence[str]], int]:
     """Return a command of searching.py, imported when it runs: it takes the search with it."""
 
@@ -130,4 +137,5 @@ COMMANDS: dict[str, Callable[[Namespace, Sequence[str]], int]] = {
     "partition": _search("partition"),
     "explore": _search("explore"),
     "report": report_run,
+    "allocate": _allocate,
 }

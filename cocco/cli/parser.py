@@ -39,7 +39,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line; `command` is its first word. Raises UsageError."""
     found = _build().parse_args(arguments)
     if found.command is None:
-        known = "networks, show, evaluate, partition, explore or report"
+        known = "networks, show, evaluate, partition, explore, report or allocate"
         raise UsageError(f"no command; name {known} ('cocco --help' says more)")
     return found
 
@@ -59,6 +59,7 @@ def _build() -> Parser:
     explore = _command(commands, "explore", "find the memory to build, with a partition for each network")
     report = _command(commands, "report", "write a page about what explore found, to look at in a browser")
     report.add_argument("folder", metavar="DIR", help="that 'cocco explore -o DIR' wrote; DIR/report.html is written")
+    allocate = _command(commands, "allocate", "find an address for every buffer of a table")
 
     for command in (show, evaluate, partition):
         command.add_argument("network", metavar="NETWORK", help=NETWORK)
@@ -94,7 +95,8 @@ def _build() -> Parser:
         "-o", "--output", metavar="DIR",
         help="write result.json, partition.json, history.csv, samples.csv and pictures to this directory",
     )  # fmt: skip
-    for command in (networks, show, evaluate, partition, explore):
+    _add_allocation(allocate)
+    for command in (networks, show, evaluate, partition, explore, allocate):
         command.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     return parser
 
@@ -175,3 +177,27 @@ def _add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str
         help="where the optimum is not proven, find a better lower bound by solvers: minutes (extra solvers)",
     )  # fmt: skip
     group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
+
+
+def _add_allocation(parser: Parser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE",
+        help="a table of buffers (.csv): id, lower, upper (the step after the last), size and, where wanted, "
+        "alignment, offset, gaps",
+    )  # fmt: skip
+    parser.add_argument("--capacity", type=values.size, required=True, metavar="SIZE", help="of the memory")
+    parser.add_argument(
+        "--method", choices=("auto", "greedy", "search", "telamalloc", "ilp", "cp"), default="auto",
+        help="auto: greedy, then search (default); search: complete, in canonical order; telamalloc: the paper's "
+        "search; ilp, cp: exact encodings for the solvers of the extra 'solvers'",
+    )  # fmt: skip
+    parser.add_argument("--minimize", action="store_true", help="the least height within the capacity")
+    parser.add_argument(
+        "--nodes", type=values.count, metavar="N",
+        help="limit of the method, counted; default 200000 (telamalloc: 500000 steps)",
+    )  # fmt: skip
+    parser.add_argument("--engine", choices=("fast", "reference"), help="compiled or in Python; the same answers")
+    parser.add_argument("--inclusive", action="store_true", help="upper is the last live step: add 1")
+    parser.add_argument("--ignore-offsets", action="store_true", help="do not fix what the column 'offset' fixes")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the table with the addresses as offsets (.csv)")
+    parser.add_argument("--picture", metavar="FILE", help="draw time against address (.png, .svg)")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_CSV_BYTES = 2**30  #: our choice: 10 million samples
 NUMBER = (int, float)
-NEEDED = ("generation", "value", "cost", "best_cost")
+NEEDED = ("sample", "generation", "value", "cost", "best_cost")
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,9 @@ def _points(folder: Path) -> pandas.DataFrame:
     if missing or not buffers or "samples" not in history.columns:
         raise FileFormatError(f"{path}: has no column {(missing or ['..._buffer_bytes'])[0]!r}; is it of a run?")
     told = history["samples"].iloc[-1]
-    if len(points) != told:
-        raise FileFormatError(f"{path}: holds {len(points)} samples, history.csv says {told}; it is cut off")
+    last = points["sample"].iloc[-1] if len(points) else 0
+    if last != told:
+        raise FileFormatError(f"{path}: ends with sample {last}, history.csv with {told}; it is cut off")
     return points.assign(capacity=points[buffers].sum(axis=1))
 
 

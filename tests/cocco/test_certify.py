@@ -31,7 +31,7 @@ SHORT = 2.0  #: deterministic time; far more than these take
 
 
 def solved(problem: Problem) -> Exact:
-    answer = exact(problem, SubgraphCosts(problem), 20_000, 20_000, 20_000)
+    answer = exact(problem, SubgraphCosts(problem), 20_000, 3_000_000)
     assert answer.status == "optimal"
     return answer
 

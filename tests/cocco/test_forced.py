@@ -51,7 +51,7 @@ def test_bound_is_below_the_optimum_of_random_problems_and_often_meets_it():
     met = 0
     for seed in range(400):
         problem = random_problem(seed, most_layers=8)
-        answer = exact(problem, SubgraphCosts(problem), 20_000, 20_000, 20_000)
+        answer = exact(problem, SubgraphCosts(problem), 20_000, 3_000_000)
         if answer.status == "optimal":
             bound = lower_bound(problem)
             assert 0 < bound <= answer.cost * (1 + 1e-12), seed

@@ -219,9 +219,9 @@ def test_result_of_something_else_is_one_line(copy: Path, edit: Any, words: list
     [
         ("", "no table"),
         ("a,b\n1,2\n", "has no column"),
-        ("generation,shared_buffer_bytes,value,cost,best_cost\n0,1,2,3,inf\n", "not finite"),
-        ("generation,shared_buffer_bytes,value,cost,best_cost\n0,1,two,3,4\n", "no table of numbers"),
-        ("generation,shared_buffer_bytes,value,cost,best_cost\n0,1,2,3,4\n", "history.csv says 400"),
+        ("sample,generation,shared_buffer_bytes,value,cost,best_cost\n1,0,1,2,3,inf\n", "not finite"),
+        ("sample,generation,shared_buffer_bytes,value,cost,best_cost\n1,0,1,two,3,4\n", "no table of numbers"),
+        ("sample,generation,shared_buffer_bytes,value,cost,best_cost\n1,0,1,2,3,4\n", "history.csv with"),
     ],
 )
 def test_samples_of_something_else_are_one_line(copy: Path, text: str, words: str):

@@ -1,0 +1,15 @@
+import numpy as np
+import numpy.typing as npt
+
+from cocco.allocation.problem import Problem
+
+class Search:
+    nodes: int
+    def __init__(self, problem: Problem, capacity: int, rank: str) -> None: ...
+    @property
+    def address(self) -> list[int]: ...
+    def run(self, limit: int) -> int: ...
+
+def neighbour_rows(
+    order: npt.NDArray[np.int64], behind: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...

@@ -1,0 +1,171 @@
+"""The door: check the buffers, ask a method, let the simulator judge its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cocco.allocation.answer import AllocationResult, Outcome
+from cocco.allocation.complete import NODES, complete, engine_name
+from cocco.allocation.explain import fixed_conflict, irreducible
+from cocco.allocation.greedy import PORTFOLIO, greedy
+from cocco.allocation.least import height_of, least_height
+from cocco.allocation.problem import Problem, make_problem
+from cocco.allocation.solvers import cp, ilp
+from cocco.allocation.telamalloc import telamalloc
+from simulator.accelerator import MAX_CAPACITY
+from simulator.allocation import Allocation, Buffer, check_allocation, check_buffers
+
+MAX_NODES = 10**15  #: our choice: above any number that could be meant
+MAX_EXPLAINED = 2_000  #: buffers; our choice: a proof by search is not explained for more
+
+
+def allocate(
+    buffers: Sequence[Buffer],
+    capacity: int,
+    method: str = "auto",
+    minimize: bool = False,
+    nodes: int | None = None,
+    engine: str | None = None,
+    explain: bool = True,
+) -> AllocationResult:
+    """Return an address for every buffer in a memory of so many bytes, or why there is none.
+
+    method: "auto" (the greedy portfolio, then "search"), "greedy", "search" (complete, in canonical order),
+    "telamalloc" (the paper's search), "ilp" or "cp" (exact encodings, extra `solvers`). minimize: the least height
+    within the capacity, rather than any. nodes: the limit of the method, counted, never a time; None for its own
+    default (200,000 frames; 500,000 steps for telamalloc). engine: "fast" or "reference", None for what is there.
+    explain: name buffers that cannot be placed together where the answer is "infeasible".
+
+    Raises ValueError, one line, for malformed buffers and arguments. Every answer was checked by
+    simulator.allocation.check_allocation.
+    """
+    buffers = tuple(buffers)
+    _check_arguments(buffers, capacity, method, nodes)
+    engine = engine_name(engine)
+    problem = make_problem(buffers)
+    limit = DEFAULT_NODES.get(method, NODES) if nodes is None else nodes
+    conflict = fixed_conflict(buffers, capacity)
+    if conflict or problem.bound * problem.granule > capacity:
+        refuted = problem.bound - 1 if problem.bound * problem.granule > capacity else capacity // problem.granule
+        outcome = Outcome("infeasible", refuted=refuted, nodes=0)
+    else:
+        try:
+            outcome = METHODS[method](problem, capacity // problem.granule, minimize, limit, engine)
+        except KeyboardInterrupt:
+            outcome = Outcome("stopped")
+    is_sure: bool | None = True if conflict else None
+    if outcome.status == "infeasible" and not conflict and explain and _is_explainable(problem, capacity):
+        conflict, is_sure = irreducible(buffers, capacity, limit, engine)
+    return _result(problem, capacity, method, outcome, conflict, is_sure)
+
+
+def _check_arguments(buffers: tuple[Buffer, ...], capacity: int, method: str, nodes: int | None) -> None:
+    for buffer in buffers:
+        if not isinstance(buffer, Buffer):
+            raise ValueError(f"buffers must hold simulator.allocation.Buffer only, got {buffer!r}")
+    check_buffers(buffers)
+    if isinstance(capacity, bool) or not isinstance(capacity, int) or not 0 <= capacity <= MAX_CAPACITY:
+        raise ValueError(f"capacity must be an integer from 0 to {MAX_CAPACITY} bytes, got {capacity!r}")
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES):
+        raise ValueError(f"nodes must be an integer from 1 to {MAX_NODES}, got {nodes!r}")
+
+
+def _is_explainable(problem: Problem, capacity: int) -> bool:
+    return problem.bound * problem.granule > capacity or len(problem.size) <= MAX_EXPLAINED
+
+
+def _result(
+    problem: Problem,
+    capacity: int,
+    method: str,
+    outcome: Outcome,
+    conflict: tuple[str, ...] | None,
+    is_sure: bool | None,
+) -> AllocationResult:
+    granule, status = problem.granule, outcome.status
+    allocation = height = None
+    refuted = max(outcome.refuted, problem.bound - 1)
+    if outcome.address is not None:
+        addresses = {each.id: at * granule for each, at in zip(problem.buffers, outcome.address.tolist())}
+        allocation = Allocation(addresses)
+        broken = check_allocation(problem.buffers, allocation, capacity)
+        assert not broken, broken[0].message
+        height = height_of(problem, outcome.address)
+        if status == "feasible" and height - 1 <= refuted:
+            status = "optimal"
+    return AllocationResult(
+        method=method,
+        status=status,
+        buffers=len(problem.buffers),
+        capacity_bytes=capacity,
+        granule_bytes=granule,
+        lower_bound_bytes=problem.bound * granule,
+        allocation=allocation,
+        height_bytes=None if height is None else height * granule,
+        proved_infeasible_bytes=None if refuted < 0 else refuted * granule,
+        nodes=outcome.nodes,
+        backtracks_minor=outcome.minor,
+        backtracks_major=outcome.major,
+        solved_by=outcome.solved_by,
+        conflict=conflict,
+        conflict_is_irreducible=is_sure,
+    )
+
+
+def _portfolio(problem: Problem, capacity: int, minimize: bool, _: int = 0, __: str = "") -> Outcome:
+    """Return the first that fits, or with `minimize` the lowest; "gave_up" if none fits."""
+    best = Outcome("gave_up")
+    least = capacity + 1
+    for order, rule in PORTFOLIO:
+        address = greedy(problem, order, rule)
+        height = height_of(problem, address)
+        if height < least:
+            best, least = Outcome("feasible", address, solved_by=f"greedy {order}/{rule}"), height
+        if best.address is not None and (not minimize or least == problem.bound):
+            break
+    return best
+
+
+def _auto(problem: Problem, capacity: int, minimize: bool, nodes: int, engine: str) -> Outcome:
+    first = _portfolio(problem, capacity, minimize)
+    if first.address is not None and (not minimize or height_of(problem, first.address) == problem.bound):
+        return first._replace(nodes=0)
+    return _search(problem, capacity, minimize, nodes, engine, first)
+
+
+def _search(
+    problem: Problem, capacity: int, minimize: bool, nodes: int, engine: str, first: Outcome | None = None
+) -> Outcome:
+    def decide(at: int, limit: int) -> Outcome:
+        found = complete(problem, at, limit, engine, race_from=at if minimize else 0)
+        return Outcome(found.status, found.address, found.nodes, found.refuted, found.solved_by or None)
+
+    return least_height(problem, capacity, first, nodes, decide) if minimize else decide(capacity, nodes)
+
+
+def _telamalloc(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
+    def decide(at: int, limit: int) -> Outcome:
+        return telamalloc(problem, at, limit)
+
+    return least_height(problem, capacity, None, nodes, decide) if minimize else decide(capacity, nodes)
+
+
+def _ilp(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
+    return ilp(problem, capacity, minimize, nodes)
+
+
+def _cp(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
+    return cp(problem, capacity, minimize, nodes)
+
+
+METHODS: dict[str, Callable[..., Outcome]] = {
+    "auto": _auto,
+    "greedy": _portfolio,
+    "search": _search,
+    "telamalloc": _telamalloc,
+    "ilp": _ilp,
+    "cp": _cp,
+}
+DEFAULT_NODES = {"telamalloc": 500_000}  #: steps; TelaMalloc, Sec. 7.2

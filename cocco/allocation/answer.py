@@ -1,0 +1,75 @@
+"""What every allocator answers, and what `cocco.allocate` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from cocco.allocation.problem import Ints
+from cocco.result import Status
+from simulator.allocation import Allocation
+
+
+class Outcome(NamedTuple):
+    """How a method ended, in granules; the door turns it into an AllocationResult."""
+
+    status: Status
+    address: Ints | None = None
+    nodes: int | None = None  #: what the method's limit counts: frames, steps, branches
+    refuted: int = -1  #: the largest capacity that was proved too small
+    solved_by: str | None = None
+    minor: int | None = None
+    major: int | None = None
+
+
+@dataclass(frozen=True)
+class AllocationResult:
+    """Where the buffers live, or why there is no answer.
+
+    status: "optimal" (the height is proved to be the least), "feasible", "infeasible" (proved), "gave_up" (the limit
+    of nodes was reached), "stopped" (by the user; best so far, if any). The least height lies in
+    [proved_infeasible_bytes + granule_bytes, height_bytes].
+    """
+
+    method: str
+    status: Status
+    buffers: int
+    capacity_bytes: int
+    granule_bytes: int  #: every height of a packed-down allocation is a multiple of it
+    lower_bound_bytes: int  #: the largest contention, see simulator.allocation.lower_bound
+    allocation: Allocation | None
+    height_bytes: int | None
+    proved_infeasible_bytes: int | None  #: the largest capacity that was refuted, a multiple of the granule
+    nodes: int | None
+    backtracks_minor: int | None
+    backtracks_major: int | None
+    solved_by: str | None
+    conflict: tuple[str, ...] | None  #: if infeasible: buffers that cannot be placed together
+    conflict_is_irreducible: bool | None  #: whether each of them was proved to be needed for that
+
+    @property
+    def fragmentation(self) -> float | None:
+        """Height over lower bound, minus 1."""
+        if self.height_bytes is None or not self.lower_bound_bytes:
+            return None
+        return self.height_bytes / self.lower_bound_bytes - 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco allocate --json` prints after the file; null: not applicable."""
+        return {
+            "method": self.method,
+            "buffers": self.buffers,
+            "capacity_bytes": self.capacity_bytes,
+            "lower_bound_bytes": self.lower_bound_bytes,
+            "height_bytes": self.height_bytes,
+            "fragmentation": self.fragmentation,
+            "status": self.status,
+            "proved_infeasible_bytes": self.proved_infeasible_bytes,
+            "nodes": self.nodes,
+            "backtracks_minor": self.backtracks_minor,
+            "backtracks_major": self.backtracks_major,
+            "solved_by": self.solved_by,
+            "conflict": None if self.conflict is None else list(self.conflict),
+            "conflict_is_irreducible": self.conflict_is_irreducible,
+            "addresses": None if self.allocation is None else dict(self.allocation.addresses),
+        }

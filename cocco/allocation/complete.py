@@ -1,0 +1,135 @@
+"""The complete search around the engines: ranks in turn, capacities raced, parts of time one by one.
+
+No rank solves every hard instance soon, and a looser capacity can be harder than a tighter one, because the bounds
+prune less. So short runs of all ranks at several capacities alternate, and their limits double. A solution at a
+smaller capacity is one at the given; only a refutation at the given capacity proves that there is none.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from cocco.allocation import canonical
+from cocco.allocation.canonical import RANKS, REFUTED, SOLVED
+from cocco.allocation.problem import Ints, Problem, has_kernel, make_problem, time_parts
+
+ENGINES = ("fast", "reference")
+NODES = 200_000  #: the default limit; our choice: at it all hard instances of google/minimalloc are decided
+FIRST_LIMIT = 2  #: nodes per buffer of the first run of each rank; our choice: easy problems take one per buffer
+GROWTH = 3  #: of the limit from one round to the next; our choice: of 2, 3 and 4 it decides the hard ones soonest
+STEPS = 3  #: capacities are raced at the lower bound, the given capacity, and thirds of the way; our choice
+
+
+class Found(NamedTuple):
+    """How a search ended: an address in granules for every buffer, or None."""
+
+    status: Literal["feasible", "infeasible", "gave_up"]
+    address: Ints | None
+    nodes: int
+    refuted: int  #: the largest capacity that was proved too small, in granules; -1 for none
+    solved_by: str  #: rank and capacity of the run that ended it
+
+
+class Engine(Protocol):
+    """One run of the search, see canonical.Search."""
+
+    nodes: int
+
+    @property
+    def address(self) -> list[int]: ...
+
+    def run(self, limit: int) -> int: ...
+
+
+@cache
+def default_engine() -> str:
+    """Return "fast" where it is compiled, else "reference", which is said once."""
+    if has_kernel():
+        return "fast"
+    warnings.warn(
+        "the compiled search is not built here, so the Python engine searches: the same answers, some 50 times slower "
+        "(reinstall where there is a C compiler)",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return "reference"
+
+
+def engine_name(name: str | None) -> str:
+    """Return which engine answers, None for the default; raises ValueError where it is unknown or not built."""
+    if name is None:
+        return default_engine()
+    if name not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
+    if name == "fast" and not has_kernel():
+        raise ValueError("engine 'fast' is not built here; reinstall where there is a C compiler, or use 'reference'")
+    return name
+
+
+def run_once(problem: Problem, capacity: int, rank: str, limit: int, engine: str) -> tuple[int, Engine]:
+    """Return how one run ended (SOLVED, REFUTED or LIMIT), and the run."""
+    run: Engine
+    if engine == "fast":
+        from cocco.allocation import _search
+
+        run = _search.Search(problem, capacity, rank)
+    else:
+        run = canonical.Search(problem, capacity, rank)
+    return run.run(limit), run
+
+
+def complete(problem: Problem, capacity: int, nodes: int, engine: str, race_from: int = 0) -> Found:
+    """Return addresses within a capacity (granules), the proof that there are none, or that the nodes are spent.
+
+    Capacities are raced from race_from, or from the lower bound if that is more.
+    """
+    parts = time_parts(problem)
+    address = np.zeros(len(problem.size), dtype=np.int64)
+    spent, refuted, names, open_parts = 0, -1, dict[str, None](), False
+    for members in parts:
+        part, scale = problem, 1
+        if len(parts) > 1:
+            part = make_problem([problem.buffers[i] for i in members])
+            scale = part.granule // problem.granule
+        found = _race(part, max(problem.bound, race_from) // scale, capacity // scale, nodes - spent, engine)
+        spent += found.nodes
+        refuted = max(refuted, (found.refuted + 1) * scale - 1)
+        if found.status == "infeasible":
+            return Found("infeasible", None, spent, refuted, found.solved_by)
+        if found.address is None:
+            open_parts = True
+        else:
+            address[members] = found.address * scale
+            names[found.solved_by] = None
+    if open_parts:
+        return Found("gave_up", None, spent, refuted, "")
+    return Found("feasible", address, spent, refuted, ", ".join(names))
+
+
+def _race(problem: Problem, least: int, capacity: int, nodes: int, engine: str) -> Found:
+    """Decide one part of time: all ranks at all capacities from the least that is of use, with limits that grow."""
+    if problem.bound > capacity:
+        return Found("infeasible", None, 0, problem.bound - 1, "contention")
+    least = max(problem.bound, min(least, capacity))
+    capacities = sorted({least + (capacity - least) * step // STEPS for step in range(STEPS + 1)})
+    spent, refuted, limit = 0, problem.bound - 1, FIRST_LIMIT * len(problem.size)
+    while spent < nodes:
+        for at in capacities:
+            for rank in RANKS:
+                ended, run = run_once(problem, at, rank, min(limit, nodes - spent), engine)
+                spent += run.nodes
+                name = f"search {rank} at {at * problem.granule}"
+                if ended == SOLVED:
+                    return Found("feasible", np.array(run.address, dtype=np.int64), spent, refuted, name)
+                if ended == REFUTED:
+                    refuted = max(refuted, at)
+                    capacities = [each for each in capacities if each > at]
+                    break
+            if refuted == capacity:
+                return Found("infeasible", None, spent, refuted, name)
+        limit *= GROWTH
+    return Found("gave_up", None, spent, refuted, "")
