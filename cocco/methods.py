@@ -113,8 +113,18 @@ def search(question: Question) -> Answer:
 
 
 def enumeration(question: Question) -> Answer:
-    """The exact method (Cocco, Sec. 4.2.1): proven, or "gave_up" with the best of greedy and dynamic programming."""
-    proof = prove(question.problem, None, question.engine, MAX_STEPS, 4 * MAX_STEPS)
+    """The exact method (Cocco, Sec. 4.2.1): proven, or "gave_up" with the best of greedy and dynamic programming.
+
+    Ctrl-C on given hardware leaves greedy's partition.
+    """
+    try:
+        proof = prove(question.problem, None, question.engine, MAX_STEPS, 4 * MAX_STEPS)
+    except KeyboardInterrupt:
+        if question.problem.buffers:
+            raise
+        found = fusion(question)
+        found.trace.is_stopped = True
+        return found._replace(method="exact")
     if proof.best is not None:
         return _proven(question, proof)._replace(gave_up=not proof.is_optimal)
     if question.problem.buffers:

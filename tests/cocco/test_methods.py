@@ -103,3 +103,13 @@ def test_ctrl_c_before_there_is_an_answer_keeps_layer_by_layer(method, monkeypat
         monkeypatch.setattr(f"cocco.methods.{name}", stop)
     result = cocco.partition(chain(4), MEDIUM, method=method)
     assert result.status == "stopped" and len(result.plan) == 4
+
+
+def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cocco.methods.prove", stop)
+    result = cocco.partition(chain(4), MEDIUM, method="exact")
+    assert (result.status, result.method) == ("stopped", "exact")
+    assert result.cost == cocco.partition(chain(4), MEDIUM, method="greedy").cost
