@@ -1,0 +1,86 @@
+"""Tables 1 and 2 of the paper: fixed hardware, two-step and co-optimised memories, on four networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments import published, searches
+from experiments.comparison import with_paper
+from experiments.points import Point
+from experiments.sweep import sweep
+from simulator.technology import KiB
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+FIXED = {
+    "separate": {
+        "Buf(S)": {"global_buffer": 512 * KiB, "weight_buffer": 576 * KiB},
+        "Buf(M)": {"global_buffer": 1024 * KiB, "weight_buffer": 1152 * KiB},
+        "Buf(L)": {"global_buffer": 2048 * KiB, "weight_buffer": 2304 * KiB},
+    },
+    "shared": {
+        "Buf(S)": {"shared_buffer": 576 * KiB},
+        "Buf(M)": {"shared_buffer": 1152 * KiB},
+        "Buf(L)": {"shared_buffer": 2304 * KiB},
+    },
+}  #: Cocco, Tables 1 and 2
+QUICK = {"networks": ("resnet50", "googlenet"), "samples": 2_000}
+SIZES = {"separate": ("global_kb", "weight_kb"), "shared": ("shared_kb",)}
+
+
+def run(
+    space: str,
+    *,
+    quick: bool,
+    seed: int,
+    folder: Path,
+    workers: int = 1,
+    dask: str | None = None,
+    networks: Sequence[str] | None = None,
+    samples: int | None = None,
+) -> pandas.DataFrame:
+    """Return one row per network and method, in the order of the table; costs by Formula 2 with alpha 0.002.
+
+    networks, samples: in place of those of the paper, or of --quick.
+    """
+    import pandas
+
+    named = networks or (QUICK["networks"] if quick else searches.FOUR)
+    count = samples or (QUICK["samples"] if quick else searches.SAMPLES)
+    hardware = [
+        {"network": name, "method": label, "hardware": chip, "samples": count, "seed": seed}
+        for name in named
+        for label, chip in FIXED[space].items()
+    ]
+    chosen = [searches.point(name, space, label, seed=seed, samples=count) for name in named for label in searches.METHODS]
+    options: dict[str, Any] = {"workers": workers, "dask": dask}
+    rows = searches.rows_of(hardware, sweep(searches.fixed, hardware, folder, **options))
+    rows += searches.rows_of(chosen, sweep(searches.tabled, chosen, folder, **options))
+    rows.sort(key=lambda row: named.index(row["network"]))  # stable: the methods keep their order
+    compared = [with_paper(_row(row, space), _paper(space, row)) for row in rows]
+    return pandas.DataFrame(compared)
+
+
+def _row(row: Point, space: str) -> Point:
+    """Return the columns of the table."""
+    names = (
+        "network", "method", *SIZES[space], "cost", "found_cost", "energy_pj", "ema_bytes", "subgraphs", "samples",
+        "seed", "status", "gap",
+    )  # fmt: skip
+    return {name: row.get(name) for name in names}
+
+
+def _paper(space: str, row: Mapping[str, Any]) -> Mapping[str, float | None]:
+    """Return the paper's row; that of Cocco for both of our genetic algorithms."""
+    table = published.TABLE_1 if space == "separate" else published.TABLE_2
+    method = "Cocco" if row["method"].startswith("Cocco") else row["method"]
+    found = table.get(row["network"], {}).get(method)
+    return dict(zip((*SIZES[space], "cost"), found or (None,) * 3))
+
+
+def plot(table: pandas.DataFrame, title: str = "") -> Figure:
+    raise NotImplementedError
