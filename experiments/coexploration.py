@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments import published, searches
+from experiments import drawing, published, searches
 from experiments.comparison import with_paper
+from experiments.drawing import PAPER, panels
 from experiments.points import Point
 from experiments.sweep import sweep
 from simulator.technology import KiB
@@ -56,13 +57,25 @@ def run(
         for name in named
         for label, chip in FIXED[space].items()
     ]
-    chosen = [searches.point(name, space, label, seed=seed, samples=count) for name in named for label in searches.METHODS]
+    chosen = [
+        searches.point(name, space, label, seed=seed, samples=count) for name in named for label in searches.METHODS
+    ]
     options: dict[str, Any] = {"workers": workers, "dask": dask}
     rows = searches.rows_of(hardware, sweep(searches.fixed, hardware, folder, **options))
     rows += searches.rows_of(chosen, sweep(searches.tabled, chosen, folder, **options))
     rows.sort(key=lambda row: named.index(row["network"]))  # stable: the methods keep their order
+    for name in named:
+        _measure_gaps([row for row in rows if row["network"] == name and "space" in row])
     compared = [with_paper(_row(row, space), _paper(space, row)) for row in rows]
     return pandas.DataFrame(compared)
+
+
+def _measure_gaps(rows: Sequence[Point]) -> None:
+    """Set the gap of each co-exploration of one network to the best lower bound that any of them knows."""
+    bound = max(row["lower_bound"] for row in rows)
+    for row in rows:
+        row["gap"] = (row["cost"] - bound) / row["cost"]
+        row["status"] = "optimal" if row["gap"] <= 0 else row["status"]
 
 
 def _row(row: Point, space: str) -> Point:
@@ -83,4 +96,22 @@ def _paper(space: str, row: Mapping[str, Any]) -> Mapping[str, float | None]:
 
 
 def plot(table: pandas.DataFrame, title: str = "") -> Figure:
-    raise NotImplementedError
+    """Return a panel per network: the cost by method, ours as bars and the paper's as marks."""
+    names = list(dict.fromkeys(table["network"]))
+    figure, axes = panels(1, len(names), max(6.4, 3 * len(names)), 3.8)
+    for each, name in zip(axes, names):
+        rows = table[table["network"] == name]
+        ours = [float(value) / 1e6 for value in rows["cost"]]
+        paper = [float("nan") if value is None else float(value) / 1e6 for value in rows["paper_cost"]]
+        methods = list(rows["method"])
+        colours = [
+            "0.85" if method.startswith("Buf") else "0.35" if method == "Cocco" else "0.65" for method in methods
+        ]
+        each.bar(range(len(ours)), ours, 0.75, color=colours, edgecolor="black", linewidth=0.5, label="ours")
+        each.plot(range(len(ours)), paper, label="the paper", **PAPER)
+        each.set_xticks(range(len(ours)), methods, rotation=60, ha="right", rotation_mode="anchor")
+        each.set_title(drawing.title(name), size=10)
+    axes[0].set_ylabel("cost (million bytes)")
+    axes[-1].legend(fontsize=8, loc="lower right")
+    figure.suptitle(f"{title}: capacity + 0.002 x energy, Formula 2", size=10)
+    return figure

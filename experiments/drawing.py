@@ -29,7 +29,12 @@ LINES: tuple[Mapping[str, Any], ...] = (
     {"color": "0.7", "linestyle": "-", "marker": "v"},
 )  #: style of the first, second, ... line
 PAPER: Mapping[str, Any] = {
-    "marker": "D", "color": "white", "markeredgecolor": "black", "markersize": 5, "linestyle": "none", "zorder": 4,
+    "marker": "D",
+    "color": "white",
+    "markeredgecolor": "black",
+    "markersize": 5,
+    "linestyle": "none",
+    "zorder": 4,
 }  #: style of the paper's numbers
 BAR = 0.8  #: of the room of a group
 
@@ -63,9 +68,10 @@ def bars(axes: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float
         )  # fmt: skip
         for place, value in zip(places, values):
             if value is None:
-                axes.annotate("n/a", (place, 0), (0, 2), textcoords="offset points", rotation=90, size=7, ha="center")
+                axes.text(place, 0.02, "n/a", transform=axes.get_xaxis_transform(), rotation=90, size=7, ha="center")
         middles[label] = places
     axes.set_xticks(range(len(groups)), groups)
+    axes.set_xlim(-0.5, len(groups) - 0.5)
     return middles
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 QUESTION = "How much traffic is saved where up to L layers run as one subgraph (Figure 3)?"
 SECONDS = command.Seconds(quick=2, full=4)
 DEPTHS = (1, 3, 5)
-CHIP = {"global_buffer": 1 * MiB, "weight_buffer": 1152 * KiB}  #: Cocco, Fig. 3
+CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Fig. 3
 
 
 def run(
@@ -55,9 +55,9 @@ def run(
 
 def fused(point: Point) -> Point:
     """Return what the least-traffic partition with at most so many layers per subgraph needs."""
-    network, chip = workloads.load(point["network"]), Accelerator(**CHIP)
-    problem = on_hardware(network, chip, metric="ema")
-    found = evaluate(network, Partition.from_ids(network, limited(problem, point["layers"])), chip)
+    network = workloads.load(point["network"])
+    problem = on_hardware(network, CHIP, metric="ema")
+    found = evaluate(network, Partition.from_ids(network, limited(problem, point["layers"])), CHIP)
     return {
         "subgraphs": len(found.subgraphs),
         "ema_bytes": found.ema_bytes,
@@ -101,7 +101,7 @@ def _shared(row: Point, first: Point) -> Point:
 
 
 def plot(table: pandas.DataFrame) -> Figure:
-    """Return traffic, traffic of activations, and mean bandwidth, logarithmic as in the paper."""
+    """Return traffic and traffic of activations, logarithmic as in the paper, and traffic over latency."""
     columns = {
         "ema_bytes": ("off-chip traffic (MB)", 2.0**-20),
         "ema_activation_bytes": ("of activations only (MB)", 2.0**-20),
@@ -115,7 +115,7 @@ def plot(table: pandas.DataFrame) -> Figure:
             for depth in DEPTHS
         }
         bars(each, [title(name) for name in names], heights)
-        each.set_yscale("log")
+        each.set_yscale("log" if scale < 1 else "linear")
         each.set_ylabel(label)
         each.tick_params(axis="x", rotation=20)
     axes[0].legend(fontsize=8)

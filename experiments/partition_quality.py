@@ -27,7 +27,7 @@ EIGHT = ("vgg16", "resnet50", "resnet152", "googlenet", "transformer", "gpt", "r
 METHODS = {"greedy": "greedy", "dp": "dp", "enumeration": "exact", "Cocco": "ga"}  #: in the order of the figure
 SAMPLES = 400_000  #: Cocco, Sec. 5.2
 QUICK_SAMPLES = 10_000
-CHIP = {"global_buffer": 1 * MiB, "weight_buffer": 1152 * KiB}  #: Cocco, Sec. 5.2
+CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Sec. 5.2
 
 
 def run(
@@ -61,7 +61,7 @@ def run(
 def partitioned(point: Point) -> Point:
     """Return what the partition of a method needs."""
     result = cocco.partition(
-        workloads.load(point["network"]), Accelerator(**CHIP), method=METHODS[point["method"]], metric="ema",
+        workloads.load(point["network"]), CHIP, method=METHODS[point["method"]], metric="ema",
         samples=point["samples"], seed=point["seed"],
     )  # fmt: skip
     return {

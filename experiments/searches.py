@@ -53,8 +53,8 @@ def tabled(point: Point) -> Point:
     """
     result = search(point)
     final = cocco.partition(
-        workloads.load(point["network"]), result.accelerator, metric="energy", samples=point["samples"], seed=point["seed"],
-        initial=result.plan,
+        workloads.load(point["network"]), result.accelerator, metric="energy", samples=point["samples"],
+        seed=point["seed"], initial=result.plan,
     )  # fmt: skip
     cost = min(result.cost, result.accelerator.buffer_bytes + ALPHA * final.cost)
     best = final.evaluation if final.cost < result.evaluation.energy_pj else result.evaluation
