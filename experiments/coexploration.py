@@ -29,7 +29,7 @@ FIXED = {
         "Buf(L)": {"shared_buffer": 2304 * KiB},
     },
 }  #: Cocco, Tables 1 and 2
-QUICK = {"networks": ("resnet50", "googlenet"), "samples": 2_000}
+QUICK: dict[str, Any] = {"networks": searches.FOUR[:2], "samples": 10_000}
 SIZES = {"separate": ("global_kb", "weight_kb"), "shared": ("shared_kb",)}
 
 
@@ -104,9 +104,7 @@ def plot(table: pandas.DataFrame, title: str = "") -> Figure:
         ours = [float(value) / 1e6 for value in rows["cost"]]
         paper = [float("nan") if value is None else float(value) / 1e6 for value in rows["paper_cost"]]
         methods = list(rows["method"])
-        colours = [
-            "0.85" if method.startswith("Buf") else "0.35" if method == "Cocco" else "0.65" for method in methods
-        ]
+        colours = [{"B": "0.85", "C": "0.35"}.get(method[0], "0.65") for method in methods]
         each.bar(range(len(ours)), ours, 0.75, color=colours, edgecolor="black", linewidth=0.5, label="ours")
         each.plot(range(len(ours)), paper, label="the paper", **PAPER)
         each.set_xticks(range(len(ours)), methods, rotation=60, ha="right", rotation_mode="anchor")

@@ -23,17 +23,8 @@ QUESTION = "How many samples does each method need (Figure 12)?"
 SECONDS = command.Seconds(quick=25, full=900)
 NETWORKS = searches.FOUR[:3]  #: Cocco, Sec. 5.3.2
 SEEDS = 3  #: our choice
-CHECKPOINTS = (
-    0.005,
-    0.01,
-    0.02,
-    0.03,
-    0.04,
-    0.05,
-    0.1,
-    0.15,
-    *(i / 10 for i in range(2, 11)),
-)  #: shares of the samples
+EARLY = (0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.15)
+CHECKPOINTS = (*EARLY, *(i / 10 for i in range(2, 11)))  #: shares of the samples
 WITHIN = 0.01  #: above the best known cost; our choice of what a search should reach
 QUICK: dict[str, Any] = {"networks": NETWORKS[:1], "samples": 10_000, "seeds": 2}
 

@@ -1,4 +1,4 @@
-"""What the experiments' pictures share: panels, grouped bars that differ without colour, lines with their own markers."""
+"""What the experiments' pictures share: panels, bars that differ without colour, lines with their own markers."""
 
 from __future__ import annotations
 
