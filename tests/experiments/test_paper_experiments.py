@@ -1,4 +1,4 @@
-"""The scripts of the paper's figures and tables, on a tiny network: columns, order, determinism, the paper's numbers."""
+"""The scripts of the paper's figures and tables, on a tiny network, and the tables that they made."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_reference_table_has_the_columns_of_the_script(name: str, tables: dict):
 
 
 def test_fixed_hardware_of_the_reference_is_where_the_paper_has_it():
-    """Formula 2 of ResNet50 and GoogleNet, proven partitions: within 7 % of Tables 1 and 2 (docs/model.md, section 10)."""
+    """Formula 2 of ResNet50 and GoogleNet, proven partitions: within 7 % (docs/model.md, section 10)."""
     for space in ("separate", "shared"):
         table = pandas.read_csv(REFERENCE / f"coexploration_{space}.csv")
         rows = table[table["method"].str.startswith("Buf") & table["network"].isin(["resnet50", "googlenet"])]
