@@ -149,7 +149,7 @@ TABLE_3: dict[str, dict[tuple[int, int], Machine | None]] = {
 }
 
 #: Sec. 2.2.2 on Figure 3: L -> share of ResNet50's external memory access that is left. "Executing three-layer
-#: subgraphs reduces [it] by 53.7 %, while [...] five-layer subgraphs only further reduces it by 13.6 %": points of L = 1.
+#: subgraphs reduces [it] by 53.7 %", five-layer ones "only further reduces it by 13.6 %", read as points of L = 1.
 FIGURE_3_RESNET50 = {1: 1.0, 3: 1 - 0.537, 5: 1 - 0.537 - 0.136}
 FIGURE_3_EMA_REDUCTION = (0.423, 0.747)  #: of four networks, least and most (Sec. 2.2.2)
 FIGURE_3_BANDWIDTH_REDUCTION = (0.268, 0.678)  #: average bandwidth of four networks (Sec. 2.2.2)
