@@ -98,7 +98,7 @@ def _paper(space: str, row: Mapping[str, Any]) -> Mapping[str, float | None]:
 def plot(table: pandas.DataFrame, title: str = "") -> Figure:
     """Return a panel per network: the cost by method, ours as bars and the paper's as marks."""
     names = list(dict.fromkeys(table["network"]))
-    figure, axes = panels(1, len(names), max(6.4, 3 * len(names)), 3.8)
+    figure, axes = panels(1, len(names), max(6.4, 2.6 * len(names)), 4)
     for each, name in zip(axes, names):
         rows = table[table["network"] == name]
         ours = [float(value) / 1e6 for value in rows["cost"]]
@@ -107,9 +107,11 @@ def plot(table: pandas.DataFrame, title: str = "") -> Figure:
         colours = [{"B": "0.85", "C": "0.35"}.get(method[0], "0.65") for method in methods]
         each.bar(range(len(ours)), ours, 0.75, color=colours, edgecolor="black", linewidth=0.5, label="ours")
         each.plot(range(len(ours)), paper, label="the paper", **PAPER)
+        before = [float("nan") if value is None else float(value) / 1e6 for value in rows["found_cost"]]
+        each.plot(range(len(ours)), before, "_", color="black", markersize=11, label="before the final search")
         each.set_xticks(range(len(ours)), methods, rotation=60, ha="right", rotation_mode="anchor")
         each.set_title(drawing.title(name), size=10)
     axes[0].set_ylabel("cost (million bytes)")
-    axes[-1].legend(fontsize=8, loc="lower right")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     figure.suptitle(f"{title}: capacity + 0.002 x energy, Formula 2", size=10)
     return figure
