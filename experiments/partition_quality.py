@@ -53,9 +53,10 @@ def run(
     ]
     rows = searches.rows_of(points, sweep(partitioned, points, folder, workers=workers, dask=dask))
     by_place = {(row["network"], row["method"]): row for row in rows}
-    return pandas.DataFrame(
+    table = pandas.DataFrame(
         [_row(row, by_place[row["network"], "greedy"], by_place[row["network"], "enumeration"]) for row in rows]
     )
+    return table.astype(dict.fromkeys(("ema_bytes", "subgraphs"), "Int64"))  # whole numbers, or empty
 
 
 def partitioned(point: Point) -> Point:
