@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "How does alpha trade capacity for energy (Figure 14)?"
-SECONDS = command.Seconds(quick=8, full=120)
+SECONDS = command.Seconds(quick=12, full=125)
 ALPHAS = (published.FIGURE_14_FIRST_ALPHA, 0.001, 0.002, 0.005, 0.01)  #: bytes per pJ; all but the first our choice
 QUICK_SAMPLES = 5_000
 

@@ -9,7 +9,7 @@ from functools import partial
 from experiments import coexploration, command
 
 QUESTION = "Which method finds the best memory, with separate buffers (Table 1)?"
-SECONDS = command.Seconds(quick=20, full=600)
+SECONDS = command.Seconds(quick=25, full=520)
 
 run = partial(coexploration.run, "separate")
 plot = partial(coexploration.plot, title="Separate buffers")

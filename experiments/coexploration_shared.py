@@ -9,7 +9,7 @@ from functools import partial
 from experiments import coexploration, command
 
 QUESTION = "Which method finds the best memory, with one shared buffer (Table 2)?"
-SECONDS = command.Seconds(quick=20, full=600)
+SECONDS = command.Seconds(quick=15, full=510)
 
 run = partial(coexploration.run, "shared")
 plot = partial(coexploration.plot, title="One shared buffer")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "How many samples does each method need (Figure 12)?"
-SECONDS = command.Seconds(quick=25, full=900)
+SECONDS = command.Seconds(quick=10, full=600)
 NETWORKS = searches.FOUR[:3]  #: Cocco, Sec. 5.3.2
 SEEDS = 3  #: our choice
 EARLY = (0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.15)

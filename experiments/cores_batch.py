@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "What do more cores and larger batches cost (Table 3)?"
-SECONDS = command.Seconds(quick=10, full=240)
+SECONDS = command.Seconds(quick=8, full=220)
 CORES, BATCHES = (1, 2, 4), (1, 2, 8)
 QUICK_SAMPLES = 5_000
 CYCLES_PER_MS = 1e6  #: at 1 GHz (Cocco, Sec. 5.1.2)

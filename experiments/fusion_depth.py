@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "How much traffic is saved where up to L layers run as one subgraph (Figure 3)?"
-SECONDS = command.Seconds(quick=2, full=4)
+SECONDS = command.Seconds(quick=3, full=4)
 DEPTHS = (1, 3, 5)
 CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Fig. 3
 

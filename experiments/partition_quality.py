@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "How good are the partitions of greedy, dp, enumeration and Cocco (Figure 11)?"
-SECONDS = command.Seconds(quick=10, full=300)
+SECONDS = command.Seconds(quick=6, full=160)
 EIGHT = ("vgg16", "resnet50", "resnet152", "googlenet", "transformer", "gpt", "randwire_a", "randwire_b")
 METHODS = {"greedy": "greedy", "dp": "dp", "enumeration": "exact", "Cocco": "ga"}  #: in the order of the figure
 SAMPLES = 400_000  #: Cocco, Sec. 5.2

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "How do the samples move from generation to generation (Figure 13)?"
-SECONDS = command.Seconds(quick=3, full=5)
+SECONDS = command.Seconds(quick=2, full=5)
 GENERATIONS, POPULATION, GROUPS = 20, 500, 10  #: Cocco, Sec. 5.3.3
 KEPT = 60  #: samples of a group in the table, evenly spread; our choice: enough to draw
 MARKERS = "osv^D<>pXP"  #: of the groups, which differ in lightness too
