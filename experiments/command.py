@@ -49,7 +49,7 @@ def main(
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         given = vars(_parser(name, question, options).parse_args(words))
-        print(f"{name}: {_estimate(seconds, given)}", file=sys.stderr, flush=True)
+        print(f"{name}: {estimate(seconds, given)}", file=sys.stderr, flush=True)
         table = run(**given)
         settings = {key: value for key, value in given.items() if key not in ("folder", "workers", "dask", "seed")}
         command = shlex.join(["python", "-m", f"experiments.{name}", *words])
@@ -70,17 +70,22 @@ def _parser(
     name: str, question: str, options: Callable[[argparse.ArgumentParser], object] | None
 ) -> argparse.ArgumentParser:
     parser = Parser(prog=f"python -m experiments.{name}", description=question, allow_abbrev=False)
+    add_options(parser, Path("results") / name)
+    if options is not None:
+        options(parser)
+    return parser
+
+
+def add_options(parser: argparse.ArgumentParser, folder: Path) -> None:
+    """Add what every script takes; folder: where everything goes by default."""
     parser.add_argument("--quick", action="store_true", help="a small version that ends within a minute")
     parser.add_argument(
-        "-o", "--output", type=_folder, default=Path("results") / name, metavar="DIR", dest="folder",
-        help=f"where everything goes; a run that was killed goes on from there; default results/{name}",
+        "-o", "--output", type=_folder, default=folder, metavar="DIR", dest="folder",
+        help=f"where everything goes; a run that was killed goes on from there; default {folder}",
     )  # fmt: skip
     parser.add_argument("--workers", type=values.count, default=1, metavar="N", help="processes; default 1")
     parser.add_argument("--dask", metavar="ADDRESS", help="compute on the workers of this scheduler, tcp://HOST:PORT")
     parser.add_argument("--seed", type=values.seed, default=0, metavar="S", help="of the random numbers; default 0")
-    if options is not None:
-        options(parser)
-    return parser
 
 
 def _folder(text: str) -> Path:
@@ -89,7 +94,7 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
-def _estimate(seconds: Seconds, given: dict[str, Any]) -> str:
+def estimate(seconds: Seconds, given: dict[str, Any]) -> str:
     """Return about how long it takes, and what --quick would take."""
     if given["quick"]:
         return f"about {_time(seconds.quick, given)}"

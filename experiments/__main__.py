@@ -1,0 +1,56 @@
+"""`python -m experiments [--quick]`: every figure and table of the paper, each in a folder of its own."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cocco.cli.parser import Parser
+from experiments import command
+
+SCRIPTS = (
+    "fusion_depth",
+    "partition_quality",
+    "coexploration_separate",
+    "coexploration_shared",
+    "convergence",
+    "sample_cloud",
+    "alpha_sweep",
+    "cores_batch",
+)  #: in the order of the paper
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run all scripts with the same options, stop at the first that fails, and return its exit code."""
+    question = "Every figure and table of the paper, each in a folder of its own below --output."
+    parser = Parser(prog="python -m experiments", description=question, allow_abbrev=False)
+    command.add_options(parser, Path("results"))
+    try:
+        given = vars(parser.parse_args(arguments))
+    except ValueError as error:
+        print(f"experiments: error: {error}", file=sys.stderr)
+        return 2
+    scripts = {name: importlib.import_module(f"experiments.{name}") for name in SCRIPTS}
+    whole = command.Seconds(*(sum(column) for column in zip(*(each.SECONDS for each in scripts.values()))))
+    print(f"experiments: {command.estimate(whole, given)} in total", file=sys.stderr, flush=True)
+    for name, script in scripts.items():
+        code: int = script.main([*_words(given), "-o", str(given["folder"] / name)])
+        if code:
+            return code
+    return 0
+
+
+def _words(given: dict[str, object]) -> list[str]:
+    """Return the options as a script takes them, without the folder."""
+    words = ["--workers", str(given["workers"]), "--seed", str(given["seed"])]
+    if given["quick"]:
+        words.append("--quick")
+    if given["dask"] is not None:
+        words += ["--dask", str(given["dask"])]
+    return words
+
+
+if __name__ == "__main__":
+    sys.exit(main())

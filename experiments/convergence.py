@@ -1,0 +1,146 @@
+"""Figure 12 of the paper: cost against samples of five methods, and how many samples each needs."""
+
+from __future__ import annotations
+
+import bisect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cocco.baselines.two_step import SAMPLES_PER_CANDIDATE
+from experiments import command, searches
+from experiments.drawing import LINES, bars, panels, title
+from experiments.points import Point
+from experiments.sweep import sweep
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+QUESTION = "How many samples does each method need (Figure 12)?"
+SECONDS = command.Seconds(quick=10, full=600)
+NETWORKS = searches.FOUR[:3]  #: Cocco, Sec. 5.3.2
+SEEDS = 3  #: our choice
+EARLY = (0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.15)
+CHECKPOINTS = (*EARLY, *(i / 10 for i in range(2, 11)))  #: shares of the samples
+WITHIN = 0.01  #: above the best known cost; our choice of what a search should reach
+QUICK: dict[str, Any] = {"networks": NETWORKS[:1], "samples": 10_000, "seeds": 2}
+
+
+def run(
+    *,
+    quick: bool,
+    seed: int,
+    folder: Path,
+    workers: int = 1,
+    dask: str | None = None,
+    networks: Sequence[str] | None = None,
+    samples: int | None = None,
+    seeds: int | None = None,
+) -> pandas.DataFrame:
+    """Return the best cost so far at checkpoints, one row per network, method, seed and checkpoint.
+
+    over_best: above the best cost that any run of the network found, or enumeration proved. samples_within: when the
+    run came within 1 % of it; empty if never. Shared buffer, alpha 0.002. Two-step methods count 5,000 samples before
+    the first memory has its cost. seeds: seed, seed + 1, ...; so many.
+    """
+    import pandas
+
+    named = networks or (QUICK["networks"] if quick else NETWORKS)
+    count = samples or (QUICK["samples"] if quick else searches.SAMPLES)
+    several = range(seed, seed + (seeds or (QUICK["seeds"] if quick else SEEDS)))
+    points = [
+        searches.point(name, "shared", method, seed=each, samples=count)
+        for name in named
+        for method in searches.METHODS
+        for each in several
+    ]
+    rows = searches.rows_of(points, sweep(traced, points, folder, workers=workers, dask=dask))
+    best = {name: min(row["cost"] for row in rows if row["network"] == name) for name in named}
+    return pandas.DataFrame([found for row in rows for found in _curve(row, best[row["network"]])])
+
+
+def traced(point: Point) -> Point:
+    """Return when the best cost so far fell, and to what; `cost` is the final one, proven where it can be."""
+    result = searches.search(point)
+    points = result.points
+    falls = points[points["best_cost"].diff().fillna(-1) < 0]
+    numbers = [int(number) for number in falls["sample"]]
+    if point["method"] in ("RS+GA", "GS+GA"):  # a sample of these is a memory, searched with so many samples
+        numbers = [min(number * SAMPLES_PER_CANDIDATE, point["samples"]) for number in numbers]
+    return {"samples_at": numbers, "costs": list(falls["best_cost"]), "cost": result.cost, "status": result.status}
+
+
+def _curve(row: Point, best: float) -> list[Point]:
+    """Return the rows of one run, at the checkpoints that it had an answer at."""
+    numbers, costs = row["samples_at"], row["costs"]
+    within = next((at for at, cost in zip(numbers, costs) if cost <= best * (1 + WITHIN)), None)
+    found = []
+    for share in CHECKPOINTS:
+        samples = max(1, round(share * row["samples"]))
+        place = bisect.bisect_right(numbers, samples)
+        if place:
+            cost = costs[place - 1]
+            found.append(
+                {name: row[name] for name in ("network", "method", "seed")}
+                | {"samples": samples, "best_cost": round(cost), "over_best": round(cost / best - 1, 6)}
+                | {"samples_within": within}
+            )
+    return found
+
+
+def plot(table: pandas.DataFrame) -> Figure:
+    """Return a panel per network, the median of the seeds with the least and most, and one of samples needed."""
+    names = list(dict.fromkeys(table["network"]))
+    figure, axes = panels(2, (len(names) + 2) // 2, 10 if len(names) > 1 else 8, 6.4)
+    for each, name in zip(axes, names):
+        _draw_curves(each, table[table["network"] == name])
+        each.set_title(title(name), size=10)
+    _draw_needed(axes[len(names)], table, names)
+    for left in axes[len(names) + 1 :]:
+        left.remove()
+    axes[0].legend(fontsize=8)
+    return figure
+
+
+def _draw_curves(axes: Axes, table: pandas.DataFrame) -> None:
+    for method, style in zip(reversed(searches.METHODS), LINES):
+        runs = table[table["method"] == method]
+        over = 100 * runs.groupby("samples")["over_best"].agg(["min", "median", "max"])
+        axes.plot(over.index, over["median"], label=method, markersize=3.5, linewidth=1.2, **style)
+        axes.fill_between(over.index, over["min"], over["max"], color=style["color"], alpha=0.15, linewidth=0)
+    axes.set_xscale("log")
+    axes.set_yscale("symlog", linthresh=1)
+    axes.set_ylim(bottom=0)
+    axes.set_yticks([0, 0.5, 1, 2, 5, 10, 20, 50], ["0", "0.5", "1", "2", "5", "10", "20", "50"])
+    axes.set_xlabel("samples")
+    axes.set_ylabel("cost above the best known (%)")
+
+
+def _draw_needed(axes: Axes, table: pandas.DataFrame, names: Sequence[str]) -> None:
+    """Draw the median of the samples needed; "n/a" where at least half of the runs never came so far."""
+    runs = table.drop_duplicates(["network", "method", "seed"])
+    heights: dict[str, list[float | None]] = {}
+    for method in dict.fromkeys(table["method"]):
+        needed = []
+        for name in names:
+            chosen = runs[(runs["method"] == method) & (runs["network"] == name)]["samples_within"]
+            median = chosen.astype(float).fillna(float("inf")).median()
+            needed.append(None if median == float("inf") else float(median))
+        heights[method] = needed
+    axes.set_yscale("log")
+    axes.set_ylim(10, 200_000)
+    bars(axes, [title(name) for name in names], heights)
+    axes.set_ylabel(f"samples until within {WITHIN:.0%}, median")
+    axes.set_title("Samples needed (n/a: half of the runs never)", size=10)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this script and return its exit code."""
+    return command.main("convergence", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""Figure 3 of the paper: off-chip traffic and bandwidth when up to L = 1, 3, 5 layers run as one subgraph."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import workloads
+from cocco.baselines.costs import SubgraphCosts
+from cocco.search.problem import Problem, on_hardware
+from experiments import command, published, searches
+from experiments.comparison import with_paper
+from experiments.drawing import bars, panels, title
+from experiments.points import Point
+from experiments.sweep import sweep
+from simulator.accelerator import Accelerator
+from simulator.evaluate import evaluate
+from simulator.partition import Partition, connected_parts
+from simulator.technology import KiB, MiB
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+QUESTION = "How much traffic is saved where up to L layers run as one subgraph (Figure 3)?"
+SECONDS = command.Seconds(quick=3, full=4)
+DEPTHS = (1, 3, 5)
+CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Fig. 3
+
+
+def run(
+    *,
+    quick: bool,
+    seed: int,
+    folder: Path,
+    workers: int = 1,
+    dask: str | None = None,
+    networks: Sequence[str] | None = None,
+) -> pandas.DataFrame:
+    """Return one row per network and L; shares are of L = 1. Nothing is random: the seed changes nothing.
+
+    The paper does not name its four networks; ours are those of its tables.
+    """
+    import pandas
+
+    named = networks or (searches.FOUR[:2] if quick else searches.FOUR)
+    points = [{"network": name, "layers": depth} for name in named for depth in DEPTHS]
+    rows = searches.rows_of(points, sweep(fused, points, folder, workers=workers, dask=dask))
+    first = {row["network"]: row for row in rows if row["layers"] == 1}
+    return pandas.DataFrame([_shared(row, first[row["network"]]) for row in rows])
+
+
+def fused(point: Point) -> Point:
+    """Return what the least-traffic partition with at most so many layers per subgraph needs."""
+    network = workloads.load(point["network"])
+    problem = on_hardware(network, CHIP, metric="ema")
+    found = evaluate(network, Partition.from_ids(network, limited(problem, point["layers"])), CHIP)
+    return {
+        "subgraphs": len(found.subgraphs),
+        "ema_bytes": found.ema_bytes,
+        "ema_activation_bytes": found.ema_bytes - found.ema_weight_bytes,
+        "bandwidth_bytes_per_cycle": found.bandwidth_mean_bytes_per_cycle,
+        "rate_bytes_per_cycle": found.ema_bytes / found.latency_cycles,
+    }
+
+
+def limited(problem: Problem, most: int) -> list[list[int]]:
+    """Return the cheapest cut of the network's own order into runs of at most `most` layers.
+
+    Our choice, as the paper does not say how it fuses L layers. A run that is not connected stands for its parts.
+    """
+    costs, network = SubgraphCosts(problem), problem.networks[0]
+    best = [0.0]
+    cuts: list[tuple[int, list[list[int]]]] = []
+    for end in range(1, problem.size + 1):
+        choices = []
+        for start in range(max(0, end - most), end):
+            parts = connected_parts(network, range(start, end))
+            choices.append((best[start] + math.fsum(costs.costs(tuple(sorted(p))) for p in parts), start, parts))
+        least, start, parts = min(choices)
+        best.append(least)
+        cuts.append((start, parts))
+    groups, end = [], problem.size
+    while end:
+        end, parts = cuts[end - 1]
+        groups += parts
+    return groups
+
+
+def _shared(row: Point, first: Point) -> Point:
+    """Return the row with each need as a share of that of L = 1, and the paper's share where its text has one."""
+    found = dict(row)
+    for name in ("ema", "ema_activation", "bandwidth", "rate"):
+        column = next(each for each in row if each.startswith(f"{name}_bytes"))
+        found[f"{name}_share"] = row[column] / first[column]
+    paper = published.FIGURE_3_RESNET50 if row["network"] == "resnet50" else {}
+    return with_paper(found, {"ema_activation_share": paper.get(row["layers"])})
+
+
+def plot(table: pandas.DataFrame) -> Figure:
+    """Return traffic and traffic of activations, logarithmic as in the paper, and traffic over latency."""
+    columns = {
+        "ema_bytes": ("off-chip traffic (MB)", 2.0**-20),
+        "ema_activation_bytes": ("of activations only (MB)", 2.0**-20),
+        "rate_bytes_per_cycle": ("traffic / latency (bytes per cycle)", 1.0),
+    }
+    figure, axes = panels(1, 3, 10, 3.4)
+    names = list(dict.fromkeys(table["network"]))
+    for each, (column, (label, scale)) in zip(axes, columns.items()):
+        heights: dict[str, Sequence[float | None]] = {
+            f"L = {depth}": [float(value) * scale for value in table[table["layers"] == depth][column]]
+            for depth in DEPTHS
+        }
+        bars(each, [title(name) for name in names], heights)
+        each.set_yscale("log" if scale < 1 else "linear")
+        each.set_ylabel(label)
+        each.tick_params(axis="x", rotation=20)
+    axes[0].legend(fontsize=8)
+    figure.suptitle("At most L layers per subgraph, 1 MB global and 1.125 MB weight buffer", size=10)
+    return figure
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this script and return its exit code."""
+    return command.main("fusion_depth", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

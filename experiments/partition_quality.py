@@ -1,0 +1,123 @@
+"""Figure 11 of the paper: the partitions of greedy, dp, enumeration and Cocco on eight networks, least traffic."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cocco
+import workloads
+from experiments import command, published, searches
+from experiments.drawing import bars, number, panels, title
+from experiments.points import Point
+from experiments.sweep import sweep
+from simulator.accelerator import Accelerator
+from simulator.technology import KiB, MiB
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+QUESTION = "How good are the partitions of greedy, dp, enumeration and Cocco (Figure 11)?"
+SECONDS = command.Seconds(quick=6, full=160)
+EIGHT = ("vgg16", "resnet50", "resnet152", "googlenet", "transformer", "gpt", "randwire_a", "randwire_b")
+METHODS = {"greedy": "greedy", "dp": "dp", "enumeration": "exact", "Cocco": "ga"}  #: in the order of the figure
+SAMPLES = 400_000  #: Cocco, Sec. 5.2
+QUICK_SAMPLES = 10_000
+CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Sec. 5.2
+
+
+def run(
+    *,
+    quick: bool,
+    seed: int,
+    folder: Path,
+    workers: int = 1,
+    dask: str | None = None,
+    networks: Sequence[str] | None = None,
+    samples: int | None = None,
+) -> pandas.DataFrame:
+    """Return one row per network and method; shares are of greedy. Where the enumeration gave up it has no numbers.
+
+    gap: to the optimum where enumeration finished, else to the lower bound that is always there.
+    """
+    import pandas
+
+    named = networks or (EIGHT[:4] if quick else EIGHT)
+    count = samples or (QUICK_SAMPLES if quick else SAMPLES)
+    points = [
+        {"network": name, "method": method, "samples": count, "seed": seed} for name in named for method in METHODS
+    ]
+    rows = searches.rows_of(points, sweep(partitioned, points, folder, workers=workers, dask=dask))
+    by_place = {(row["network"], row["method"]): row for row in rows}
+    table = pandas.DataFrame(
+        [_row(row, by_place[row["network"], "greedy"], by_place[row["network"], "enumeration"]) for row in rows]
+    )
+    return table.astype(dict.fromkeys(("ema_bytes", "subgraphs"), "Int64"))  # whole numbers, or empty
+
+
+def partitioned(point: Point) -> Point:
+    """Return what the partition of a method needs."""
+    result = cocco.partition(
+        workloads.load(point["network"]), CHIP, method=METHODS[point["method"]], metric="ema",
+        samples=point["samples"], seed=point["seed"],
+    )  # fmt: skip
+    return {
+        "ema_bytes": result.evaluation.ema_bytes,
+        "bandwidth_bytes_per_cycle": result.evaluation.bandwidth_mean_bytes_per_cycle,
+        "rate_bytes_per_cycle": result.evaluation.ema_bytes / result.evaluation.latency_cycles,
+        "subgraphs": len(result.plan),
+        "samples": result.samples,
+        "status": result.status,
+        "lower_bound": result.lower_bound,
+    }
+
+
+def _row(row: Point, greedy: Point, enumeration: Point) -> Point:
+    needs = ("ema_bytes", "bandwidth_bytes_per_cycle", "rate_bytes_per_cycle", "subgraphs")
+    bound = enumeration["lower_bound"]
+    found = {name: row[name] for name in ("network", "method", "seed", "samples", "status")}
+    if row["status"] == "gave_up":  # the numbers are those of a heuristic that stepped in
+        return found | dict.fromkeys((*needs, "ema_share", "bandwidth_share", "rate_share", "gap"))
+    found |= {name: row[name] for name in needs}
+    for name in ("ema", "bandwidth", "rate"):
+        column = next(each for each in needs if each.startswith(f"{name}_bytes"))
+        found[f"{name}_share"] = row[column] / greedy[column]
+    gap = (row["ema_bytes"] - bound) / row["ema_bytes"]
+    optimal = enumeration["status"] == "optimal" and gap <= 0
+    paper = row["network"] in published.FIGURE_11_OPTIMAL if row["method"] == "Cocco" else None
+    return found | {"gap": gap, "is_optimal": optimal, "paper_is_optimal": paper}
+
+
+def plot(table: pandas.DataFrame) -> Figure:
+    """Return traffic and the two averages of bandwidth of each network and method, greedy = 1."""
+    figure, axes = panels(2, 1, 9, 5.6)
+    _draw(axes[0], table, "ema_share", "off-chip traffic")
+    _draw(axes[1], table, "rate_share", "traffic / latency")
+    axes[0].legend(fontsize=8, ncols=4, loc="upper left")
+    axes[0].set_title("1 MB global and 1.125 MB weight buffer; n/a: the enumeration gave up", size=10)
+    return figure
+
+
+def _draw(axes: Axes, table: pandas.DataFrame, column: str, label: str) -> None:
+    names = list(dict.fromkeys(table["network"]))
+    heights: dict[str, Sequence[float | None]] = {
+        method: [number(value) for value in table[table["method"] == method][column]] for method in METHODS
+    }
+    bars(axes, [title(name) for name in names], heights)
+    top = max(value for values in heights.values() for value in values if value is not None)
+    axes.set_ylim(0, 1.25 * top)
+    axes.axhline(1, color="black", linewidth=0.6)
+    axes.set_ylabel(f"{label} (greedy = 1)", size=9)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this script and return its exit code."""
+    return command.main("partition_quality", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

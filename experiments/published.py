@@ -1,0 +1,159 @@
+"""The paper's numbers: Cocco (Tan, Zhu, Ma), ASPLOS 2024, Section 5. One home, each with its table or sentence.
+
+None: the text of the paper that we have lacks the number (the last rows of RandWire and NASNet are cut off).
+RandWire is RandWire-A there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Separate = tuple[int, int, float]  # global buffer and weight buffer, KB; cost (Formula 2)
+Shared = tuple[int, float]  # shared buffer, KB; cost (Formula 2)
+
+
+class Machine(NamedTuple):
+    """A cell of Table 3; the batch as a whole."""
+
+    energy_mj: float
+    latency_ms: float
+    shared_kb: int
+
+
+#: Table 1: separate buffers, alpha = 0.002, energy
+TABLE_1: dict[str, dict[str, Separate | None]] = {
+    "resnet50": {
+        "Buf(S)": (512, 576, 1.04e7),
+        "Buf(M)": (1024, 1152, 1.07e7),
+        "Buf(L)": (2048, 2304, 1.24e7),
+        "RS+GA": (448, 864, 1.04e7),
+        "GS+GA": (128, 864, 1.07e7),
+        "SA": (256, 360, 1.06e7),
+        "Cocco": (704, 864, 1.04e7),
+    },
+    "googlenet": {
+        "Buf(S)": (512, 576, 4.07e6),
+        "Buf(M)": (1024, 1152, 5.06e6),
+        "Buf(L)": (2048, 2304, 7.18e6),
+        "RS+GA": (384, 432, 3.88e6),
+        "GS+GA": (128, 144, 3.80e6),
+        "SA": (192, 144, 3.78e6),
+        "Cocco": (192, 432, 3.75e6),
+    },
+    "randwire_a": {
+        "Buf(S)": (512, 576, 3.23e6),
+        "Buf(M)": (1024, 1152, 3.92e6),
+        "Buf(L)": (2048, 2304, 6.00e6),
+        "RS+GA": (448, 792, 3.31e6),
+        "GS+GA": None,
+        "SA": None,
+        "Cocco": None,
+    },
+    "nasnet": {
+        "Buf(S)": (512, 576, 6.14e7),
+        "Buf(M)": (1024, 1152, 5.83e7),
+        "Buf(L)": (2048, 2304, 5.66e7),
+        "RS+GA": (1152, 2016, 5.60e7),
+        "GS+GA": None,
+        "SA": None,
+        "Cocco": None,
+    },
+}
+
+#: Table 2: one shared buffer, alpha = 0.002, energy
+TABLE_2: dict[str, dict[str, Shared | None]] = {
+    "resnet50": {
+        "Buf(S)": (576, 1.01e7),
+        "Buf(M)": (1152, 1.00e7),
+        "Buf(L)": (2304, 1.04e7),
+        "RS+GA": (1280, 0.98e7),
+        "GS+GA": (1344, 0.98e7),
+        "SA": (896, 1.00e7),
+        "Cocco": (1344, 0.98e7),
+    },
+    "googlenet": {
+        "Buf(S)": (576, 3.66e6),
+        "Buf(M)": (1152, 4.04e6),
+        "Buf(L)": (2304, 5.09e6),
+        "RS+GA": (640, 3.65e6),
+        "GS+GA": (512, 3.65e6),
+        "SA": (192, 3.75e6),
+        "Cocco": (384, 3.60e6),
+    },
+    "randwire_a": {
+        "Buf(S)": (576, 2.83e6),
+        "Buf(M)": (1152, 3.03e6),
+        "Buf(L)": (2304, 3.90e6),
+        "RS+GA": (320, 2.85e6),
+        "GS+GA": None,
+        "SA": None,
+        "Cocco": None,
+    },
+    "nasnet": {
+        "Buf(S)": (576, 6.36e7),
+        "Buf(M)": (1152, 5.73e7),
+        "Buf(L)": (2304, 5.51e7),
+        "RS+GA": (2560, 5.47e7),
+        "GS+GA": None,
+        "SA": None,
+        "Cocco": None,
+    },
+}
+
+#: Table 3: (cores, batch) -> energy, latency and shared buffer of one core
+TABLE_3: dict[str, dict[tuple[int, int], Machine | None]] = {
+    "resnet50": {
+        (1, 1): Machine(4.21, 4.59, 1344),
+        (1, 2): Machine(6.32, 8.98, 1728),
+        (1, 8): Machine(11.88, 35.93, 2880),
+        (2, 1): Machine(4.38, 2.48, 768),
+        (2, 2): Machine(6.46, 4.78, 1088),
+        (2, 8): Machine(13.01, 19.12, 1664),
+        (4, 1): Machine(4.29, 1.39, 448),
+        (4, 2): Machine(6.58, 2.68, 640),
+        (4, 8): Machine(11.50, 10.71, 1664),
+    },
+    "googlenet": {
+        (1, 1): Machine(1.61, 2.05, 384),
+        (1, 2): Machine(2.18, 3.91, 896),
+        (1, 8): Machine(5.64, 15.53, 1472),
+        (2, 1): Machine(1.66, 1.04, 192),
+        (2, 2): Machine(2.34, 1.99, 384),
+        (2, 8): Machine(5.84, 7.97, 960),
+        (4, 1): Machine(1.34, 0.54, 192),
+        (4, 2): Machine(2.20, 1.07, 192),
+        (4, 8): Machine(6.24, 4.30, 448),
+    },
+    "randwire_a": {
+        (1, 1): Machine(1.26, 1.47, 384),
+        (1, 2): Machine(2.25, 2.74, 704),
+        (1, 8): Machine(8.66, 10.85, 1664),
+        (2, 1): Machine(1.41, 0.95, 192),
+        (2, 2): Machine(2.37, 1.80, 384),
+        (2, 8): Machine(8.39, 7.16, 1280),
+        (4, 1): None,
+        (4, 2): None,
+        (4, 8): None,
+    },
+    "nasnet": {
+        (1, 1): Machine(28.57, 49.92, 2624),
+        (1, 2): Machine(47.68, 99.87, 3072),
+        (1, 8): Machine(133.03, 396.90, 3072),
+        (2, 1): Machine(29.18, 24.93, 1728),
+        (2, 2): Machine(48.80, 49.73, 2624),
+        (2, 8): Machine(153.25, 227.19, 3072),
+        (4, 1): None,
+        (4, 2): None,
+        (4, 8): None,
+    },
+}
+
+#: Sec. 2.2.2 on Figure 3: L -> share of ResNet50's external memory access that is left. "Executing three-layer
+#: subgraphs reduces [it] by 53.7 %", five-layer ones "only further reduces it by 13.6 %", read as points of L = 1.
+FIGURE_3_RESNET50 = {1: 1.0, 3: 1 - 0.537, 5: 1 - 0.537 - 0.136}
+FIGURE_3_EMA_REDUCTION = (0.423, 0.747)  #: of four networks, least and most (Sec. 2.2.2)
+FIGURE_3_BANDWIDTH_REDUCTION = (0.268, 0.678)  #: average bandwidth of four networks (Sec. 2.2.2)
+
+#: Sec. 5.2 on Figure 11: networks on which Cocco finds the optimum of the enumeration ("the first four models")
+FIGURE_11_OPTIMAL = ("vgg16", "resnet50", "resnet152", "googlenet")
+FIGURE_14_FIRST_ALPHA = 0.0005  #: energies are normalised to it; the other alphas are in the picture only
