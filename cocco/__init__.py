@@ -1,8 +1,23 @@
 """What to choose: the on-chip memory to build, and how to run networks on it (Cocco, ASPLOS 2024)."""
 
 from cocco.explore import explore, partition
+from cocco.front import Front
+from cocco.limits import Limited, minimize
+from cocco.pareto import pareto
 from cocco.result import Result
 from cocco.search.settings import Settings
 from cocco.space import Range, SeparateBuffers, SharedBuffer
 
-__all__ = ["Range", "Result", "SeparateBuffers", "Settings", "SharedBuffer", "explore", "partition"]
+__all__ = [
+    "Front",
+    "Limited",
+    "Range",
+    "Result",
+    "SeparateBuffers",
+    "Settings",
+    "SharedBuffer",
+    "explore",
+    "minimize",
+    "pareto",
+    "partition",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from cocco.objective import EVALUATED
 from cocco.search.problem import Problem
 from simulator.accelerator import Accelerator
+from simulator.cost import Totals
 from simulator.evaluate import Evaluation
 
 METRICS = tuple(EVALUATED)  #: what a partition decides: Formula 1
@@ -112,6 +114,18 @@ class Plane:
             value = 0.0
             for weight, evaluation in zip(self.problem.objective.weights, evaluations):
                 value += weight * getattr(evaluation, EVALUATED[metric_of(name) or name])
+            found.append(float(self._of_metric(name, np.array([value]))[0]))
+        return tuple(found)
+
+    def least(self, machine: Accelerator, totals: Sequence[Totals]) -> tuple[float, ...]:
+        """Return the criteria on this memory of totals that no partition undercuts, one per network (cocco.bounds)."""
+        found = []
+        for name in self.names:
+            metric = metric_of(name)
+            if metric is None:
+                found.append(of_memory(name, machine))
+                continue
+            value = replace(self.problem.objective, metric=metric).value(totals, machine)
             found.append(float(self._of_metric(name, np.array([value]))[0]))
         return tuple(found)
 

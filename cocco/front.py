@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A memory with a partition of each network on it, priced by the simulator; values in the order of the objectives."""
+    """A memory with a partition of each network, priced by the simulator; values in the order of the objectives."""
 
     values: tuple[float, ...]
     accelerator: Accelerator
@@ -28,7 +28,7 @@ class FrontPoint:
     def to_json(self, objectives: Sequence[str]) -> dict[str, Any]:
         """Return the buffers, the objectives with their units, and the partition (of several networks, by name)."""
         content: dict[str, Any] = dict(buffer_bytes(self.accelerator))
-        content |= dict(zip((CRITERIA[name].column for name in objectives), self.values))
+        content |= by_column(objectives, self.values)
         partitions = {plan.network_name: [list(names) for names in plan.names] for plan in self.plans}
         if len(partitions) == 1:
             return content | {"partition": next(iter(partitions.values()))}
@@ -63,7 +63,7 @@ class Front:
         rows = [
             buffer_bytes(point.accelerator)
             | {"subgraphs": sum(len(each.subgraphs) for each in point.evaluations)}
-            | dict(zip((CRITERIA[name].column for name in self.objectives), point.values))
+            | by_column(self.objectives, point.values)
             for point in self.found
         ]
         return pandas.DataFrame(rows)
@@ -86,3 +86,10 @@ def buffer_bytes(accelerator: Accelerator) -> dict[str, int]:
     """Return the bytes of each buffer of one core, by its column."""
     names = ("shared_buffer",) if accelerator.is_shared else ("global_buffer", "weight_buffer")
     return {f"{name}_bytes": getattr(accelerator, name) for name in names}
+
+
+def by_column(objectives: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    """Return values by the columns of their objectives; a capacity is whole bytes."""
+    return {
+        CRITERIA[name].column: int(value) if name == "capacity" else value for name, value in zip(objectives, values)
+    }

@@ -1,4 +1,4 @@
-"""The whole front in one run: which memories and partitions nothing beats (NSGA-II; the paper sweeps alpha, Fig. 14)."""
+"""The whole front in one run: memories and partitions that nothing beats (the paper sweeps alpha, Fig. 14)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ METHODS = ("nsga2", "exact")
 FOUNDERS = 8  #: memories, from small to large, that greedy makes a partition for; our choice, with the next
 FOUNDING = 0.1  #: share of the samples; no further founder is made once they have taken that much
 STEPS = 100_000_000  #: of the enumeration of one memory by "exact"; our choice: half a minute compiled
-FRONT_SETTINGS = Settings(population=100)
-"""Our choice: a memory of the paper's space has room for one genome on the front, and there are 46 of them."""
+FRONT_SETTINGS = Settings(population=100, tournament=2)
+"""Our choice: each of the 46 memories of the paper's space has one place on the front; tournaments as in NSGA-II."""
 
 
 class Quest(NamedTuple):
@@ -150,7 +150,7 @@ def enumerated(quest: Quest) -> tuple[Cloud, bool]:
             found, _ = solver.solve(memory, STEPS, None)
             is_proven = is_proven and found is not None
             labels = list(range(problem.size)) if found is None else found.genome.labels
-            cloud.price(*_rows(problem, labels, [memory]))
+            cloud.price(*rows_of(problem, labels, [memory]))
     except KeyboardInterrupt:
         cloud.is_stopped = True
         if not len(cloud.values):
@@ -202,11 +202,12 @@ def _cloud(quest: Quest) -> Cloud:
     """Return an empty cloud with an engine for each metric that the objectives need."""
     engines: dict[str, Engine] = {}
     for metric in metrics_of(quest.objectives):
-        engines[metric] = make_engine(quest.engine, _with(quest.problem, metric), quest.settings, quest.threads)
+        engines[metric] = make_engine(quest.engine, of_metric(quest.problem, metric), quest.settings, quest.threads)
     return Cloud(Plane(quest.problem, quest.objectives), engines, quest.samples, quest.progress)
 
 
-def _with(problem: Problem, metric: str) -> Problem:
+def of_metric(problem: Problem, metric: str) -> Problem:
+    """Return the problem with another metric."""
     return replace(problem, objective=replace(problem.objective, metric=metric))
 
 
@@ -233,7 +234,7 @@ def _founders(quest: Quest, cloud: Cloud) -> tuple[tuple[Population, np.ndarray]
         cloud.spend(min(prices.samples, max(0, cloud.left - 1)))
         if not cloud.left:
             break
-        priced, values = cloud.price(*_rows(problem, found[-1], [memory]))
+        priced, values = cloud.price(*rows_of(problem, found[-1], [memory]))
         start = start[0].joined(priced), np.concatenate([start[1], values])
     return start, found
 
@@ -255,20 +256,23 @@ def _polish(quest: Quest, cloud: Cloud) -> None:
         share = cloud.left // (len(tasks) - number) - len(memories)
         if share < least - len(memories):
             break
-        labels = _cheapest(cloud, memory, metric)
-        found = polish(_with(problem, metric), labels, memory, share, quest.seed, quest.engine)
+        labels = cheapest(cloud, memory, metric)
+        assert labels is not None, "a memory of the front has a partition"
+        found = polish(of_metric(problem, metric), labels, memory, share, quest.seed, quest.engine)
         cloud.spend(min(found.samples, cloud.left - 1))
         larger = [each for each in memories if all(a >= b for a, b in zip(each, memory))]
-        cloud.price(*_rows(problem, found.labels, larger[: cloud.left]))
+        cloud.price(*rows_of(problem, found.labels, larger[: cloud.left]))
         if found.is_stopped:
             raise KeyboardInterrupt
 
 
-def _cheapest(cloud: Cloud, memory: Sequence[int], metric: str) -> list[int]:
-    """Return the labels on the front that fit into a memory and cost least in the criterion of this metric."""
+def cheapest(cloud: Cloud, memory: Sequence[int], metric: str) -> list[int] | None:
+    """Return the labels on the front that cost least in this metric among those of memories no larger than this."""
     column = next(i for i, name in enumerate(cloud.plane.names) if metric_of(name) == metric)
-    fits = (cloud.capacities <= np.array(memory)).all(axis=1)
-    rows = np.flatnonzero(fits)
+    buffers = len(cloud.plane.problem.buffers)
+    rows = np.flatnonzero((cloud.capacities[:, :buffers] <= np.array(memory[:buffers])).all(axis=1))
+    if not len(rows):
+        return None
     labels: list[int] = cloud.labels[rows[cloud.values[rows, column].argmin()]].tolist()
     return labels
 
@@ -279,10 +283,10 @@ def _of_front(cloud: Cloud) -> tuple[Population, np.ndarray]:
     return Population(cloud.labels, cloud.capacities, nothing, nothing), cloud.values
 
 
-def _rows(problem: Problem, labels: Sequence[int], memories: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+def rows_of(
+    problem: Problem, labels: Sequence[int], memories: Sequence[Sequence[int]]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return one partition in several memories as rows of labels and of capacities."""
     capacities = np.zeros((len(memories), 2), np.int64)
     capacities[:, : len(problem.buffers)] = [list(memory)[: len(problem.buffers)] for memory in memories]
     return np.tile(np.array(labels, dtype=np.int64), (len(memories), 1)), capacities
-
-

@@ -55,6 +55,10 @@ def partition(options: Namespace, _: Sequence[str]) -> int:
 
 def explore(options: Namespace, arguments: Sequence[str]) -> int:
     """cocco explore: the memory to build, and a partition for each network."""
+    if options.minimize is not None or options.limits:
+        from cocco.cli.fronts import limited_command
+
+        return limited_command(options, arguments)
     space = space_of(options)
     networks = [workloads.load(name) for name in options.networks]
     folder = _path(options.output)
@@ -111,11 +115,14 @@ def _search_settings(options: Namespace) -> cocco.Settings:
     return cocco.Settings.plain() if options.plain else cocco.Settings()
 
 
-def _settings(options: Namespace, networks: Sequence[Network], space: Space) -> dict[str, Any]:
-    keys = (
-        "alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain",
-        "prove",
-    )  # fmt: skip
+SETTINGS = (
+    "alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain", "prove",
+)  # fmt: skip
+
+
+def _settings(
+    options: Namespace, networks: Sequence[Network], space: Space, keys: Sequence[str] = SETTINGS
+) -> dict[str, Any]:
     return {
         "networks": [network.name for network in networks],
         "weights": options.weights or [1.0] * len(networks),

@@ -1,4 +1,4 @@
-"""NSGA-II with the operators and engines of the search (Deb et al. 2002, by DEAP; Cocco, Sec. 4.4, has one cost only)."""
+"""NSGA-II (Deb et al. 2002, by DEAP) with the operators and engines of the search (Cocco, Sec. 4.4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from deap import base, tools
 
 from cocco.criteria import Plane
 from cocco.dominance import front_of
@@ -18,6 +17,7 @@ from cocco.search.settings import Settings
 
 if TYPE_CHECKING:
     import pandas
+    from deap import base
 
 Progress = Callable[[int, int, int], object]  # samples done, samples in total, points on the front
 
@@ -91,7 +91,8 @@ class Cloud:
         for i, (name, sizes) in enumerate(self.plane.problem.buffers.items()):
             columns[f"{name}_bytes"] = np.array(sizes)[capacities[:, i]]
         columns["subgraphs"] = subgraphs
-        columns |= {CRITERIA[name].column: values[:, i] for i, name in enumerate(self.plane.names)}
+        for i, name in enumerate(self.plane.names):
+            columns[CRITERIA[name].column] = values[:, i].astype(np.int64) if name == "capacity" else values[:, i]
         return pandas.DataFrame(columns)
 
 
@@ -141,6 +142,8 @@ def survivors(values: np.ndarray, count: int) -> list[int]:
 
     Of equal rows the first stays (our choice: memories are discrete, and copies would fill the population).
     """
+    from deap import tools  # here, as below, so that `import cocco` stays light
+
     fitness = _fitness(values.shape[1])
     rows = np.sort(np.unique(values, axis=0, return_index=True)[1])
     pool = [Candidate(row, fitness(values[row].tolist())) for row in rows.tolist()]
@@ -152,4 +155,6 @@ def survivors(values: np.ndarray, count: int) -> list[int]:
 
 def _fitness(count: int) -> type[base.Fitness]:
     """Return DEAP's fitness for so many things that should be small."""
+    from deap import base
+
     return type("FrontFitness", (base.Fitness,), {"weights": (-1.0,) * count})
