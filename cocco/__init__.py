@@ -1,5 +1,6 @@
 """What to choose: the on-chip memory to build, and how to run networks on it (Cocco, ASPLOS 2024)."""
 
+from cocco.compromise import Compromise, compromise
 from cocco.explore import explore, partition
 from cocco.front import Front
 from cocco.limits import Limited, minimize
@@ -9,6 +10,7 @@ from cocco.search.settings import Settings
 from cocco.space import Range, SeparateBuffers, SharedBuffer
 
 __all__ = [
+    "Compromise",
     "Front",
     "Limited",
     "Range",
@@ -16,6 +18,7 @@ __all__ = [
     "SeparateBuffers",
     "Settings",
     "SharedBuffer",
+    "compromise",
     "explore",
     "minimize",
     "pareto",
