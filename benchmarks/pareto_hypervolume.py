@@ -1,6 +1,6 @@
 """The whole front in one run against a sweep of alphas, by hypervolume at equal samples; one core.
 
-    python -m benchmarks.pareto_hypervolume [network ...] [--samples 50000] [--seeds 3] [--alphas 10] [--separate]
+    python -m benchmarks.pareto_hypervolume [network ...] [--samples 50000] [--seeds 0 1 2] [--alphas 10] [--separate]
 
 Between capacity and energy. The hypervolume is the area that all samples of a search dominate, over the area of the
 box from (0, 0) to (largest memory plus one byte, energy layer by layer in the smallest memory).
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("networks", nargs="*", default=NETWORKS)
     parser.add_argument("--samples", type=int, default=50_000)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2))
     parser.add_argument("--alphas", type=int, default=10)
     parser.add_argument("--separate", action="store_true")
     parser.add_argument("--exact", action="store_true", help="enumerate the true front too")
@@ -40,7 +40,7 @@ def main() -> None:
     for name in arguments.networks:
         network = workloads.load(name)
         corner, area = box(network, space)
-        for seed in range(arguments.seeds):
+        for seed in arguments.seeds:
             shown = []
             for find, more in ((one_run, ()), (sweep, (arguments.alphas,))):
                 start = time.process_time()
