@@ -27,7 +27,8 @@ def quantile(plans, name, share):
     ("what", "limited", "share"),
     [
         ("capacity", ("latency",), 0.3), ("energy", ("capacity",), 0.5), ("ema", ("capacity",), 0.2),
-        ("energy", ("capacity", "latency"), 0.3), ("latency", ("energy", "area"), 0.4), ("capacity", ("bandwidth",), 0.1),
+        ("energy", ("capacity", "latency"), 0.3), ("latency", ("energy", "area"), 0.4),
+        ("capacity", ("bandwidth",), 0.1),
     ],
 )  # fmt: skip
 def test_the_least_under_limits_is_what_brute_force_finds(what, limited, share, space):
