@@ -1,4 +1,4 @@
-"""Which points of a plane nothing else beats: the front between two things that should be small."""
+"""Which points nothing else beats: the front between things that should be small, and the volume that it beats."""
 
 from __future__ import annotations
 
@@ -19,3 +19,32 @@ def non_dominated(first: ArrayLike, second: ArrayLike) -> np.ndarray:
         return order
     least_before = np.concatenate(([np.inf], np.minimum.accumulate(y[order])[:-1]))
     return order[y[order] < least_before]
+
+
+def front_of(values: np.ndarray) -> np.ndarray:
+    """Return the positions of the front of rows, two or more things that should be small, ascending by their columns.
+
+    Of equal rows the first stays; rows that are not finite are never on the front.
+    """
+    if values.shape[1] == 2:
+        return non_dominated(values[:, 0], values[:, 1])
+    order = np.lexsort((np.arange(len(values)), *values.T[::-1]))
+    kept = np.empty((len(order), values.shape[1]))
+    front: list[int] = []
+    for i in order[np.isfinite(values[order]).all(axis=1)].tolist():  # who beats a row stands before it
+        if not (kept[: len(front)] <= values[i]).all(axis=1).any():
+            kept[len(front)] = values[i]
+            front.append(i)
+    return np.array(front, dtype=np.int64)
+
+
+def hypervolume(values: np.ndarray, reference: ArrayLike) -> float:
+    """Return the area that points of a plane dominate, up to a reference point that should be worse than all."""
+    right, top = np.asarray(reference, dtype=float)
+    area = 0.0
+    for i in non_dominated(values[:, 0], values[:, 1]):
+        x, y = values[i]
+        if x < right and y < top:
+            area += (right - x) * (top - y)
+            top = y
+    return float(area)

@@ -118,6 +118,13 @@ def _allocate(options: Namespace, arguments: Sequence[str]) -> int:
     return allocating.allocate(options, arguments)
 
 
+def pareto(options: Namespace, arguments: Sequence[str]) -> int:
+    """cocco pareto: a whole front, its code imported when it runs."""
+    from cocco.cli.fronts import pareto_command
+
+    return pareto_command(options, arguments)
+
+
 def _search(name: str) -> Callable[[Namespace, Sequence[str]], int]:
     """Return a command of searching.py, imported when it runs: it takes the search with it."""
 
@@ -136,6 +143,7 @@ COMMANDS: dict[str, Callable[[Namespace, Sequence[str]], int]] = {
     "evaluate": evaluate_partition,
     "partition": _search("partition"),
     "explore": _search("explore"),
+    "pareto": pareto,
     "report": report_run,
     "allocate": _allocate,
 }

@@ -39,7 +39,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line; `command` is its first word. Raises UsageError."""
     found = _build().parse_args(arguments)
     if found.command is None:
-        known = "networks, show, evaluate, partition, explore, report or allocate"
+        known = "networks, show, evaluate, partition, explore, pareto, report or allocate"
         raise UsageError(f"no command; name {known} ('cocco --help' says more)")
     return found
 
@@ -57,21 +57,24 @@ def _build() -> Parser:
     evaluate = _command(commands, "evaluate", "price a partition on given hardware", DEFAULT_HARDWARE)
     partition = _command(commands, "partition", "find a partition for given hardware", DEFAULT_HARDWARE)
     explore = _command(commands, "explore", "find the memory to build, with a partition for each network")
+    pareto = _command(commands, "pareto", "find the whole front between capacity and energy, or other objectives")
     report = _command(commands, "report", "write a page about what explore found, to look at in a browser")
     report.add_argument("folder", metavar="DIR", help="that 'cocco explore -o DIR' wrote; DIR/report.html is written")
     allocate = _command(commands, "allocate", "find an address for every buffer of a table")
 
     for command in (show, evaluate, partition):
         command.add_argument("network", metavar="NETWORK", help=NETWORK)
-    explore.add_argument("networks", metavar="NETWORK", nargs="+", help=NETWORK)
+    for command in (explore, pareto):
+        command.add_argument("networks", metavar="NETWORK", nargs="+", help=NETWORK)
     evaluate.add_argument(
         "--partition", required=True, metavar="FILE|layerwise",
         help="a partition file (.json, .yaml), or 'layerwise': every layer alone",
     )  # fmt: skip
     for command in (evaluate, partition):
         _add_buffers(command)
-    _add_space(explore)
-    for command in (evaluate, partition, explore):
+    for command in (explore, pareto):
+        _add_space(command)
+    for command in (evaluate, partition, explore, pareto):
         _add_machine(command)
     evaluate.add_argument("--verify", action="store_true", help="execute the partition tile by tile and compare")
     _add_search(
@@ -86,9 +89,17 @@ def _build() -> Parser:
         "--alpha", type=values.number, default=0.002, metavar="A",
         help="bytes of buffer that one pJ (byte, cycle) is worth: cost = buffer bytes + A * metric; default 0.002",
     )  # fmt: skip
+    _add_limits(explore)
+    _add_front(pareto)
+    for command in (explore, pareto):
+        command.add_argument(
+            "--weights", type=values.number, nargs="+", metavar="W",
+            help="how much each network counts, in the order of the networks; default: 1 each",
+        )  # fmt: skip
     explore.add_argument(
-        "--weights", type=values.number, nargs="+", metavar="W",
-        help="how much each network counts, in the order of the networks; default: 1 each",
+        "--compare", action="store_true",
+        help="search the best memory for each network alone too, and say what the common one costs it: as many "
+        "samples again for each",
     )  # fmt: skip
     partition.add_argument("-o", "--output", metavar="FILE", help="write the partition to this file (.json, .yaml)")
     explore.add_argument(
@@ -96,7 +107,7 @@ def _build() -> Parser:
         help="write result.json, partition.json, history.csv, samples.csv and pictures to this directory",
     )  # fmt: skip
     _add_allocation(allocate)
-    for command in (networks, show, evaluate, partition, explore, allocate):
+    for command in (networks, show, evaluate, partition, explore, pareto, allocate):
         command.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     return parser
 
@@ -150,7 +161,7 @@ def _add_machine(parser: Parser) -> None:
 
 
 def _add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str) -> None:
-    group = parser.add_argument_group("search")
+    group = _add_samples(parser)
     group.add_argument(
         "--method", choices=methods, default="auto",
         help="auto: exact where it finishes soon, beside ga (default); ga: genetic algorithm; exact: enumeration; "
@@ -161,14 +172,6 @@ def _add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str
         help=f"what to make small: off-chip bytes, pJ or cycles; default {metric}",
     )  # fmt: skip
     group.add_argument(
-        "--samples", type=values.count, default=50_000, metavar="N", help="genomes to price; default 50000"
-    )
-    group.add_argument("--seed", type=values.seed, default=0, metavar="S", help="of the random numbers; default 0")
-    group.add_argument(
-        "--engine", choices=("fast", "reference"),
-        help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
-    )  # fmt: skip
-    group.add_argument(
         "--plain", action="store_true",
         help="the paper's genetic algorithm: without founders, islands, shift-layers and polish",
     )  # fmt: skip
@@ -176,7 +179,47 @@ def _add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str
         "--prove", action="store_true",
         help="where the optimum is not proven, find a better lower bound by solvers: minutes (extra solvers)",
     )  # fmt: skip
+
+
+def _add_samples(parser: Parser) -> Any:
+    group = parser.add_argument_group("search")
+    group.add_argument(
+        "--samples", type=values.count, default=50_000, metavar="N", help="genomes to price; default 50000"
+    )
+    group.add_argument("--seed", type=values.seed, default=0, metavar="S", help="of the random numbers; default 0")
+    group.add_argument(
+        "--engine", choices=("fast", "reference"),
+        help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
+    )  # fmt: skip
     group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
+    return group
+
+
+def _add_limits(parser: Parser) -> None:
+    group = parser.add_argument_group("limits: in place of alpha")
+    criteria = "capacity, energy, ema, latency, area or bandwidth"
+    group.add_argument("--minimize", metavar="WHAT", help=f"{criteria}: the least of it that keeps every --limit")
+    group.add_argument(
+        "--limit", type=values.limit, action="append", metavar="WHAT=MOST", dest="limits",
+        help="such as latency=2000000 (cycles), capacity=1MB, energy=4.5mJ (or pJ), ema=30MB, area=1.2 (mm2), "
+        "bandwidth=8 (bytes per cycle); may be given several times",
+    )  # fmt: skip
+
+
+def _add_front(parser: Parser) -> None:
+    group = _add_samples(parser)
+    group.add_argument(
+        "--objectives", type=values.names, default=("capacity", "energy"), metavar="A,B",
+        help="two or more of capacity, energy, ema, latency, area, bandwidth; default capacity,energy",
+    )  # fmt: skip
+    group.add_argument(
+        "--method", choices=("nsga2", "exact"), default="nsga2",
+        help="nsga2: genetic (default); exact: enumerate each memory, which proves the front of small networks",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", metavar="DIR",
+        help="write pareto.csv, samples.csv, result.json, a picture, and partitions/ to this directory",
+    )  # fmt: skip
 
 
 def _add_allocation(parser: Parser) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from cocco.cli.report import energy_text, infeasible_text, subgraphs_text, totals_text
 from cocco.cli.text import buffers, capacity, counted, machine, megabytes, millijoules, milliseconds, table
+from cocco.compromise import Compromise
+from cocco.front import buffer_bytes
 from cocco.objective import EVALUATED
 from cocco.result import Result
 from simulator import Evaluation, Partition, evaluate
@@ -28,8 +30,8 @@ def partition_text(result: Result, networks: Sequence[Network]) -> str:
     return "\n\n".join([first, _quality(result, networks), _details(evaluation)])
 
 
-def explore_text(result: Result, networks: Sequence[Network]) -> str:
-    """Return which memory to build, for one network or several."""
+def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Compromise] = ()) -> str:
+    """Return which memory to build, for one network or several; paid: what sharing it costs each of them."""
     if not _fits(result):
         return _infeasible(result)
     build = f"Build {buffers(result.accelerator)}{machine(result.accelerator)}"
@@ -41,8 +43,30 @@ def explore_text(result: Result, networks: Sequence[Network]) -> str:
         ]
     else:
         parts = [f"{build} for {len(networks)} networks.", _networks(result), _quality(result, networks)]
+        parts += [_compromise(paid)] if paid else []
         parts += [f"{evaluation.network}:\n\n{_details(evaluation)}" for evaluation in result.evaluations]
     return "\n\n".join([*parts, _sizes_seen(result)])
+
+
+def _compromise(paid: Sequence[Compromise]) -> str:
+    """Return what each network has alone and together, and the difference."""
+    head, scale = SHOWN[paid[0].metric]
+    rows = [
+        (
+            each.network,
+            " + ".join(capacity(size) for size in buffer_bytes(each.own).values()),
+            f"{each.own_value * scale:,.3f}",
+            f"{each.common_value * scale:,.3f}",
+            f"{100 * (each.common_value / each.own_value - 1):+.2f} %",
+            f"{each.own_cost:,.0f}",
+            f"{each.common_cost:,.0f}",
+            f"{each.paid:+,.0f}",
+            f"{100 * each.paid / each.own_cost:+.2f} %",
+        )
+        for each in paid
+    ]
+    heads = ("network", "its own best", f"{head}: own", "common", "differs", "cost: own", "common", "pays", "")
+    return "What each pays for the common memory, against the best found for it alone:\n\n" + table(heads, rows, left=1)
 
 
 def _fits(result: Result) -> bool:

@@ -55,19 +55,29 @@ def partition(options: Namespace, _: Sequence[str]) -> int:
 
 def explore(options: Namespace, arguments: Sequence[str]) -> int:
     """cocco explore: the memory to build, and a partition for each network."""
+    if options.minimize is not None or options.limits:
+        from cocco.cli.fronts import limited_command
+
+        return limited_command(options, arguments)
+    if options.compare and len(options.networks) == 1:
+        raise UsageError("--compare needs two networks or more: one network shares its memory with nobody")
     space = space_of(options)
     networks = [workloads.load(name) for name in options.networks]
+    paid: tuple[cocco.Compromise, ...] = ()
     folder = _path(options.output)
     written: list[Path] = []
     with run_folder.ready(folder, run_folder.file_names([n.name for n in networks])) if folder else nullcontext():
         start = time.monotonic()
         with _progress(options.samples) as progress:
-            result = cocco.explore(
-                networks, space=space, alpha=options.alpha, metric=options.metric, method=options.method,
-                samples=options.samples, seed=options.seed, weights=options.weights, **machine_of(options),
-                tile_rule=options.tile_rule, engine=options.engine, threads=options.threads, progress=progress,
-                settings=_search_settings(options), prove=options.prove,
-            )  # fmt: skip
+            question: dict[str, Any] = {
+                "space": space, "alpha": options.alpha, "metric": options.metric, "method": options.method,
+                "samples": options.samples, "seed": options.seed, "weights": options.weights, **machine_of(options),
+                "tile_rule": options.tile_rule, "engine": options.engine, "threads": options.threads,
+                "settings": _search_settings(options), "prove": options.prove,
+            }  # fmt: skip
+            result = cocco.explore(networks, **question, progress=progress)
+        if options.compare and result.status != "stopped":
+            paid = cocco.compromise(result, networks, **question)
         seconds = time.monotonic() - start
         _say_how_it_ended(result, seconds)
         about = {
@@ -77,13 +87,13 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
             "versions": run_folder.versions(),
             "engine": result.engine,
             "seconds": round(seconds, 3),
-            "result": _answer(result),
+            "result": _answer(result, paid),
         }
         try:
             if folder:
                 written = run_folder.save(folder, result, about)
         finally:
-            _print(result, options.json, lambda: search_report.explore_text(result, networks))
+            _print(result, options.json, lambda: search_report.explore_text(result, networks, paid), paid)
     if written:
         proofs = [
             _proof(options, network, result, path)
@@ -111,11 +121,14 @@ def _search_settings(options: Namespace) -> cocco.Settings:
     return cocco.Settings.plain() if options.plain else cocco.Settings()
 
 
-def _settings(options: Namespace, networks: Sequence[Network], space: Space) -> dict[str, Any]:
-    keys = (
-        "alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain",
-        "prove",
-    )  # fmt: skip
+SETTINGS = (
+    "alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain", "prove",
+)  # fmt: skip
+
+
+def _settings(
+    options: Namespace, networks: Sequence[Network], space: Space, keys: Sequence[str] = SETTINGS
+) -> dict[str, Any]:
     return {
         "networks": [network.name for network in networks],
         "weights": options.weights or [1.0] * len(networks),
@@ -147,14 +160,15 @@ def _say_how_it_ended(result: Result, seconds: float) -> None:
     print(f"cocco: {how}{result.samples:,} samples in {seconds:.1f} s, {result.engine} engine", file=sys.stderr)
 
 
-def _answer(result: Result) -> dict[str, Any]:
+def _answer(result: Result, paid: Sequence[cocco.Compromise] = ()) -> dict[str, Any]:
     """Return what --json prints: nothing was executed yet, so nothing is verified."""
-    return result.to_json() | {"verified": None}
+    compared = {"compromise": [each.to_json() for each in paid]} if paid else {}
+    return result.to_json() | {"verified": None} | compared
 
 
-def _print(result: Result, as_json: bool, text: Callable[[], str]) -> None:
+def _print(result: Result, as_json: bool, text: Callable[[], str], paid: Sequence[cocco.Compromise] = ()) -> None:
     if as_json:
-        print_json(_answer(result))
+        print_json(_answer(result, paid))
     else:
         print(text())
 

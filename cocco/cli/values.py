@@ -12,6 +12,12 @@ MAX_COUNT = 10**15  #: our choice: above any number of samples or regions that c
 MAX_NUMBER = 1e15  #: of alpha and weights; our choice: the cost of any network stays finite
 MAX_SEED = 2**64 - 1  #: the random streams are keyed by 64 bits
 
+LIMIT_UNITS = {
+    "energy": {"": 1.0, "pJ": 1.0, "mJ": 1e9},
+    "latency": {"": 1.0, "cycles": 1.0},
+    "area": {"": 1.0, "mm2": 1.0},
+}  #: of numbers on the command line, by criterion; sizes have their own
+
 _SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
 
 
@@ -78,3 +84,26 @@ def _whole(text: str, low: int, high: int) -> int:
     if not re.fullmatch("[0-9]{1,20}", text) or not low <= int(text) <= high:
         raise ArgumentTypeError(f"must be a whole number from {low} to {high}; got {text!r}")
     return int(text)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the words between commas; what they may be, the search knows."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def limit(text: str) -> tuple[str, float]:
+    """Return (criterion, most) of 'latency=2000000', 'capacity=1MB' or 'energy=4.5mJ', in the units of the model."""
+    name, equals, most = text.partition("=")
+    if not equals or not name or not most:
+        raise ArgumentTypeError(f"a limit is WHAT=MOST, such as latency=2000000 or capacity=1MB; got {text!r}")
+    if name in ("capacity", "ema"):
+        return name, float(size(most))
+    match = re.fullmatch(r"([0-9.eE+-]+) ?([A-Za-z0-9]*)", most)
+    units = LIMIT_UNITS.get(name, {"": 1.0})
+    if not match or match[2] not in units:
+        known = ", ".join(unit for unit in units if unit) or "none"
+        raise ArgumentTypeError(f"the limit of {name} is a number, known units are {known}; got {text!r}")
+    found = number(match[1]) * units[match[2]]
+    if not found > 0:
+        raise ArgumentTypeError(f"the limit of {name} must be above 0; got {text!r}")
+    return name, found

@@ -22,6 +22,9 @@ class Kernel:
         value: np.ndarray,
         cost: np.ndarray,
     ) -> None: ...
+    def values(
+        self, scratch: Scratch, labels: np.ndarray, capacities: np.ndarray, value: np.ndarray, cost: np.ndarray
+    ) -> None: ...
     def price(
         self, scratch: Scratch, layers: Sequence[int], capacity: int, weight_capacity: int
     ) -> tuple[int, int, int, int, int, int, int, int] | None: ...

@@ -181,6 +181,25 @@ cdef class Kernel:
         if status == OVERFLOW:
             raise OverflowError("64 bits do not hold the steps of a subgraph")
 
+    def values(
+        self, Scratch scratch, i64[:, ::1] labels, const i64[:, ::1] capacities, double[::1] value, double[::1] cost
+    ):
+        """Price genomes that are valid and fit, row by row; one that does not fit is cut, as its labels then say."""
+        cdef i64 i, count = labels.shape[0]
+        cdef int status = FITS
+        cdef u64 stream
+        with nogil:
+            for i in range(count):
+                stream = open_stream(0, 0, <u64>i)
+                status = evaluate(
+                    &self.graph, &self.net, &self.machine, &self.goal, &scratch.work, &scratch.memo, &scratch.bench,
+                    scratch.totals, &labels[i, 0], &capacities[i, 0], &stream, &value[i], &cost[i],
+                )
+                if status != FITS:
+                    break
+        if status == OVERFLOW:
+            raise OverflowError("64 bits do not hold the steps of a subgraph")
+
     def price(self, Scratch scratch, layers, i64 capacity, i64 weight_capacity):
         """Return what one subgraph adds to the totals, its weight need and whether it is streamed; None if short."""
         cdef i64[::1] ids = np.array(sorted(layers), dtype=np.int64)

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from cocco.search.breeder import Breeder
+from cocco.search.genome import Genome
 from cocco.search.population import Population
 from cocco.search.pricing import Pricer
 from cocco.search.problem import Problem
@@ -43,6 +44,10 @@ class Engine(Protocol):
 
         Raises Interrupted with the children made so far if the user stops it.
         """
+        ...
+
+    def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
+        """Return these genomes, which are valid, priced; what does not fit is split, by the stream of its row."""
         ...
 
 
@@ -129,6 +134,14 @@ class ReferenceEngine:
             raise Interrupted(children.rows(0, child)) from None
         return children
 
+    def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
+        """Return the genomes priced, one after the other."""
+        priced = Population.empty(len(labels), self.problem.size)
+        buffers = len(self.problem.buffers)
+        for row, (names, memory) in enumerate(zip(labels.tolist(), capacities.tolist())):
+            priced.put(row, self.pricer.evaluate(Genome(names, tuple(memory[:buffers])), Stream(0, 0, row)))
+        return priced
+
 
 class FastEngine:
     """The compiled twin: a whole generation per call, without the interpreter, shared out among threads."""
@@ -167,3 +180,13 @@ class FastEngine:
         except OverflowError:  # a subgraph whose steps outgrow 64 bits; its generation is made anew
             return ReferenceEngine(self.problem, self.settings).breed(seed, generation, parents, initial, count)
         return children
+
+    def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
+        """Return the genomes priced, in one call."""
+        count = len(labels)
+        priced = Population(labels.copy(), capacities.copy(), np.zeros(count), np.zeros(count))
+        try:
+            self.kernel.values(self.scratches[0], *priced)
+        except OverflowError:
+            return ReferenceEngine(self.problem, self.settings).price(labels, capacities)
+        return priced

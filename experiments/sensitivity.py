@@ -1,0 +1,122 @@
+"""How much does the recommendation hang on the technology? DRAM, SRAM and MAC energy halved and doubled.
+
+    python -m experiments.sensitivity [--quick] [-o DIR] [--workers N]
+
+For each constant the memory that would be recommended if it were half or twice ours, and the regret: how much more
+Formula 2 costs, under the changed constant, on the memory recommended under ours (with the best partition found there).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cocco
+import workloads
+from experiments import command
+from experiments.sweep import sweep
+from simulator.technology import Technology
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+NETWORKS = ("vgg16", "resnet50", "googlenet", "transformer", "randwire_a")
+QUICK_NETWORKS = ("resnet50", "googlenet")
+SAMPLES, QUICK_SAMPLES = 20_000, 2_000
+ALPHA = 0.002  #: Cocco, Sec. 5.3.1
+CONSTANTS = {
+    "DRAM": ("dram_pj_per_byte",),
+    "SRAM": ("sram_base_pj_per_byte", "sram_root_pj_per_byte"),
+    "MAC": ("operation_pj",),
+}  #: what is scaled, by its fields in Technology
+FACTORS = (0.5, 2.0)
+MARKERS = {0.5: ("v", "white", "halved"), 2.0: ("^", "black", "doubled")}
+
+
+def run(*, quick: bool, seed: int, folder: Path, workers: int, dask: str | None) -> pandas.DataFrame:
+    """Return one row per network and changed constant; the first of each network changes nothing."""
+    import pandas
+
+    cases = [(constant, factor) for constant in CONSTANTS for factor in FACTORS]
+    common = {"samples": QUICK_SAMPLES if quick else SAMPLES, "seed": seed}
+    points = [
+        {"network": network, "constant": constant, "factor": factor, "memory": None, **common}
+        for network in (QUICK_NETWORKS if quick else NETWORKS)
+        for constant, factor in [("none", 1.0), *cases]
+    ]
+    found = sweep(recommend, points, folder, workers=workers, dask=dask)
+    ours = {row["network"]: row["shared_buffer_bytes"] for row in found if row["constant"] == "none"}
+    kept = [point | {"memory": ours[point["network"]]} for point in points]
+    stayed = sweep(recommend, kept, folder, workers=workers, dask=dask)
+    rows = []
+    for best, same in zip(found, stayed):
+        if same["cost"] < best["cost"]:  # a search at one memory may find better there
+            best = same
+        regret = 100 * (same["cost"] / best["cost"] - 1)
+        rows.append(best | {"ours_bytes": ours[best["network"]], "regret_percent": regret})
+    return pandas.DataFrame(rows).drop(columns=["memory"])
+
+
+def recommend(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the memory to build where a constant is scaled by a factor; memory: the only candidate, if given."""
+    memory = point["memory"]
+    best = cocco.explore(
+        workloads.load(point["network"]),
+        space=cocco.SharedBuffer() if memory is None else cocco.SharedBuffer(memory, memory, 1),
+        alpha=ALPHA, metric="energy", samples=point["samples"], seed=point["seed"],
+        technology=technology(point["constant"], point["factor"]),
+    )  # fmt: skip
+    return {
+        **point,
+        "shared_buffer_bytes": best.accelerator.shared_buffer,
+        "energy_pj": best.evaluation.energy_pj,
+        "ema_bytes": best.evaluation.ema_bytes,
+        "cost": best.cost,
+        "status": best.status,
+    }
+
+
+def technology(constant: str, factor: float) -> Technology:
+    """Return our technology with one constant scaled; "none" changes nothing."""
+    ours = Technology()
+    return Technology(**{field: factor * getattr(ours, field) for field in CONSTANTS.get(constant, ())})
+
+
+def plot(table: pandas.DataFrame) -> Figure:
+    """Return, per network, the capacity recommended and the regret of ours, by constant."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(table["network"]))
+    figure = Figure(figsize=(2.2 + 1.9 * len(names), 4.6), layout="constrained")
+    rows = figure.subplots(2, len(names), sharey="row", squeeze=False)
+    for column, name in enumerate(names):
+        mine = table[(table["network"] == name) & (table["constant"] != "none")]
+        for row, value, scale in ((0, "shared_buffer_bytes", 2.0**-10), (1, "regret_percent", 1.0)):
+            axes = rows[row][column]
+            axes.grid(axis="y", color="0.9", linewidth=0.6)
+            axes.set_axisbelow(True)
+            for factor, (marker, fill, label) in MARKERS.items():
+                chosen = mine[mine["factor"] == factor]
+                axes.plot(
+                    chosen["constant"], chosen[value] * scale, marker, markersize=8, color="black",
+                    markerfacecolor=fill, label=label, linestyle="none",
+                )  # fmt: skip
+            axes.set_xlim(-0.5, len(CONSTANTS) - 0.5)
+        ours = float(mine["ours_bytes"].iloc[0]) / 1024
+        rows[0][column].axhline(ours, color="0.4", linestyle="--", linewidth=1, label="our constants")
+        rows[0][column].set_title(f"{name}: {ours:,.0f} KB", size=10)
+        rows[1][column].set_xlabel("energy of")
+        rows[1][column].set_ylim(bottom=-0.1 * max(1.0, float(table["regret_percent"].max())))
+    rows[0][0].set_ylim(bottom=0)
+    rows[0][0].set_ylabel("recommended capacity (KB)")
+    rows[1][0].set_ylabel("regret of ours (% of cost)")
+    rows[0][-1].legend(fontsize=8, loc="best")
+    return figure
+
+
+if __name__ == "__main__":
+    seconds = command.Seconds(quick=30, full=600)
+    sys.exit(command.main("sensitivity", run, plot, question=str(__doc__).splitlines()[0], seconds=seconds))
