@@ -86,19 +86,27 @@ def explore(
     progress: Progress | None = None,
     settings: Settings | None = None,
     prove: bool = False,
+    check_addresses: bool = False,
 ) -> Result:
     """Return the best memory found, with a partition of each network on it: Formula 2 made small (Sec. 4.1.2).
 
     method: "auto" (ga, then a proof where enumeration finishes soon), "ga", "exact", "sa", "random" or "grid".
     space: SharedBuffer or SeparateBuffers, by default the paper's shared buffer. alpha: bytes per unit of the
     metric. weights: one positive number per network, by default 1. initial: partitions to start from; for several
-    networks, tuples of one partition each. The rest as in `partition`.
+    networks, tuples of one partition each. check_addresses: split what fits by its bytes but has no addresses
+    (cocco.allocation.split). The rest as in `partition`.
     """
     problem = over_space(
         networks, space, alpha=alpha, metric=metric, weights=weights, cores=cores, batch=batch,
         max_regions=max_regions, prefetch=prefetch, technology=technology, tile_rule=tile_rule,
     )  # fmt: skip
-    return _search(problem, method, samples, seed, settings or Settings(), initial, progress, engine, threads, prove)
+    settings = settings or Settings()
+    result = _search(problem, method, samples, seed, settings, initial, progress, engine, threads, prove)
+    if not check_addresses or not result.plans:
+        return result
+    from cocco.allocation.split import with_addresses
+
+    return with_addresses(problem, result)
 
 
 def _search(

@@ -43,6 +43,7 @@ class Result:
     engine: str
     history: pandas.DataFrame
     points: pandas.DataFrame
+    splits: int | None = None  #: subgraphs split because they had no addresses; None where that was not checked
 
     @property
     def plan(self) -> Partition:
@@ -70,6 +71,8 @@ class Result:
             "gap": self.gap,
             "cost": self.cost,
         }
+        if self.splits is not None:
+            search["splits"] = self.splits
         if self.alpha is not None:
             search["alpha"] = self.alpha
             names = ("shared",) if self.accelerator.is_shared else ("global", "weight")

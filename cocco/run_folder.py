@@ -69,6 +69,12 @@ def partition_names(networks: Sequence[str]) -> list[str]:
     return names
 
 
+def address_names(networks: Sequence[str]) -> list[str]:
+    """Return addresses.csv, or addresses-<network>.csv for each if there are several."""
+    names = partition_names(networks)
+    return [f"addresses{name.removeprefix('partition').removesuffix('.json')}.csv" for name in names]
+
+
 def save(folder: Path, result: Result, about: dict[str, Any]) -> list[Path]:
     """Write all files and return their paths; `about` is what result.json holds.
 

@@ -16,6 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from simulator.accelerator import Accelerator
+from simulator.addressed import AddressedMemory, Addresses
+from simulator.addresses import make_plan
 from simulator.arithmetic import Arithmetic, Block
 from simulator.cost import price_subgraphs
 from simulator.machine import Execution, Miss, Span, Trace
@@ -61,14 +63,28 @@ class _Scaled:
 
 
 def verify(
-    network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
+    network: Network,
+    partition: Partition,
+    accelerator: Accelerator,
+    tile_rule: TileRule = "exact",
+    addresses: Addresses | None = None,
 ) -> Verification:
-    """Return whether every subgraph of the partition runs in the regions that the model claims for it."""
+    """Return whether every subgraph of the partition runs in the regions that the model claims for it.
+
+    addresses: of every buffer of simulator.addresses.plan_buffers; then all runs in one array of bytes for each
+    memory, and what overlaps fails. Raises ValueError where cores share a sample, which is not executed.
+    """
+    if addresses is not None and accelerator.bands > 1:
+        raise ValueError(f"addresses are executed for one core a sample; here {accelerator.bands} cores share one")
     rules = PricingRules(Geometry(network), accelerator, tile_rule)
     models = [SubgraphModel(rules, group) for group in partition.subgraphs]
     scales = {1: _Scaled(network, 1)}
     shrunk: dict[int, int] = {}
-    for names, model, price in zip(partition.names, models, price_subgraphs(models, accelerator)):
+    prices = price_subgraphs(models, accelerator)
+    memory = None
+    if addresses is not None and all(isinstance(price, Price) for price in prices):
+        memory = AddressedMemory(make_plan(network, accelerator, partition.names, models, prices), addresses)
+    for step, (names, model, price) in enumerate(zip(partition.names, models, prices)):
         where = f"subgraph [{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}]"
         if isinstance(price, Shortage):
             return Verification(False, f"{where}: {price.reason}", (), 0)
@@ -76,7 +92,11 @@ def verify(
         if scale.factor > 1:
             shrunk[scale.factor] = shrunk.get(scale.factor, 0) + 1
         try:
-            _run(model, price, scale, tile_rule)
+            if memory is not None:
+                memory.begin(step)
+            _run(model, price, scale, tile_rule, memory)
+            if memory is not None:
+                memory.end()
         except Miss as miss:
             message = f"{where}, tile {price.tile[0]}x{price.tile[1]}: {miss}"
             return Verification(False, message, _notes(shrunk, accelerator), 0)
@@ -122,20 +142,29 @@ def _count_updates(geometry: Geometry, layers: Sequence[int], price: Price, tile
     return sum(updates.values()) + passed
 
 
-def _run(model: SubgraphModel, price: Price, scale: _Scaled, tile_rule: TileRule) -> None:
+def _run(
+    model: SubgraphModel, price: Price, scale: _Scaled, tile_rule: TileRule, memory: AddressedMemory | None
+) -> None:
     """Execute one subgraph; raises Miss where anything is not as claimed."""
     subgraph = Subgraph(scale.geometry, model.subgraph.layers)
     if price.stream is not None:
-        stored = _run_streamed(subgraph, price.stream, price.tile, scale, tile_rule)
+        stored = _run_streamed(subgraph, price.stream, price.tile, scale, tile_rule, memory)
     else:
         tiling = derive_tiling(subgraph, price.tile, tile_rule)
         assert tiling is not None, "a priced subgraph has a tiling"
         execution = Execution(subgraph, tiling, allocate_regions(subgraph, tiling), scale.arithmetic, scale.values)
+        _place(execution, memory)
         check_traffic(subgraph, execution.run())
         stored = execution.stored
     for v, result in stored.items():
         if not np.array_equal(result, scale.values[v]):
             raise Miss(f"tensor {scale.network.layers[v].name!r}: differs from running the layers one by one")
+
+
+def _place(execution: Execution, memory: AddressedMemory | None) -> None:
+    """Let the execution work at the addresses of a map, where there is one."""
+    if memory is not None:
+        memory.put(execution)
 
 
 def check_traffic(subgraph: Subgraph, trace: Trace) -> None:
@@ -156,14 +185,19 @@ def subgraph_names(subgraph: Subgraph, tensors: Sequence[int]) -> str:
 
 
 def _run_streamed(
-    subgraph: Subgraph, stream: Stream, tile: tuple[int, int], scale: _Scaled, tile_rule: TileRule
+    subgraph: Subgraph,
+    stream: Stream,
+    tile: tuple[int, int],
+    scale: _Scaled,
+    tile_rule: TileRule,
+    memory: AddressedMemory | None,
 ) -> dict[int, Block]:
     """Execute a single layer that does not fit. Every pass over the inputs is the same sweep with other weights."""
     (v,) = subgraph.layers
     if stream.order == "element":
         return {v: _run_elements(subgraph, scale)}
     if stream.order == "operand":
-        return _run_passing(subgraph, tile, scale, tile_rule)
+        return _run_passing(subgraph, tile, scale, tile_rule, memory)
     residency = next(
         each
         for each in residencies(subgraph, tile_rule)
@@ -175,6 +209,7 @@ def _run_streamed(
         subgraph, residency.tiling, residency.regions, scale.arithmetic, scale.values,
         reload_halo=not residency.has_side,
     )  # fmt: skip
+    _place(execution, memory)
     trace = execution.run()
     channels = subgraph.geometry.channels
     read = stream.input_passes * sum(count * channels[u] for u, count in trace.dram_read.items())
@@ -184,7 +219,9 @@ def _run_streamed(
     return execution.stored
 
 
-def _run_passing(subgraph: Subgraph, tile: tuple[int, int], scale: _Scaled, tile_rule: TileRule) -> dict[int, Block]:
+def _run_passing(
+    subgraph: Subgraph, tile: tuple[int, int], scale: _Scaled, tile_rule: TileRule, memory: AddressedMemory | None
+) -> dict[int, Block]:
     """Execute a layer whose whole operands pass by, row by row, for each tile."""
     (v,) = subgraph.layers
     tiling = derive_tiling(subgraph, tile, tile_rule)
@@ -194,6 +231,7 @@ def _run_passing(subgraph: Subgraph, tile: tuple[int, int], scale: _Scaled, tile
     for u in passing:
         regions[u] = regions[u]._replace(main=(1, regions[u].main[1]))
     execution = Execution(subgraph, tiling, regions, scale.arithmetic, scale.values, passing=passing)
+    _place(execution, memory)
     trace = execution.run()
     layer = scale.network.layers[v]
     tiles = -(-layer.height // tile[0]) * -(-layer.width // tile[1])

@@ -37,7 +37,7 @@ class Trace:
     updates: Counter[int] = field(default_factory=Counter)
 
 
-class _Memory:
+class TensorMemory:
     """The MAIN and SIDE region of one tensor: cells that know which element they hold."""
 
     def __init__(self, name: str, channels: int, region: Region) -> None:
@@ -52,7 +52,7 @@ class _Memory:
         """Return a block of MAIN."""
         if rows[1] - rows[0] > self.main_shape[0] or columns[1] - columns[0] > self.main_shape[1]:
             raise Miss(f"tensor {self.name!r}: a reader wants {_show(rows, columns)}, MAIN holds {self.main_shape}")
-        cells = _cells(rows, columns, self.main_shape)
+        cells = ring_cells(rows, columns, self.main_shape)
         held = self.main_holds[cells]
         if not np.array_equal(held, _elements(rows, columns)):
             wrong = np.argwhere(held != _elements(rows, columns))[0]
@@ -68,20 +68,20 @@ class _Memory:
         """Put a block into MAIN, over what was there."""
         if rows[1] - rows[0] > self.main_shape[0] or columns[1] - columns[0] > self.main_shape[1]:
             raise Miss(f"tensor {self.name!r}: an update of {_show(rows, columns)} exceeds MAIN of {self.main_shape}")
-        cells = _cells(rows, columns, self.main_shape)
+        cells = ring_cells(rows, columns, self.main_shape)
         self.main[(slice(None), *cells)] = values
         self.main_holds[cells] = _elements(rows, columns)
 
     def save(self, rows: Span, columns: Span) -> None:
         """Copy the last rows of a block that is in MAIN to SIDE, for the next row of tiles (path 2 of Fig. 7)."""
         rows = (max(rows[0], rows[1] - self.side_shape[0]), rows[1])
-        cells = _cells(rows, columns, self.side_shape)
+        cells = ring_cells(rows, columns, self.side_shape)
         self.side[(slice(None), *cells)] = self.read(rows, columns)
         self.side_holds[cells] = _elements(rows, columns)
 
     def restore(self, rows: Span, columns: Span) -> int:
         """Copy rows that SIDE holds back to MAIN (path 1 of Fig. 7); return the elements copied."""
-        cells = _cells(rows, columns, self.side_shape)
+        cells = ring_cells(rows, columns, self.side_shape)
         if not np.array_equal(self.side_holds[cells], _elements(rows, columns)):
             raise Miss(f"tensor {self.name!r}: SIDE does not hold {_show(rows, columns)}")
         self.write(rows, columns, self.side[(slice(None), *cells)])
@@ -110,7 +110,7 @@ class Execution:
         self.arithmetic = arithmetic
         self.dram = {u: dram[u] for u in subgraph.inputs}
         tensors, channels = subgraph.geometry.network.tensors, arithmetic.channels
-        self.memory = {u: _Memory(tensors[u].name, channels[u], regions[u]) for u in subgraph.tensors}
+        self.memory = {u: TensorMemory(tensors[u].name, channels[u], regions[u]) for u in subgraph.tensors}
         self.made = {u: np.zeros((tensors[u].height, tensors[u].width), dtype=bool) for u in subgraph.tensors}
         self.stored = {v: np.zeros_like(dram_map(arithmetic, v)) for v in subgraph.outputs}
         self.trace = Trace()
@@ -210,7 +210,7 @@ def dram_map(arithmetic: Arithmetic, tensor: int) -> Block:
     return np.zeros((arithmetic.channels[tensor], shape.height, shape.width), dtype=np.int64)
 
 
-def _cells(rows: Span, columns: Span, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+def ring_cells(rows: Span, columns: Span, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """Return where elements live: each region is a ring in both directions."""
     return np.ix_(np.arange(*rows) % shape[0], np.arange(*columns) % shape[1])  # type: ignore[return-value]
 

@@ -22,6 +22,7 @@ PE_INPUTS = PE_OUTPUTS = 8  #: 8 x 8 MACs in each PE (Cocco, Sec. 5.1.2)
 PE_LIGHT_CHANNELS = 4  #: our choice: useful MACs of a PE in depth-wise work, calibrated on Cocco's latencies
 
 CHANNEL_ALIGNMENT = 8  #: NWHC8c layout (Cocco, Fig. 7)
+BUFFER_WORD_BYTES = 8  #: regions start and end on words of the 64-bit wide buffer (Cocco, Sec. 3.2)
 MAX_REGIONS = 64  #: entries of the buffer region manager (Cocco, Sec. 3.2)
 TILES = (64, 32, 16, 8, 4, 2, 1)  #: our choice: output tiles tried, from the largest
 

@@ -6,7 +6,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import workloads
 from cocco.cli import report
@@ -14,6 +14,9 @@ from cocco.cli.hardware import accelerator_of
 from simulator import Accelerator, Evaluation, Partition, evaluate
 from simulator.tiling import TileRule
 from workloads import Network
+
+if TYPE_CHECKING:
+    from simulator.addressed import Addresses
 
 LAYERWISE = "layerwise"
 
@@ -57,6 +60,10 @@ def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
         partition = Partition.layerwise(network)
     else:
         partition = Partition.load(options.partition, network)
+    if options.addresses or options.output is not None:
+        from cocco.cli.addressing import evaluate_addresses
+
+        return evaluate_addresses(options, network, partition, accelerator)
     evaluation = evaluate(network, partition, accelerator, options.tile_rule)
     verified = None
     if options.verify and evaluation.fits:
@@ -70,11 +77,17 @@ def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
     return 0 if evaluation.fits and verified is not False else 1
 
 
-def verify(network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule) -> bool:
-    """Execute the partition; say on stderr what was scaled down, and what failed first."""
+def verify(
+    network: Network,
+    partition: Partition,
+    accelerator: Accelerator,
+    tile_rule: TileRule,
+    addresses: Addresses | None = None,
+) -> bool:
+    """Execute the partition, at addresses where they are given; say on stderr what was scaled, what failed first."""
     from simulator import execution
 
-    verification = execution.verify(network, partition, accelerator, tile_rule)
+    verification = execution.verify(network, partition, accelerator, tile_rule, addresses)
     for note in verification.notes:
         print(f"cocco: {note}", file=sys.stderr)
     if not verification.verified:

@@ -77,6 +77,16 @@ def _build() -> Parser:
     for command in (evaluate, partition, explore, pareto):
         _add_machine(command)
     evaluate.add_argument("--verify", action="store_true", help="execute the partition tile by tile and compare")
+    for command in (evaluate, explore):
+        command.add_argument(
+            "--addresses", action="store_true",
+            help="the start and end of every region, whether all have their place, and (--verify) executed there",
+        )  # fmt: skip
+    evaluate.add_argument("-o", "--output", metavar="FILE", help="write the regions of --addresses to this file (.csv)")
+    explore.add_argument(
+        "--check-addresses", action="store_true",
+        help="split what fits by its bytes but has no addresses, and price it again; brings --addresses",
+    )  # fmt: skip
     _add_search(
         partition, "ema", ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
         "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",

@@ -15,7 +15,8 @@ from typing import Any
 import cocco
 import workloads
 from cocco import run_folder
-from cocco.cli import search_report
+from cocco.allocation.address_map import AddressMap
+from cocco.cli import addressing, search_report
 from cocco.cli.commands import print_json
 from cocco.cli.hardware import accelerator_of, flag, machine_of, space_of
 from cocco.cli.parser import UsageError
@@ -66,7 +67,11 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
     paid: tuple[cocco.Compromise, ...] = ()
     folder = _path(options.output)
     written: list[Path] = []
-    with run_folder.ready(folder, run_folder.file_names([n.name for n in networks])) if folder else nullcontext():
+    maps: list[AddressMap] = []
+    options.addresses |= options.check_addresses
+    names = [network.name for network in networks]
+    files = run_folder.file_names(names) + (run_folder.address_names(names) if options.addresses else [])
+    with run_folder.ready(folder, files) if folder else nullcontext():
         start = time.monotonic()
         with _progress(options.samples) as progress:
             question: dict[str, Any] = {
@@ -74,12 +79,15 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
                 "samples": options.samples, "seed": options.seed, "weights": options.weights, **machine_of(options),
                 "tile_rule": options.tile_rule, "engine": options.engine, "threads": options.threads,
                 "settings": _search_settings(options), "prove": options.prove,
+                "check_addresses": options.check_addresses,
             }  # fmt: skip
             result = cocco.explore(networks, **question, progress=progress)
         if options.compare and result.status != "stopped":
             paid = cocco.compromise(result, networks, **question)
         seconds = time.monotonic() - start
         _say_how_it_ended(result, seconds)
+        if options.addresses:
+            maps = addressing.maps_of(networks, result)
         about = {
             "command": shlex.join(["cocco", *arguments]),
             "settings": _settings(options, networks, space),
@@ -87,13 +95,18 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
             "versions": run_folder.versions(),
             "engine": result.engine,
             "seconds": round(seconds, 3),
-            "result": _answer(result, paid),
+            "result": addressing.with_maps(_answer(result, paid), maps),
         }
         try:
             if folder:
                 written = run_folder.save(folder, result, about)
+                written += addressing.save(folder, maps)
         finally:
-            _print(result, options.json, lambda: search_report.explore_text(result, networks, paid), paid)
+            text = search_report.explore_text
+            _print(
+                result, options.json,
+                lambda: addressing.joined(text(result, networks, paid), maps, result.splits), paid, maps,
+            )  # fmt: skip
     if written:
         proofs = [
             _proof(options, network, result, path)
@@ -123,6 +136,7 @@ def _search_settings(options: Namespace) -> cocco.Settings:
 
 SETTINGS = (
     "alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain", "prove",
+    "check_addresses",
 )  # fmt: skip
 
 
@@ -166,9 +180,15 @@ def _answer(result: Result, paid: Sequence[cocco.Compromise] = ()) -> dict[str, 
     return result.to_json() | {"verified": None} | compared
 
 
-def _print(result: Result, as_json: bool, text: Callable[[], str], paid: Sequence[cocco.Compromise] = ()) -> None:
+def _print(
+    result: Result,
+    as_json: bool,
+    text: Callable[[], str],
+    paid: Sequence[cocco.Compromise] = (),
+    maps: Sequence[AddressMap] = (),
+) -> None:
     if as_json:
-        print_json(_answer(result, paid))
+        print_json(addressing.with_maps(_answer(result, paid), maps))
     else:
         print(text())
 
@@ -189,4 +209,6 @@ def _proof(options: Namespace, network: str, result: Result, path: Path) -> str:
     for name, default in OTHERS.items():
         if (value := getattr(options, name)) != default:
             words += [flag(name), "none" if value is None else str(value)]
+    if getattr(options, "addresses", False):
+        words.append("--addresses")
     return shlex.join([*words, "--verify"])

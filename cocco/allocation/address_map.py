@@ -1,0 +1,175 @@
+"""The bridge: start and end of every region of a partition, for the buffer region manager (Cocco, Sec. 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from cocco.allocation.allocate import allocate
+from cocco.result import Status
+from simulator.accelerator import MAX_CAPACITY, Accelerator
+from simulator.addresses import Memory, Plan, plan_buffers, tensor_id, weights_id
+from simulator.partition import Partition
+from simulator.tiling import TileRule
+from workloads.network import Network
+
+Kind = Literal["main", "side", "weights", "next_weights"]
+
+
+class Placed(NamedTuple):
+    """One region while a subgraph runs: its first byte and the byte after its last."""
+
+    tensor: str | None  #: None for weights
+    kind: Kind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class MemoryMap:
+    """Where all lives in one memory of one core.
+
+    status: "optimal" (no map is lower), "feasible", "infeasible" (proved: there is no map in this capacity), or
+    "gave_up". least_bytes: the least capacity for which a map was found. fragmentation: that over the largest
+    contention, minus 1. regions: for each subgraph its regions, none of them where the map does not fit.
+    """
+
+    memory: Memory
+    status: Status
+    capacity_bytes: int  #: in whole words of 8 bytes
+    height_bytes: int | None  #: the highest address in use plus one
+    least_bytes: int
+    lower_bound_bytes: int
+    fragmentation: float
+    needed_bytes: tuple[int, ...]  #: live while each subgraph runs
+    pairs: tuple[int, ...]  #: (start, end) pairs of each subgraph: one for a tensor, one for weights
+    regions: tuple[tuple[Placed, ...], ...]
+    addresses: dict[str, int]  #: by the ids of simulator.addresses
+
+    @property
+    def fits(self) -> bool:
+        """Whether every region has an address within the capacity."""
+        return self.height_bytes is not None
+
+    @property
+    def short(self) -> tuple[int, ...]:
+        """Positions of the subgraphs that do not fit: those that need more bytes, else those that need the most."""
+        if self.fits:
+            return ()
+        most = min(self.capacity_bytes + 1, max(self.needed_bytes))
+        return tuple(i for i, needed in enumerate(self.needed_bytes) if needed >= most)
+
+
+@dataclass(frozen=True)
+class AddressMap:
+    """The maps of all memories. `layers` names those of each subgraph, in execution order."""
+
+    network: str
+    layers: tuple[tuple[str, ...], ...]
+    max_regions: int | None
+    memories: tuple[MemoryMap, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the capacities suffice: every region has its address."""
+        return all(each.fits for each in self.memories)
+
+    @property
+    def crowded(self) -> tuple[int, ...]:
+        """Positions of the subgraphs with more (start, end) pairs in one memory than the region manager has."""
+        most = self.max_regions
+        return tuple(i for i in range(len(self.layers)) if most and any(each.pairs[i] > most for each in self.memories))
+
+    def failing(self) -> list[int]:
+        """Return the subgraphs of several layers that have no address, or too many pairs; single layers are exempt."""
+        found = {i for each in self.memories for i in each.short} | set(self.crowded)
+        return [i for i in sorted(found) if len(self.layers[i]) > 1]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that --addresses adds to --json, under the key "addresses"."""
+        return {
+            "fits": self.fits,
+            "max_regions": self.max_regions,
+            "over_max_regions": list(self.crowded),
+            "memories": [_memory_json(each) for each in self.memories],
+        }
+
+    def rows(self) -> list[tuple[str, int, str, str, int, int]]:
+        """Return memory, subgraph, tensor ('' for weights), kind, start and end of every region."""
+        return [
+            (each.memory, i, placed.tensor or "", placed.kind, placed.start, placed.end)
+            for each in self.memories
+            for i, regions in enumerate(each.regions)
+            for placed in regions
+        ]
+
+
+def address_map(
+    network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
+) -> AddressMap | None:
+    """Return the address of every MAIN, SIDE and weights of a partition, in bytes of one core.
+
+    None where a subgraph does not fit by its bytes alone: `simulator.evaluate` says which. A memory without a map
+    is an answer: see MemoryMap.status. Addresses are multiples of 8, and were judged by check_allocation.
+    """
+    plan = plan_buffers(network, partition, accelerator, tile_rule)
+    if plan is None:
+        return None
+    maps = tuple(_memory_map(plan, memory) for memory in plan.buffers)
+    return AddressMap(network.name, partition.names, accelerator.max_regions, maps)
+
+
+def _memory_map(plan: Plan, memory: Memory) -> MemoryMap:
+    buffers, capacity = plan.buffers[memory], plan.capacity(memory)
+    found = allocate(buffers, min(MAX_CAPACITY, sum(buffer.size for buffer in buffers)), minimize=True)
+    assert found.allocation is not None and found.height_bytes is not None, "all after each other always fit"
+    status: Status = found.status
+    fits = found.height_bytes <= capacity
+    if not fits:
+        refuted = max(found.proved_infeasible_bytes or 0, found.lower_bound_bytes - 1)
+        status = "infeasible" if capacity <= refuted else "gave_up"
+    live = [plan.live(memory, i) for i in range(len(plan.holdings))]
+    addresses = dict(found.allocation.addresses) if fits else {}
+    return MemoryMap(
+        memory,
+        status,
+        capacity,
+        found.height_bytes if fits else None,
+        found.height_bytes,
+        found.lower_bound_bytes,
+        found.fragmentation or 0.0,
+        tuple(sum(buffer.size for buffer in each) for each in live),
+        tuple(len(each) for each in live),
+        tuple(tuple(_placed(plan, memory, i, addresses)) for i in range(len(plan.holdings))) if fits else (),
+        addresses,
+    )
+
+
+def _placed(plan: Plan, memory: Memory, step: int, addresses: dict[str, int]) -> list[Placed]:
+    holding, found = plan.holdings[step], []
+    for u, region in holding.regions.items() if memory != "weight" else ():
+        start, name = addresses[tensor_id(plan.network, step, u)], plan.network.tensors[u].name
+        middle = start + region.main_bytes
+        found.append(Placed(name, "main", start, middle))
+        if region.side_bytes:
+            found.append(Placed(name, "side", middle, middle + region.side_bytes))
+    sizes = {buffer.id: buffer.size for buffer in plan.live(memory, step)}
+    weights: tuple[tuple[str, Kind], ...] = ((weights_id(step), "weights"), (weights_id(step + 1), "next_weights"))
+    for name, kind in weights:
+        if name in sizes:
+            found.append(Placed(None, kind, addresses[name], addresses[name] + sizes[name]))
+    return found
+
+
+def _memory_json(each: MemoryMap) -> dict[str, Any]:
+    keys = (
+        "memory", "status", "capacity_bytes", "height_bytes", "least_bytes", "lower_bound_bytes", "fragmentation",
+        "fits",
+    )  # fmt: skip
+    content = {key: getattr(each, key) for key in keys}
+    return content | {
+        "short": list(each.short),
+        "needed_bytes": list(each.needed_bytes),
+        "pairs": list(each.pairs),
+        "regions": [[placed._asdict() for placed in regions] for regions in each.regions],
+    }
