@@ -51,8 +51,8 @@ def partition(
     method: "auto" (exact where it finishes soon, else ga), "ga", "exact", "greedy", "dp", "idp" or "sa"
     (cocco.methods).
     metric: "ema", "energy" or "latency". initial: partitions to start from. population: genomes per generation,
-    in place of the one in settings. prove: where the optimum is not proven, find a better lower bound by solvers, which
-    takes minutes (docs/bounds.md; extra "solvers"). engine: "fast" (compiled; the default where it is built) or
+    in place of the one in settings, of which at most half are its elite. prove: where the optimum is not proven, find a
+    better lower bound by solvers, which takes minutes (docs/bounds.md; extra "solvers"). engine: "fast" (compiled; the default where it is built) or
     "reference", with the same answers; threads: of the fast engine. progress: called with (samples done, samples in
     total, best cost so far).
     The same arguments give the same result, to the byte. Ctrl-C ends the search with status "stopped".
@@ -60,7 +60,8 @@ def partition(
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)
     settings = settings or Settings()
     if population is not None:
-        settings = replace(settings, population=population)
+        elite = min(settings.elite, population // 2) if isinstance(population, int) else settings.elite
+        settings = replace(settings, population=population, elite=elite)
     return _search(problem, method, samples, seed, settings, initial, progress, engine, threads, prove)
 
 

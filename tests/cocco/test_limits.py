@@ -13,7 +13,7 @@ from simulator.evaluate import evaluate
 
 PLANS = {"shared": everything([BRANCHES], SPACE), "separate": everything([BRANCHES], TWO)}
 SPACES = {"shared": SPACE, "separate": TWO}
-SETTINGS = Settings(population=30)
+SETTINGS = Settings(population=30, elite=10)
 
 
 def quantile(plans, name, share):

@@ -63,7 +63,8 @@ def assert_fronts_equal(front, expected):
 def test_true_front_of_a_tiny_network_is_found(objectives, space):
     plans = everything([BRANCHES], space)
     expected = true_front(plans, lambda plan: tuple(criterion(name, plan) for name in objectives))
-    front = cocco.pareto(BRANCHES, space=space, objectives=objectives, samples=2500, settings=Settings(population=50))
+    settings = Settings(population=50, elite=10)
+    front = cocco.pareto(BRANCHES, space=space, objectives=objectives, samples=2500, settings=settings)
     assert_fronts_equal(front, expected)
     assert front.status == "feasible" and front.samples <= 2500
 
@@ -100,7 +101,8 @@ def test_points_are_not_dominated_and_are_what_the_simulator_says():
 @pytest.mark.parametrize("objectives", [("capacity", "energy"), ("latency", "ema", "area")], ids="-".join)
 def test_both_engines_give_the_same_bytes(objectives):
     networks = [chain(6), dag([[], [0], [0], [1, 2], [2], [3, 4]], "other", kernel=3)]
-    question = {"space": TWO, "objectives": objectives, "samples": 900, "seed": 5, "settings": Settings(population=30)}
+    settings = Settings(population=30, elite=10)
+    question = {"space": TWO, "objectives": objectives, "samples": 900, "seed": 5, "settings": settings}
     slow, fast, threads = (
         cocco.pareto(networks, engine=engine, threads=count, **question)
         for engine, count in (("reference", 1), ("fast", 1), ("fast", 3))
