@@ -52,9 +52,9 @@ def partition(
     (cocco.methods).
     metric: "ema", "energy" or "latency". initial: partitions to start from. population: genomes per generation,
     in place of the one in settings, of which at most half are its elite. prove: where the optimum is not proven, find a
-    better lower bound by solvers, which takes minutes (docs/bounds.md; extra "solvers"). engine: "fast" (compiled; the default where it is built) or
-    "reference", with the same answers; threads: of the fast engine. progress: called with (samples done, samples in
-    total, best cost so far).
+    better lower bound by solvers, which takes minutes (docs/bounds.md; extra "solvers"). engine: "fast" (compiled; the
+    default where it is built) or "reference", with the same answers; threads: of the fast engine. progress: called with
+    (samples done, samples in total, best cost so far).
     The same arguments give the same result, to the byte. Ctrl-C ends the search with status "stopped".
     """
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)
