@@ -110,6 +110,7 @@ def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("cocco.methods.prove", stop)
-    result = cocco.partition(chain(4), MEDIUM, method="exact")
+    machine = Accelerator(shared_buffer=3000)
+    result = cocco.partition(chain(6), machine, method="exact")
     assert (result.status, result.method) == ("stopped", "exact")
-    assert result.cost == cocco.partition(chain(4), MEDIUM, method="greedy").cost
+    assert result.cost == cocco.partition(chain(6), machine, method="greedy").cost
