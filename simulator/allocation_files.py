@@ -11,7 +11,7 @@ from os import PathLike
 
 from simulator.allocation import MAX_TOTAL, Allocation, AllocationError, Buffer, Interval
 from workloads.errors import FileFormatError, one_line, shown
-from workloads.files import write_atomic
+from workloads.files import read_bytes, write_atomic
 
 MAX_BYTES = 64 * 2**20  #: of a file; our choice: 12,063 buffers have 0.24 MB
 COLUMNS = {
@@ -94,15 +94,7 @@ def write_buffers(path: str | PathLike[str], buffers: Sequence[Buffer], allocati
 
 
 def _text(path: str | PathLike[str]) -> str:
-    try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except ValueError as error:  # a null character in the path
-        raise FileFormatError(f"{shown(str(path))}: cannot be read: {error}") from None
-    if len(data) > MAX_BYTES:
-        raise FileFormatError(f"{path}: is larger than {MAX_BYTES} bytes, the most that is read")
+    data = read_bytes(path, MAX_BYTES)
     if not data.strip():
         raise FileFormatError(f"{path}: line 1: is empty; the first line names the columns {', '.join(REQUIRED)}")
     try:

@@ -78,7 +78,8 @@ def _mode(target: Path) -> int:
     return 0o666 & ~mask
 
 
-def _read_text(path: str | PathLike[str], limit: int) -> str:
+def read_bytes(path: str | PathLike[str], limit: int) -> bytes:
+    """Return the bytes of a file; raises FileFormatError where it cannot be read or has more than the limit."""
     try:
         with open(path, "rb") as file:
             data = file.read(limit + 1)
@@ -88,6 +89,11 @@ def _read_text(path: str | PathLike[str], limit: int) -> str:
         raise FileFormatError(f"{shown(str(path))}: cannot be read: {error}") from None
     if len(data) > limit:
         raise FileFormatError(f"{path}: is larger than {limit} bytes, the most that is read")
+    return data
+
+
+def _read_text(path: str | PathLike[str], limit: int) -> str:
+    data = read_bytes(path, limit)
     if not data.strip():
         raise FileFormatError(f"{path}: is empty")
     try:
