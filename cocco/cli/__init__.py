@@ -9,7 +9,9 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from cocco.cli import parser
 
@@ -43,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     namespace = parser.parse(arguments)
-    from cocco.cli import commands
-
-    return commands.COMMANDS[namespace.command](namespace, arguments)
+    module, name = namespace.run.split(":")
+    run: Callable[[Namespace, Sequence[str]], int] = getattr(import_module(f"cocco.cli.{module}"), name)
+    return run(namespace, arguments)
 
 
 def _note(message: Warning | str, *_: object, **__: object) -> None:

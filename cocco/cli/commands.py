@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import workloads
@@ -115,48 +115,3 @@ def network_counts(network: Network, layers: object) -> dict[str, Any]:
 def print_json(content: dict[str, Any]) -> None:
     """Print one object on one line; a number that is not finite would be no JSON."""
     print(json.dumps(content, allow_nan=False))
-
-
-def report_run(options: Namespace, arguments: Sequence[str]) -> int:
-    """cocco report: a page about a run folder, its code imported when it runs."""
-    from cocco.cli.reporting import write_report
-
-    return write_report(options, arguments)
-
-
-def _allocate(options: Namespace, arguments: Sequence[str]) -> int:
-    """cocco allocate, imported when it runs."""
-    from cocco.cli import allocating
-
-    return allocating.allocate(options, arguments)
-
-
-def pareto(options: Namespace, arguments: Sequence[str]) -> int:
-    """cocco pareto: a whole front, its code imported when it runs."""
-    from cocco.cli.fronts import pareto_command
-
-    return pareto_command(options, arguments)
-
-
-def _search(name: str) -> Callable[[Namespace, Sequence[str]], int]:
-    """Return a command of searching.py, imported when it runs: it takes the search with it."""
-
-    def run(options: Namespace, arguments: Sequence[str]) -> int:
-        from cocco.cli import searching
-
-        command: Callable[[Namespace, Sequence[str]], int] = getattr(searching, name)
-        return command(options, arguments)
-
-    return run
-
-
-COMMANDS: dict[str, Callable[[Namespace, Sequence[str]], int]] = {
-    "networks": networks,
-    "show": show,
-    "evaluate": evaluate_partition,
-    "partition": _search("partition"),
-    "explore": _search("explore"),
-    "pareto": pareto,
-    "report": report_run,
-    "allocate": _allocate,
-}

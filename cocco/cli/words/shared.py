@@ -1,0 +1,121 @@
+"""What several commands take: buffers, machine, space, search; and how a command enters the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cocco.cli import values
+from cocco.cli.parser import Parser
+
+SIZES = "A SIZE is a whole number of bytes, or a number with KB, MB or GB: 1 KB = 1 KiB = 1024 bytes, 1 MB = 1024 KB."
+NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 file (.json)"
+DEFAULT_HARDWARE = "Without a buffer option: the paper's 1MB global buffer and 1152KB weight buffer."
+EXIT = "exit status: 0 done; 1 no answer (infeasible, or --verify failed); 2 malformed input; 130 stopped by Ctrl-C"
+
+
+def command(commands: Any, name: str, run: str, purpose: str, more: str = "", sizes: bool = True) -> Parser:
+    """Enter a command; run: its function as "module:function", imported when it runs."""
+    parser: Parser = commands.add_parser(
+        name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}. {more}".strip(),
+        epilog=f"{SIZES} {EXIT}." if sizes else EXIT, allow_abbrev=False,
+    )  # fmt: skip
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_network(parser: Parser) -> None:
+    """Add the one network that a command is about."""
+    parser.add_argument("network", metavar="NETWORK", help=NETWORK)
+
+
+def add_json(parser: Parser) -> None:
+    """Add --json, the last option of every command that answers."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+
+
+def add_buffers(parser: Parser) -> None:
+    """Add the buffers of given hardware."""
+    group = parser.add_argument_group("hardware: two buffers, or one for both")
+    group.add_argument("--global-buffer", type=values.size, metavar="SIZE", help="for activations, of one core")
+    group.add_argument("--weight-buffer", type=values.size, metavar="SIZE", help="for weights, of one core")
+    group.add_argument("--shared-buffer", type=values.size, metavar="SIZE", help="for both, of one core")
+
+
+def add_space(parser: Parser) -> None:
+    """Add the memories to choose from."""
+    group = parser.add_argument_group("space: the memories to choose from")
+    kinds = group.add_mutually_exclusive_group()
+    kinds.add_argument("--shared", action="store_true", help="one buffer (the default); 128KB:3072KB:64KB")
+    kinds.add_argument(
+        "--separate", action="store_true",
+        help="a global and a weight buffer; 128KB:2048KB:64KB and 144KB:2304KB:72KB",
+    )  # fmt: skip
+    group.add_argument(
+        "--range", type=values.capacity_range, action="append", metavar="LOW:HIGH:STEP", dest="ranges",
+        help="other candidates than these of the paper; with --separate twice, the global buffer first",
+    )  # fmt: skip
+
+
+def add_machine(parser: Parser) -> None:
+    """Add cores, batch and the rules of the model."""
+    group = parser.add_argument_group("machine and model")
+    whole: dict[str, Any] = {"type": values.count, "default": 1, "metavar": "N"}
+    group.add_argument("--cores", **whole, help="cores that share a network; default 1")
+    group.add_argument("--batch", **whole, help="samples computed together; default 1")
+    group.add_argument(
+        "--max-regions", type=values.count_or_none, default=64, metavar="N|none",
+        help="tensors that a subgraph of several layers may hold; default 64, as in the paper",
+    )  # fmt: skip
+    group.add_argument(
+        "--prefetch", choices=("free", "resident"), default="free",
+        help="resident: the weights of the next subgraph must fit as well; default free, as in the paper",
+    )  # fmt: skip
+    group.add_argument(
+        "--tile-rule", choices=("exact", "paper"), default="exact",
+        help="exact: sizes that really run; paper: the paper's, which lose data where branches meet; default exact",
+    )  # fmt: skip
+
+
+def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str) -> None:
+    """Add what a search for a partition takes."""
+    group = add_samples(parser)
+    group.add_argument(
+        "--method", choices=methods, default="auto",
+        help="auto: exact where it finishes soon, beside ga (default); ga: genetic algorithm; exact: enumeration; "
+        + more,
+    )  # fmt: skip
+    group.add_argument(
+        "--metric", choices=("ema", "energy", "latency"), default=metric,
+        help=f"what to make small: off-chip bytes, pJ or cycles; default {metric}",
+    )  # fmt: skip
+    group.add_argument(
+        "--plain", action="store_true",
+        help="the paper's genetic algorithm: without founders, islands, shift-layers and polish",
+    )  # fmt: skip
+    group.add_argument(
+        "--prove", action="store_true",
+        help="where the optimum is not proven, find a better lower bound by solvers: minutes (extra solvers)",
+    )  # fmt: skip
+
+
+def add_samples(parser: Parser) -> Any:
+    """Add samples, seed, engine and threads; return the group."""
+    group = parser.add_argument_group("search")
+    group.add_argument(
+        "--samples", type=values.count, default=50_000, metavar="N", help="genomes to price; default 50000"
+    )
+    group.add_argument("--seed", type=values.seed, default=0, metavar="S", help="of the random numbers; default 0")
+    group.add_argument(
+        "--engine", choices=("fast", "reference"),
+        help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
+    )  # fmt: skip
+    group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
+    return group
+
+
+def add_addresses(parser: Parser) -> None:
+    """Add the question where every region lies."""
+    parser.add_argument(
+        "--addresses", action="store_true",
+        help="the start and end of every region, whether all have their place, and (--verify) executed there",
+    )  # fmt: skip
