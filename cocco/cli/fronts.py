@@ -18,7 +18,7 @@ from cocco.cli.commands import print_json
 from cocco.cli.front_report import front_text, limited_text
 from cocco.cli.hardware import machine_of, space_of
 from cocco.cli.parser import UsageError
-from cocco.cli.searching import CODES, _path, _settings
+from cocco.cli.searching import CODES, output_path, settings_of
 from cocco.front import Front
 from cocco.limits import Limited
 from cocco.search.nsga import Progress
@@ -66,7 +66,7 @@ def _run(
 ) -> int:
     space = space_of(options)
     networks = [workloads.load(name) for name in options.networks]
-    folder = _path(options.output)
+    folder = output_path(options.output)
     written: list[Path] = []
     with run_folder.ready(folder, front_folder.FILES) if folder else nullcontext():
         start = time.monotonic()
@@ -81,7 +81,7 @@ def _run(
         print(f"cocco: {how}{found.samples:,} samples in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
         about = {
             "command": shlex.join(["cocco", *arguments]),
-            "settings": question | _settings(options, networks, space, ("samples", *machine_of(options), "tile_rule")),
+            "settings": question | settings_of(options, networks, space, ("samples", *machine_of(options), "tile_rule")),
             "seed": options.seed,
             "versions": run_folder.versions(),
             "engine": found.engine,

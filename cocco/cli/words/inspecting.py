@@ -20,9 +20,9 @@ def add(commands: Any) -> None:
 
 def add_report(commands: Any) -> None:
     """Enter the page about a run."""
-    purpose = "write a page about what explore found, to look at in a browser"
+    purpose = "write a page about what explore or pareto found, to look at in a browser"
     report = shared.command(commands, "report", "reporting:write_report", purpose)
-    report.add_argument("folder", metavar="DIR", help="that 'cocco explore -o DIR' wrote; DIR/report.html is written")
+    report.add_argument("folder", metavar="DIR", help="of explore -o or pareto -o; DIR/report.html is written")
 
 
 def _add_evaluate(commands: Any) -> None:
