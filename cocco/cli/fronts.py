@@ -79,9 +79,10 @@ def _run(
         seconds = time.monotonic() - start
         how = "stopped by Ctrl-C, this is the best so far: " if found.status == "stopped" else ""
         print(f"cocco: {how}{found.samples:,} samples in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
+        keys = ("samples", *machine_of(options), "tile_rule")
         about = {
             "command": shlex.join(["cocco", *arguments]),
-            "settings": question | settings_of(options, networks, space, ("samples", *machine_of(options), "tile_rule")),
+            "settings": question | settings_of(options, networks, space, keys),
             "seed": options.seed,
             "versions": run_folder.versions(),
             "engine": found.engine,
