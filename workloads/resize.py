@@ -36,6 +36,9 @@ def shrink(network: Network, factor: int) -> Network:
     )
     before = {tensor.name: (tensor.height, tensor.width, tensor.channels) for tensor in network.tensors}
     after = {tensor.name: (tensor.height, tensor.width, tensor.channels) for tensor in inputs}
+    timed = next((layer.name for layer in network.layers if layer.frames), None)
+    if timed:
+        raise NetworkError(f"network {network.name!r} does not shrink: {timed!r} works on the frames of a clip")
     layers = []
     try:
         for layer in network.layers:
