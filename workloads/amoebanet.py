@@ -44,7 +44,7 @@ def _stage(stage: int, layers: int) -> list[str]:
 
 
 def _cell(b: Builder, name: str, current: str, previous: str, channels: int, reduces: bool) -> str:
-    """Five nodes, each the sum of two edges; the output joins those that no other reads."""
+    """Five nodes, each the sum of two edges; the output joins some of the states."""
     squeezed = b.conv(f"{name}_in0", current, channels)
     if b.shape(previous)[:2] != b.shape(current)[:2]:
         previous = halved(b, f"{name}_in1", previous, channels)

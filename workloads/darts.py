@@ -68,6 +68,5 @@ def _edge(b: Builder, name: str, x: str, op: str, stride: int) -> str:
 def halved(b: Builder, name: str, x: str, channels: int) -> str:
     """Return the map at half its extents: two strided 1x1 convolutions, the second shifted by one position, joined."""
     even = b.conv(f"{name}_even", x, channels // 2, stride=2)
-    shift = (-1, -1, b.shape(x)[0] % 2, b.shape(x)[1] % 2)  # an odd map gets one empty row and column at its end
-    odd = b.conv(f"{name}_odd", x, channels - channels // 2, stride=2, padding=shift)
+    odd = b.conv(f"{name}_odd", x, channels - channels // 2, stride=2, padding=(-1, -1, 1, 1))
     return b.concat(f"{name}_concat", [even, odd])

@@ -47,13 +47,15 @@ def _combine(b: Builder, name: str, left: str, right: str, filters: int, stride:
     def pool(where: str, x: str) -> str:
         return b.maxpool(f"{name}_{where}", x, 3, stride, "same")
 
-    first = pool("1_right", left)
+    x1 = separable("1_left", left, 5)
+    pooled = pool("1_right", left)
     if b.shape(left)[2] != filters:
-        first = b.conv(f"{name}_1_right_conv", first, filters)
-    x1 = b.add(f"{name}_1_add", [separable("1_left", left, 5), first])
+        pooled = b.conv(f"{name}_1_right_conv", pooled, filters)
+    x1 = b.add(f"{name}_1_add", [x1, pooled])
     x2 = b.add(f"{name}_2_add", [separable("2_left", right, 7), pool("2_right", right)])
     x3 = b.add(f"{name}_3_add", [separable("3_left", right, 5), separable("3_right", right, 3)])
     x4 = b.add(f"{name}_4_add", [separable("4_left", x3, 3, 1), pool("4_right", right)])
+    x5 = separable("5_left", left, 3)
     kept = right if stride == 1 else b.conv(f"{name}_5_right", right, filters, stride=stride)
-    x5 = b.add(f"{name}_5_add", [separable("5_left", left, 3), kept])
+    x5 = b.add(f"{name}_5_add", [x5, kept])
     return b.concat(f"{name}_concat", [x1, x2, x3, x4, x5])

@@ -1,7 +1,7 @@
 """Semantic segmentation: FCN and DeepLabV3 on a dilated ResNet50, L-RASPP on a dilated MobileNetV3-Large.
 
-The models of torchvision 0.29 with 21 classes, without auxiliary heads; at 520x520 as published 152.7, 178.7 and 2.09
-GMAC, and 33.0 M, 39.6 M and 3.22 M parameters. COSMA runs them at 224x224.
+The models of torchvision 0.29 with 21 classes: 33.0 M, 39.6 M and 3.22 M parameters without auxiliary heads; 152.7,
+178.7 and 2.09 GMAC at 520x520, the former two with auxiliary heads of 10.0. COSMA runs them at 224x224.
 
 No operator enlarges a map, so the bilinear enlargement at the end of each is left out: a network ends with its scores
 at the resolution where they are computed. Two enlargements stand inside torchvision's graphs, and here is what stands
@@ -66,8 +66,8 @@ def l_raspp(size: int = 224) -> Network:
         x = _inverted(b, f"b{i}", x, kernel, expanded, channels, squeezes, 1 if dilation > 1 else stride, dilation)
         low = x if i == LOW else low
     x = b.conv("conv2", x, 960)
-    gate = b.conv("gate", b.global_avgpool("gate_pool", x), 128)
-    x = b.mul("gated", [b.conv("reduce", x, 128), gate])
+    reduced = b.conv("reduce", x, 128)
+    x = b.mul("gated", [reduced, b.conv("gate", b.global_avgpool("gate_pool", x), 128)])
     b.conv("low_scores", low, CLASSES)
     b.conv("high_scores", x, CLASSES)
     return b.build()
@@ -112,7 +112,7 @@ def _inverted(
 def _squeeze_excite(b: Builder, name: str, x: str) -> str:
     """The map times one factor for each channel: a global pool, two 1x1 convolutions, a product that broadcasts."""
     channels = b.shape(x)[2]
-    squeezed = -(-channels // 4 // 8) * 8 if channels // 4 % 8 > 3 else channels // 4 // 8 * 8
+    squeezed = (channels // 4 + 4) // 8 * 8  # a quarter, to the nearest multiple of 8 that is not 10 % below
     squeezed += 8 if squeezed < 0.9 * (channels // 4) else 0
     y = b.conv(f"{name}_squeeze", b.global_avgpool(f"{name}_pool", x), squeezed)
     return b.mul(f"{name}_scale", [x, b.conv(f"{name}_excite", y, channels)])

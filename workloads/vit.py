@@ -2,7 +2,7 @@
 
 The image comes as its patches, a sequence: 16x16 patches with stride 16 do not overlap, so the first convolution is a
 fully connected layer of 768 values for each, with the same bytes, weights and MACs. The class token is the first row of
-the sequence from the start (torchvision puts it before the rows that leave that layer): 0.7 % of a layer of 0.1 GMAC.
+the sequence from the start (torchvision puts it before the rows that leave that layer): 0.6 MMAC more.
 Position embeddings are constants that are added, like a bias, and left out.
 """
 
