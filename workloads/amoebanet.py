@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from workloads.builder import Builder
 from workloads.darts import halved
+from workloads.errors import check_option
 from workloads.network import Network
 
 #: two edges for each of five nodes: the state that is read (0: the cell before, 1: the one before it) and operation
@@ -26,6 +27,8 @@ NORMAL_JOINS, REDUCTION_JOINS = (0, 3, 4, 6), (4, 5, 6)
 
 def amoebanet_d(layers: int = 18, filters: int = 208) -> Network:
     """Return AmoebaNet-D at 224x224; `layers` normal cells, a multiple of 3, and `filters` a multiple of 16."""
+    check_option("amoebanet_d", "layers", layers, 3)
+    check_option("amoebanet_d", "filters", filters, 16)
     b = Builder("amoebanet_d")
     channels = filters // 4
     x = previous = b.conv("stem", b.input("image", 224, 224, 3), channels, kernel=3, stride=2, padding=1)

@@ -9,13 +9,15 @@ Position embeddings are constants that are added, like a bias, and left out.
 from __future__ import annotations
 
 from workloads.builder import Builder
+from workloads.errors import check_option
 from workloads.network import Network
 
 FEATURES, HEADS, LAYERS, PATCH = 768, 12, 12, 16
 
 
 def vit_b16(size: int = 224) -> Network:
-    """Return ViT-B/16 on an image of size x size, with a class token and a head of 1000."""
+    """Return ViT-B/16 on an image of size x size, a multiple of 16, with a class token and a head of 1000."""
+    check_option("vit_b16", "size", size, PATCH)
     b = Builder("vit_b16")
     rows = (size // PATCH) ** 2 + 1
     x = b.input("patches", rows, 1, 3 * PATCH * PATCH)

@@ -232,3 +232,13 @@ def test_they_shrink(name, factor):
     small = shrink(network, factor)
     assert small.weight_bytes == network.weight_bytes
     assert small.macs < network.macs / 3
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [("vit_b16", "size", 100), ("vit_b16", "size", "224"), ("amoebanet_d", "layers", 4), ("amoebanet_d", "filters", 0),
+     ("fcn", "size", 2.5), ("s3d", "size", 0), ("nasnet", "size", None)],
+)  # fmt: skip
+def test_options_that_make_no_sense_are_named(name, option, value):
+    with pytest.raises(workloads.NetworkError, match=f"{value!r}|height"):
+        workloads.load(name, **{option: value})
