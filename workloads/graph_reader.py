@@ -7,11 +7,12 @@ readers, which inputs an embedding drops.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workloads.builder import Builder
 from workloads.errors import NetworkError, shown
+from workloads.frames import Frames
 from workloads.network import Layer, Network
 from workloads.shapes import (
     ELEMENTWISE_OPS,
@@ -213,9 +214,9 @@ class _Reader:
             channels, groups = node.number("in_channels"), node.number("groups")
         top, left, bottom, right = sides
         padding = (top, left, bottom, right)
-        self.builder.append(
-            Layer(node.name, node.op, sources, *node.shape, channels, kernel, stride, padding, dilation, groups)
-        )
+        layer = Layer(node.name, node.op, sources, *node.shape, channels, kernel, stride, padding, dilation, groups)
+        frames = Frames(*node.numbers("frames", 4, 0)) if "frames" in node.content else None
+        self.builder.append(replace(layer, frames=frames) if frames else layer)
 
     def _folded(self, node: Node, own: int, pad: int) -> int:
         """Padding of a pad and of its reader on one side: they add up unless one crops what the other adds."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from workloads.errors import NetworkError, shown
+from workloads.frames import Frames
 from workloads.shapes import (
     DENSE_OPS,
     ELEMENTWISE_OPS,
@@ -22,7 +23,7 @@ from workloads.shapes import (
 
 __all__ = [
     "DENSE_OPS", "ELEMENTWISE_OPS", "OPS", "POOL_OPS", "WINDOW_OPS",
-    "Concat", "Layer", "Network", "NetworkError", "Tensor",
+    "Concat", "Frames", "Layer", "Network", "NetworkError", "Tensor",
 ]  # fmt: skip
 
 
@@ -67,6 +68,7 @@ class Layer:
     dilation: tuple[int, int] = (1, 1)
     groups: int = 1
     whole: tuple[int, ...] = ()
+    frames: Frames | None = None  #: of a layer over time (conv, pools): its map is a stack of frames
 
     @property
     def output(self) -> Tensor:
@@ -100,20 +102,20 @@ class Layer:
         """Input elements per output element and input channel: the window, or the number of operands."""
         if self.op in ELEMENTWISE_OPS:
             return len(self.inputs)
-        return self.kernel[0] * self.kernel[1]
+        return self.kernel[0] * self.kernel[1] * (self.frames.kernel if self.frames else 1)
 
     @property
     def weight_bytes(self) -> int:
         """kernel x in_channels / groups x out_channels, without bias; 0 for layers without weights."""
         if not self.has_weights:
             return 0
-        return self.kernel[0] * self.kernel[1] * (self.in_channels // self.groups) * self.channels
+        return self.taps * (self.in_channels // self.groups) * self.channels
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates of one sample: conv, depth-wise and matmul; 0 for pools and element-wise."""
         if self.has_weights or self.op == "matmul":
-            return self.size_bytes * self.kernel[0] * self.kernel[1] * (self.in_channels // self.groups)
+            return self.size_bytes * self.taps * (self.in_channels // self.groups)
         return 0
 
     @property
