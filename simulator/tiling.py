@@ -115,9 +115,10 @@ def count_updates(steps: dict[int, int], rates: dict[int, tuple[int, int]]) -> d
 def derive_leads(subgraph: Subgraph, axis: int, steps: dict[int, int], updates: dict[int, int]) -> dict[int, int]:
     """Return how far each tensor runs ahead so that every consumer finds its window (our exact rule).
 
-    lead(u) = max over v of ceil((s_v lead(v) + F_v - s_v - pad(v)) / u_v), and 0 for an output. A consumer v with lead > 0
-    starts q = ceil(lead(v) / step(v)) updates early. A tensor that some consumer needs whole is complete before any
-    consumer of it starts, which takes a lead of extent * ceil(q updates(u) / updates(v)); it is held in full anyway.
+    lead(u) = max over v of ceil((s_v lead(v) + F_v - s_v - pad(v)) / u_v), u_v its upsampling, and 0 for an output. A
+    consumer v with lead > 0 starts q = ceil(lead(v) / step(v)) updates early. A tensor that some consumer needs whole
+    is complete before any consumer of it starts, which takes a lead of extent * ceil(q updates(u) / updates(v)); it is
+    held in full anyway.
     """
     geometry = subgraph.geometry
     reach, stride, padding = geometry.reach[axis], geometry.stride[axis], geometry.padding[axis]
@@ -137,7 +138,7 @@ def derive_leads(subgraph: Subgraph, axis: int, steps: dict[int, int], updates: 
 
 
 def _exact_sizes(subgraph: Subgraph, axis: int, steps: dict[int, int], leads: dict[int, int]) -> dict[int, int]:
-    """size(u) = max(step, step + lead(u) - min over v of ceil((s_v lead(v) - pad(v)) / u_v)): slowest reader to lead."""
+    """size(u) = max(step, step + lead(u) - min over v of ceil((s_v lead(v) - pad(v)) / u_v)): from slowest reader."""
     geometry = subgraph.geometry
     stride, padding, extent = geometry.stride[axis], geometry.padding[axis], geometry.extent[axis]
     upsample = geometry.upsample[axis]

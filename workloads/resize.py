@@ -105,4 +105,5 @@ def _follow_window(layer: Layer, before: Shape, after: Sequence[Shape]) -> Layer
 def _axis(layer: Layer, axis: int, before: Shape) -> tuple[int, int]:
     """Output extents that floor and ceil mode give on an axis of the original."""
     sides = layer.padding[axis], layer.padding[axis + 2]
-    return window_extents(spread_extent(before[axis], layer.upsample[axis]), layer.reach[axis], layer.stride[axis], *sides)
+    extent = spread_extent(before[axis], layer.upsample[axis])
+    return window_extents(extent, layer.reach[axis], layer.stride[axis], *sides)

@@ -1,4 +1,4 @@
-"""Random connected graphs for the property tests: every operator, odd extents, strides, paddings, crops, spread maps."""
+"""Random connected graphs for the property tests: all operators, odd extents, strides, paddings, crops, spread maps."""
 
 from __future__ import annotations
 
