@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import gcd
 from types import MappingProxyType
+from typing import NamedTuple
 
 from workloads.errors import NetworkError, shown
 from workloads.shapes import (
@@ -159,6 +160,14 @@ class Concat:
     position: int  #: how many layers stand before it in the order of the file or builder
 
 
+class Note(NamedTuple):
+    """A node of an imported graph that is no layer."""
+
+    node: str
+    op: str  #: its operator, as the file names it
+    how: str  #: "folded" into what is around it, or "passed": not understood, it hands its input on
+
+
 @dataclass(frozen=True)
 class Network:
     """A checked DAG of layers in topological order. Tensor ids: layer i is i, model input j is len(layers) + j.
@@ -171,6 +180,7 @@ class Network:
     inputs: tuple[Tensor, ...]
     layers: tuple[Layer, ...]
     concats: tuple[Concat, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=(), compare=False, repr=False)  #: for people, where it was imported
 
     def __post_init__(self) -> None:
         check_name("a network", self.name)
