@@ -19,7 +19,10 @@ from workloads.errors import NetworkError, shown
 from workloads.network import Concat, Layer, Network, Note, Tensor
 from workloads.resize import shrink
 
-__all__ = ["Builder", "Concat", "Layer", "Network", "NetworkError", "Note", "Tensor", "from_torch", "load", "names", "save", "shrink"]
+__all__ = [
+    "Builder", "Concat", "Layer", "Network", "NetworkError", "Note", "Tensor",
+    "from_torch", "load", "names", "save", "shrink",
+]  # fmt: skip
 
 #: in the order of Cocco, Sec. 5.1.1: plain, multi-branch, irregular
 _BUILT_IN: dict[str, Callable[..., Network]] = {
@@ -62,7 +65,8 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
         close = get_close_matches(source.lower(), _BUILT_IN, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise NetworkError(
-            f"unknown network {shown(source)}; {hint}known are {', '.join(_BUILT_IN)}, and paths of .json and .onnx files"
+            f"unknown network {shown(source)}; {hint}known are {', '.join(_BUILT_IN)}, and paths of "
+            ".json and .onnx files"
         )
     if options:
         raise NetworkError(f"{source}: takes no option {next(iter(options))!r}; only built-in networks have options")

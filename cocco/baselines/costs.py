@@ -99,11 +99,12 @@ class SubgraphCosts:
             first_input += len(network.tensors) - count
             reads += [tuple(each) for each in read]
             for v in range(count):
-                strides, spreads = (
-                    (each[ROWS][v], each[COLUMNS][v]) for each in (geometry.stride, geometry.upsample)
+                stride_h, stride_w, down, across = (
+                    each[axis][v] for each in (geometry.stride, geometry.upsample) for axis in (ROWS, COLUMNS)
                 )
-                more = [(geometry.reach[axis][v] - strides[axis]) // spreads[axis] for axis in (ROWS, COLUMNS)]
-                windows.append((*strides, *spreads, *more))
+                more_h = (geometry.reach[ROWS][v] - stride_h) // down
+                more_w = (geometry.reach[COLUMNS][v] - stride_w) // across
+                windows.append((stride_h, stride_w, down, across, more_h, more_w))
         self._tensors = layers + inputs  # height, width, band, bytes of an element
         self._reads = reads
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from workloads.errors import NetworkError
 from workloads.importing import views
 from workloads.importing.moving import axis_of, expand, reshape
 from workloads.importing.sketch import Sketch, position_dims, size_of
@@ -16,7 +15,7 @@ from workloads.network import Layer
 
 
 def activate(value: Value, is_exponential: bool = False) -> Value:
-    """Return a function of each element: free, hidden in the pipeline. The exponential of what is normalised: softmax."""
+    """Return a function of each element: free, hidden in the pipeline. A normalised exponential is a softmax."""
     if value.is_constant:
         return constant(value.shape, None, value.is_given)
     if is_exponential and value.pending:
@@ -98,16 +97,17 @@ def softmax(sketch: Sketch, value: Value, axis: int) -> Value:
 def normalise(sketch: Sketch, value: Value, axes: Sequence[int]) -> Value:
     """Return the value normalised over some dimensions.
 
-    Over channels it is a layernorm. Over positions (group and instance normalisation) it takes statistics of the
+    Over channels it is a layernorm. Over all positions (group and instance normalisation) it takes statistics of the
     whole map first: a pool over the map, and a product with it that is broadcast.
     """
     if value.is_constant:
         return activate(value)
     axes = sorted({axis_of(value, axis) for axis in axes})
-    if all(is_channels(value.dims[axis]) for axis in axes):
-        return _along_channels(sketch, "layernorm", value, axes)
     value = sketch.settle(value)
     height, width, channels = extents = sketch.map_of(value)
+    over = [atom for axis in axes for atom in views.positions(value.dims[axis])]
+    if not over or extent_of(tuple(over)) < height * width:
+        return _along_channels(sketch, "layernorm", value, axes)
     assert value.source is not None
     mean = sketch.add(Layer(
         f"{sketch.at}.mean", "avgpool", (value.source,), 1, 1, channels, channels, (height, width), (height, width)

@@ -153,7 +153,7 @@ def concat(sketch: Sketch, values: Sequence[Value], axis: int) -> Value:
         if known:
             import numpy as np
 
-            data = np.concatenate([value.data for value in values], axis)  # type: ignore[arg-type,misc]
+            data = np.concatenate([value.data for value in values], axis)
         return constant(shape, data, any(value.is_given for value in values))
     if len(values) == 1:
         return maps[0]

@@ -28,6 +28,7 @@ MAX_NODES = 2**17
 ON_UNSUPPORTED = ("error", "passthrough")
 REAL_TYPES = (1, 10, 11, 16, 17, 18, 19, 20)  #: float, float16, double, bfloat16, float8: others are indices or masks
 EXTERNAL = 1
+WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "BatchNormalization", "LayerNormalization", "InstanceNormalization")
 
 
 def read(path: str | PathLike[str], unsupported: str = "error", extents: Mapping[str, int] | None = None) -> Network:
@@ -109,19 +110,37 @@ class _Reader:
         self.values[name] = value
 
     def _read_inputs(self) -> None:
-        first_reader = {}
+        first_reader: dict[str, tuple[Any, int]] = {}
         for node in self.graph.node:
             for position, name in enumerate(node.input):
                 first_reader.setdefault(name, (node, position))
+        parameters = self._parameters()
         for info in self.graph.input:
             if info.name in self.values:
                 continue  # older files list initialisers among the inputs
+            if info.name in parameters:
+                self._define(info.name, constant(_declared(info)))
+                continue
             shape = self._input_shape(info)
             if len(shape) < 2 or info.type.tensor_type.elem_type not in REAL_TYPES:
                 self._define(info.name, constant(shape, is_given=True))
             else:
                 rows, columns = _lie(shape, first_reader.get(info.name))
                 self._define(info.name, self.sketch.input(info.name, shape, rows, columns))
+
+    def _parameters(self) -> set[str]:
+        """Inputs that are weights: where a file has some in the place of weights, all but those of symbolic batch.
+
+        Where no input has a symbolic batch, the first that is no weight is the only data.
+        """
+        inputs = [info for info in self.graph.input if info.name not in self.values]
+        places = {name for node in self.graph.node if node.op_type in WEIGHTED for name in node.input[1:]}
+        if not any(info.name in places for info in inputs):
+            return set()
+        rest = [info for info in inputs if info.name not in places]
+        data = [info.name for info in rest if any(dim.dim_param for dim in info.type.tensor_type.shape.dim)]
+        data = data or [info.name for info in rest[:1]]
+        return {info.name for info in inputs} - set(data)
 
     def _input_shape(self, info: Any) -> tuple[int, ...]:
         if not info.type.HasField("tensor_type"):

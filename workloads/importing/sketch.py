@@ -114,7 +114,6 @@ class Sketch:
                 f"{self.at}.pad", "maxpool", (value.source,), height + top + bottom, width + left + right, channels,
                 channels, padding=value.pad,
             ))  # fmt: skip
-        rows, columns = full(ROWS, height + top + bottom), full(COLUMNS, width + left + right)
         ends = (full(ROWS, height + top + bottom), full(COLUMNS, width + left + right))
         dims = value.dims[:2] + ends[: value.rank - 2]
         return replace(value, source=self.made[key], dims=dims, pad=(0, 0, 0, 0))

@@ -27,7 +27,7 @@ class Window:
     ceil: bool = False
 
     def planes(self, rank: int) -> list[tuple[int, int, int, int, int]]:
-        """Return (kernel, stride, before, after, dilation) of rows and of columns; columns are 1 where there are none."""
+        """Return (kernel, stride, before, after, dilation) of rows and columns; 1, 1, 0, 0, 1 where there are none."""
         if len(self.kernel) != rank or rank not in (1, 2):
             raise NetworkError(f"has a kernel of {len(self.kernel)} dimensions on a map of {rank}; 1 and 2 are known")
         columns = []

@@ -8,7 +8,6 @@ from typing import Any
 from workloads.errors import NetworkError
 from workloads.importing import combining, moving, multiplying, sliding
 from workloads.importing.moving import axis_of
-from workloads.importing.sketch import Sketch
 from workloads.importing.sliding import Window
 from workloads.importing.torch_graph import Answer, TorchCall
 from workloads.importing.values import Value, constant
@@ -56,7 +55,10 @@ def _pool(op: str) -> Callable[[TorchCall], Answer]:
 def _adaptive(op: str) -> Callable[[TorchCall], Answer]:
     def rule(call: TorchCall) -> Answer:
         value, rank = _image(call, "self")
-        out = [extent if want is None else want for want, extent in zip(_pair(call.get("output_size"), rank), value.shape[2:])]
+        out = [
+            extent if want is None else want
+            for want, extent in zip(_pair(call.get("output_size"), rank), value.shape[2:])
+        ]
         return sliding.adaptive_pool(call.sketch, op, value, out)
 
     return rule
