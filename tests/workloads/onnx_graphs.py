@@ -72,7 +72,9 @@ def counts_of(path: Path) -> tuple[int, int]:
         if node.op_type in ("Conv", "Gemm"):
             kernel = shapes[node.input[1]]
             weights += prod(kernel)
-            macs += prod(shapes[node.output[0]]) * prod(kernel[1:] if node.op_type == "Conv" else kernel) // (
-                1 if node.op_type == "Conv" else shapes[node.output[0]][1]
+            macs += (
+                prod(shapes[node.output[0]])
+                * prod(kernel[1:] if node.op_type == "Conv" else kernel)
+                // (1 if node.op_type == "Conv" else shapes[node.output[0]][1])
             )
     return macs, weights

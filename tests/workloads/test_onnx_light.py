@@ -1,4 +1,4 @@
-"""The nine real graphs that the onnx package carries: their weights are ConstantOfShape nodes and Caffe scale layers."""
+"""The nine real graphs in the onnx package: their weights are ConstantOfShape nodes and Caffe scale layers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,16 @@ def test_each_loads_in_a_second_and_is_kept_as_a_layer_graph(name):
     network = workloads.load(LIGHT / f"light_{name}.onnx")
     assert time.process_time() - start < 1
     assert decode(encode(network)) == network
-    assert {layer.op for layer in network.layers} <= {"conv", "fc", "maxpool", "avgpool", "add", "lrn", "softmax", "concat"}
+    assert {layer.op for layer in network.layers} <= {
+        "conv",
+        "fc",
+        "maxpool",
+        "avgpool",
+        "add",
+        "lrn",
+        "softmax",
+        "concat",
+    }
     assert {note.how for note in network.notes} == {"folded"}
 
 

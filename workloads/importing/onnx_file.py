@@ -269,7 +269,7 @@ def _lie(shape: Sequence[int], reader: tuple[Any, int] | None) -> tuple[list[int
     slides = op in ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "BatchNormalization")
     if rank == 4:
         turns = [list(a.ints) for a in reader[0].attribute if a.name == "perm"] if reader and op == "Transpose" else []
-        if turns == [[0, 3, 1, 2]] or (not slides and shape[3] <= 4 < shape[1]):
+        if turns == [[0, 3, 1, 2]] or (not slides and shape[3] <= 4 and shape[1] >= 16):
             return [1], [2]
         return [2], [3]
     if rank == 3:

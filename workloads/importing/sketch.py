@@ -91,6 +91,8 @@ class Sketch:
 
     def settle(self, value: Value) -> Value:
         """Return the value as a map of its own: with pending layers put down, and padding (of its last dimensions)."""
+        if value.is_constant:
+            raise NetworkError(f"works on a constant of shape {list(value.shape)[:8]} where a map must be")
         if value.pad != (0, 0, 0, 0):
             value = self._padded(value)
         if value.pending:
