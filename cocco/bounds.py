@@ -8,6 +8,7 @@ from simulator.accelerator import Accelerator
 from simulator.cost import Totals
 from simulator.pricing import PricingRules
 from simulator.subgraph import COLUMNS, ROWS, Geometry
+from simulator.traffic import window_ends
 
 
 def lower_bound(problem: Problem) -> float:
@@ -64,8 +65,6 @@ def _least_read(geometry: Geometry) -> int:
 
 def _least_window(geometry: Geometry, axis: int, v: int, u: int) -> int:
     """Return the least of `traffic.window_elements` over all steps, from 1 to the whole extent."""
-    reach, stride, padding = (each[axis][v] for each in (geometry.reach, geometry.stride, geometry.padding))
-    height, source = geometry.extent[axis][v], geometry.extent[axis][u]
-    below = (height - 1) * stride + reach - padding - source
-    pieces = 1 if reach >= stride else height
-    return max(0, stride * height + pieces * (reach - stride) - max(0, padding) - max(0, below))
+    first, shared, last = window_ends(geometry, axis, v)
+    again = 0 if shared >= 0 else (geometry.extent[axis][v] - 1) * shared
+    return max(0, min(last, geometry.extent[axis][u]) - max(first, 0) + again)

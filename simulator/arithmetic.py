@@ -60,6 +60,8 @@ class Arithmetic:
                 for i, u in enumerate(operands)
             ]
             return self._elementwise(layer.op, blocks, self.channels[v])
+        if layer.op == "rearrange":
+            return self._rearranged([whole(u) for u in operands], self.channels[v], layer, rows, columns)
         windows = [self._window(layer, u, rows, columns, read) for u in operands]
         stacked, is_map = np.concatenate([w for w, _ in windows]), np.concatenate([m for _, m in windows])
         return self._slide(v, layer, stacked, is_map, rows[1] - rows[0], columns[1] - columns[0])
@@ -73,13 +75,18 @@ class Arithmetic:
         for axis, (first, last), extent in ((0, rows, tensor.height), (1, columns, tensor.width)):
             start = first * layer.stride[axis] - layer.padding[axis]
             stop = (last - 1) * layer.stride[axis] - layer.padding[axis] + layer.reach[axis]
-            spans.append((start, stop))
-            clipped.append((min(max(start, 0), extent), max(min(stop, extent), min(max(start, 0), extent))))
+            spans.append((start, stop))  # on the map with its empty rows; element i of the tensor is at i * upsample
+            begin, end = (-(-position // layer.upsample[axis]) for position in (start, stop))
+            clipped.append((min(max(begin, 0), extent), max(min(end, extent), min(max(begin, 0), extent))))
         window = np.zeros((self.channels[u], spans[0][1] - spans[0][0], spans[1][1] - spans[1][0]), dtype=np.int64)
         mask = np.zeros((1, *window.shape[1:]), dtype=bool)
         (top, bottom), (left, right) = clipped
         if bottom > top and right > left:
-            place = np.s_[:, top - spans[0][0] : bottom - spans[0][0], left - spans[1][0] : right - spans[1][0]]
+            (down, across), (row, column) = layer.upsample, (spans[0][0], spans[1][0])
+            place = np.s_[
+                :, top * down - row : (bottom - 1) * down - row + 1 : down,
+                left * across - column : (right - 1) * across - column + 1 : across,
+            ]  # fmt: skip
             window[place] = read(u, (top, bottom), (left, right))
             mask[place] = True
         return window, np.broadcast_to(mask, window.shape)
@@ -100,7 +107,7 @@ class Arithmetic:
                 elif layer.has_weights:
                     result += np.tensordot(self.weights[v][:, :, i, j], window[place], axes=1)
                 else:
-                    result += window[place]
+                    result += window[place][: len(result)]
         return result % PRIME
 
     def _elementwise(self, op: str, blocks: list[Block], channels: int) -> Block:
@@ -113,6 +120,14 @@ class Arithmetic:
             return result
         total = sum(parts[1:], parts[0]) % PRIME
         return total if op == "add" else (total * total + 3 * total + 1) % PRIME
+
+    def _rearranged(
+        self, maps: list[Block], channels: int, layer: Layer, rows: tuple[int, int], columns: tuple[int, int]
+    ) -> Block:
+        """Return elements of the operands in another order, each plus the sum of all, on which none may be missing."""
+        flat = np.concatenate([each.reshape(-1) for each in maps])
+        every = np.resize(flat[::-1], (channels, layer.height, layer.width))
+        return (every[:, rows[0] : rows[1], columns[0] : columns[1]] + flat.sum()) % PRIME
 
     def _matmul(self, left: Block, right: Block, channels: int) -> Block:
         """Return a product in which every element of the second operand counts for every output row."""
@@ -132,7 +147,9 @@ class Arithmetic:
             layer, sources = network.layers[v], [channels[u] for u in network.operands[v]]
             if layer.op in ELEMENTWISE_OPS:
                 channels[v] = max(sources)
-            elif not layer.has_weights and layer.op != "matmul":
+            elif layer.op == "slice":
+                channels[v] = min(channels[v], sum(sources))
+            elif not layer.has_weights and layer.op not in ("matmul", "rearrange"):
                 channels[v] = sum(sources)
         return channels
 

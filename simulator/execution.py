@@ -27,7 +27,7 @@ from simulator.regions import allocate_regions, derive_tiling
 from simulator.streaming import Stream, residencies
 from simulator.subgraph import Geometry, Subgraph
 from simulator.tiling import TileRule
-from workloads.network import Network, NetworkError
+from workloads.network import Layer, Network, NetworkError
 from workloads.resize import shrink
 
 CHANNELS = 2  #: our choice: executed channels of a tensor; which elements are where does not depend on them
@@ -243,6 +243,14 @@ def _run_passing(
     return execution.stored
 
 
+def taps_inside(layer: Layer, axis: int, output: int, inside: Span) -> int:
+    """Return how many taps of one output position meet an element of this span of the input."""
+    start = output * layer.stride[axis] - layer.padding[axis]
+    places = [start + tap * layer.dilation[axis] for tap in range(layer.kernel[axis])]
+    spread = layer.upsample[axis]
+    return sum(place % spread == 0 and inside[0] <= place // spread < inside[1] for place in places)
+
+
 def _run_elements(subgraph: Subgraph, scale: _Scaled) -> Block:
     """Execute the last resort: every output position loads its window, and whole operands, from DRAM."""
     (v,) = subgraph.layers
@@ -251,11 +259,12 @@ def _run_elements(subgraph: Subgraph, scale: _Scaled) -> Block:
     loads: Counter[int] = Counter()
 
     def read(u: int, rows: Span, columns: Span) -> Block:
-        loads[u] += (rows[1] - rows[0]) * (columns[1] - columns[0])
+        loads[u] += taps_inside(layer, 0, row, rows) * taps_inside(layer, 1, column, columns)
         return values[u][:, rows[0] : rows[1], columns[0] : columns[1]]
 
     def whole(u: int) -> Block:
-        return read(u, (0, values[u].shape[1]), (0, values[u].shape[2]))
+        loads[u] += values[u].shape[1] * values[u].shape[2]
+        return values[u]
 
     for row in range(layer.height):
         for column in range(layer.width):

@@ -16,6 +16,7 @@ from simulator.regions import Region, Tiling, activation_bytes, allocate_regions
 from simulator.subgraph import COLUMNS, ROWS, Subgraph
 from simulator.technology import CHANNEL_ALIGNMENT, PE_INPUTS, PE_OUTPUTS, TILES
 from simulator.tiling import TileRule
+from simulator.traffic import window_ends
 
 Order = Literal["chunk", "tile", "operand", "element"]
 
@@ -83,14 +84,15 @@ def residencies(subgraph: Subgraph, rule: TileRule, samples: int = 1, bands: int
     """Yield what can stay on chip: tiles from the largest, with SIDE and without, then the whole map."""
     geometry, (v,) = subgraph.geometry, subgraph.layers
     height, width = geometry.extent
-    reach, stride = geometry.reach[ROWS][v], geometry.stride[ROWS][v]
+    stride, upsample = geometry.stride[ROWS][v], geometry.upsample[ROWS][v]
+    _, shared, _ = window_ends(geometry, ROWS, v)
     for t in TILES:
         tiling = _derive(subgraph, (t, t), rule)
         regions = allocate_regions(subgraph, tiling, samples, bands)
         yield Residency((t, t), tiling, regions, activation_bytes(regions), Fraction(1), True, False)
         without = {u: region._replace(side=(0, 0), side_bytes=0) for u, region in regions.items()}
-        rows = min(t, height[v])
-        halo = max(Fraction(1), Fraction(reach + (rows - 1) * stride, rows * stride))
+        rows = Fraction(min(t, height[v]) * stride, upsample).numerator  # of the input, for each row of tiles
+        halo = max(Fraction(1), Fraction(rows + shared, rows))
         yield Residency((t, t), tiling, without, activation_bytes(without), halo, False, False)
     tile = (height[v], width[v])
     regions = {}

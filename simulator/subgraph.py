@@ -40,6 +40,7 @@ class Geometry:
         self.operations = [layer.macs + layer.light_ops for layer in network.layers]
         self.reach = tuple([layer.reach[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.stride = tuple([layer.stride[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.upsample = tuple([layer.upsample[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.padding = tuple([layer.padding[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.readers: list[tuple[Reader, ...]] = [
             tuple(self._reader(layer, tensor) for layer in consumers)

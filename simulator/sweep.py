@@ -83,13 +83,13 @@ def derive_sweep(subgraph: Subgraph, axis: int, steps: dict[int, int], room: dic
 
 def _updates(subgraph: Subgraph, axis: int, steps: dict[int, int]) -> dict[int, int]:
     """Return updates per operation: positions move together along every edge that is read through a window."""
-    stride = subgraph.geometry.stride[axis]
+    stride, upsample = subgraph.geometry.stride[axis], subgraph.geometry.upsample[axis]
     links: dict[int, list[tuple[int, Fraction]]] = {u: [] for u in subgraph.tensors}
     for u, readers in subgraph.readers.items():
         for reader in readers:
             if reader.local:
-                links[u].append((reader.layer, Fraction(1, stride[reader.layer])))
-                links[reader.layer].append((u, Fraction(stride[reader.layer])))
+                links[u].append((reader.layer, Fraction(upsample[reader.layer], stride[reader.layer])))
+                links[reader.layer].append((u, Fraction(stride[reader.layer], upsample[reader.layer])))
     updates: dict[int, int] = {}
     for root in subgraph.tensors:
         if root in updates:
@@ -112,6 +112,7 @@ def _ahead(subgraph: Subgraph, axis: int, steps: dict[int, int], updates: dict[i
     """Return how far each tensor must be beyond step * i after its update i, so that all windows are complete."""
     geometry = subgraph.geometry
     reach, stride, padding = geometry.reach[axis], geometry.stride[axis], geometry.padding[axis]
+    upsample = geometry.upsample[axis]
     ahead: dict[int, int] = {}
     for u in subgraph.layers[::-1] + subgraph.inputs:
         wanted = []
@@ -119,7 +120,8 @@ def _ahead(subgraph: Subgraph, axis: int, steps: dict[int, int], updates: dict[i
         for v, local, _ in subgraph.readers[u]:
             if local:  # the last output of v's updates up to operation 1 reads this many elements of u
                 last_output = steps[v] * updates[v] + ahead[v] - 1
-                wanted.append(last_output * stride[v] - padding[v] + reach[v] - steps[u] * updates[u])
+                end = last_output * stride[v] - padding[v] + reach[v]  # on the map with its empty rows
+                wanted.append(math.ceil(Fraction(end, upsample[v])) - steps[u] * updates[u])
             if is_whole:  # all of u by the time v's first update starts
                 first = 1
                 while steps[v] * (first - 1) + ahead[v] > 0:

@@ -48,7 +48,8 @@ def derive_tiles(subgraph: Subgraph, axis: int, output_tile: int, rule: TileRule
 
 def derive_steps(subgraph: Subgraph, axis: int, output_tile: int) -> dict[int, int]:
     """Stage 2, Delta: the least common multiple of the consumers' requests; the tile where there is no consumer."""
-    stride, extent = subgraph.geometry.stride[axis], subgraph.geometry.extent[axis]
+    geometry = subgraph.geometry
+    stride, upsample, extent = geometry.stride[axis], geometry.upsample[axis], geometry.extent[axis]
     steps: dict[int, int] = {}
     for u in _consumers_first(subgraph):
         readers = subgraph.readers[u]
@@ -57,7 +58,8 @@ def derive_steps(subgraph: Subgraph, axis: int, output_tile: int) -> dict[int, i
         elif any(reader.whole for reader in readers):
             steps[u] = extent[u]
         else:
-            steps[u] = math.lcm(*[steps[v] * stride[v] for v, _, _ in readers])
+            asked = [(steps[v] * stride[v], upsample[v]) for v, _, _ in readers]
+            steps[u] = math.lcm(*[elements // math.gcd(elements, spread) for elements, spread in asked])
     return steps
 
 
@@ -66,13 +68,13 @@ def derive_rates(subgraph: Subgraph, axis: int) -> dict[int, tuple[int, int]] | 
 
     Components are the weakly connected ones once whole-tensor edges are cut; the rates of one are co-prime.
     """
-    stride = subgraph.geometry.stride[axis]
+    stride, upsample = subgraph.geometry.stride[axis], subgraph.geometry.upsample[axis]
     neighbours: dict[int, list[tuple[int, int, int]]] = {u: [] for u in subgraph.tensors}
     for u, readers in subgraph.readers.items():
         for v, local, _ in readers:
             if local:
-                neighbours[u].append((v, 1, stride[v]))
-                neighbours[v].append((u, stride[v], 1))
+                neighbours[u].append((v, upsample[v], stride[v]))
+                neighbours[v].append((u, stride[v], upsample[v]))
     rates: dict[int, tuple[int, int]] = {}
     for component, root in enumerate(subgraph.tensors):
         if root in rates:
@@ -113,19 +115,21 @@ def count_updates(steps: dict[int, int], rates: dict[int, tuple[int, int]]) -> d
 def derive_leads(subgraph: Subgraph, axis: int, steps: dict[int, int], updates: dict[int, int]) -> dict[int, int]:
     """Return how far each tensor runs ahead so that every consumer finds its window (our exact rule).
 
-    lead(u) = max over v of s_v lead(v) + F_v - s_v - pad(v), and 0 for an output. A consumer v with lead > 0
-    starts q = ceil(lead(v) / step(v)) updates early. A tensor that some consumer needs whole is complete before any
-    consumer of it starts, which takes a lead of extent * ceil(q updates(u) / updates(v)); it is held in full anyway.
+    lead(u) = max over v of ceil((s_v lead(v) + F_v - s_v - pad(v)) / u_v), u_v its upsampling, and 0 for an output. A
+    consumer v with lead > 0 starts q = ceil(lead(v) / step(v)) updates early. A tensor that some consumer needs whole
+    is complete before any consumer of it starts, which takes a lead of extent * ceil(q updates(u) / updates(v)); it is
+    held in full anyway.
     """
     geometry = subgraph.geometry
     reach, stride, padding = geometry.reach[axis], geometry.stride[axis], geometry.padding[axis]
+    upsample = geometry.upsample[axis]
     leads: dict[int, int] = {}
     for u in _consumers_first(subgraph):
         wanted = []
         is_whole = any(reader.whole for reader in subgraph.readers[u])
         for v, local, _ in subgraph.readers[u]:
             if local:
-                wanted.append(stride[v] * leads[v] + reach[v] - stride[v] - padding[v])
+                wanted.append(-(-(stride[v] * leads[v] + reach[v] - stride[v] - padding[v]) // upsample[v]))
             if is_whole:
                 early = max(0, -(-leads[v] // steps[v]))
                 wanted.append(steps[u] * -(-early * updates[u] // updates[v]))
@@ -134,9 +138,10 @@ def derive_leads(subgraph: Subgraph, axis: int, steps: dict[int, int], updates: 
 
 
 def _exact_sizes(subgraph: Subgraph, axis: int, steps: dict[int, int], leads: dict[int, int]) -> dict[int, int]:
-    """size(u) = max(step, step + lead(u) - min over v of (s_v lead(v) - pad(v))): from slowest reader to lead."""
+    """size(u) = max(step, step + lead(u) - min over v of ceil((s_v lead(v) - pad(v)) / u_v)): from slowest reader."""
     geometry = subgraph.geometry
     stride, padding, extent = geometry.stride[axis], geometry.padding[axis], geometry.extent[axis]
+    upsample = geometry.upsample[axis]
     sizes = {}
     for u in subgraph.tensors:
         readers = subgraph.readers[u]
@@ -145,22 +150,26 @@ def _exact_sizes(subgraph: Subgraph, axis: int, steps: dict[int, int], leads: di
         elif any(reader.whole for reader in readers):
             sizes[u] = extent[u]
         else:
-            oldest = min([stride[v] * leads[v] - padding[v] for v, _, _ in readers])
+            oldest = min([-(-(stride[v] * leads[v] - padding[v]) // upsample[v]) for v, _, _ in readers])
             sizes[u] = max(steps[u], steps[u] + leads[u] - oldest)
     return sizes
 
 
 def _paper_sizes(subgraph: Subgraph, axis: int, steps: dict[int, int]) -> dict[int, int]:
-    """Stage 2, chi: the largest window that a consumer needs for one update of u, f_v(step(u) / s_v)."""
+    """Stage 2, chi: the largest window that a consumer needs for one update of u, f_v(step(u) / s_v).
+
+    Over a spread map (ours): step(u) and what the window reaches further, ceil((F_v - s_v) / u_v).
+    """
     geometry = subgraph.geometry
     reach, stride, extent = geometry.reach[axis], geometry.stride[axis], geometry.extent[axis]
+    upsample = geometry.upsample[axis]
     sizes = {}
     for u in subgraph.tensors:
         readers = subgraph.readers[u]
         if any(reader.whole for reader in readers):
             sizes[u] = extent[u]
         else:
-            windows = [reach[v] + (steps[u] // stride[v] - 1) * stride[v] for v, _, _ in readers]
+            windows = [steps[u] - (stride[v] - reach[v]) // upsample[v] for v, _, _ in readers]
             sizes[u] = max([steps[u], *windows])
     return sizes
 

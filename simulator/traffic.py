@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from simulator.regions import Region, Tiling
-from simulator.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.subgraph import COLUMNS, ROWS, Geometry, Subgraph
 
 
 def window_elements(subgraph: Subgraph, axis: int, layer: int, producer: int, step: int) -> int:
     """Return the elements that `layer` reads from `producer` along one axis, in tiles of `step` outputs.
 
-    s H + n (F - s) minus the padding at both ends, n = ceil(H / step): counted for tiles from 0 on, border tiles
-    included, with padding no deeper than a tile; never below 0.
+    From the first element inside the map to the last, and n - 1 times what two tiles share, n = ceil(H / step):
+    counted for tiles from 0 on, border tiles included, with padding no deeper than a tile; never below 0.
     """
     geometry = subgraph.geometry
-    reach, stride, padding = (each[axis][layer] for each in (geometry.reach, geometry.stride, geometry.padding))
     height, source = geometry.extent[axis][layer], geometry.extent[axis][producer]
-    tiles = -(-height // step)
-    below = (height - 1) * stride + reach - padding - source
-    return max(0, stride * height + tiles * (reach - stride) - max(0, padding) - max(0, below))
+    first, shared, last = window_ends(geometry, axis, layer)
+    return max(0, min(last, source) - max(first, 0) + (-(-height // step) - 1) * shared)
+
+
+def window_ends(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, int]:
+    """Return the first element that a layer reads on an axis, what two tiles share, and its last element + 1.
+
+    Unclipped. Two tiles share F - s elements (below 0 where some lie between them); over a spread map it is the
+    difference of two positions, exact where a tile is a whole number of the map's elements.
+    """
+    reach, stride, padding, upsample = (
+        each[axis][layer] for each in (geometry.reach, geometry.stride, geometry.padding, geometry.upsample)
+    )
+    first = -(padding // upsample)
+    end = -((stride + padding - reach) // upsample)  # of the tile before the first
+    last = -((padding - reach - (geometry.extent[axis][layer] - 1) * stride) // upsample)
+    return first, end - first, last
 
 
 def count_updates(subgraph: Subgraph, tiling: Tiling, layer: int) -> int:

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("workloads", "simulator", "cocco", "experiments")  #: each imports only what stands to its left
 OUTSIDE = ("benchmarks", "tests", "docs")  #: may import every room
-DISTRIBUTIONS = {"yaml": "pyyaml", "sklearn": "scikit-learn"}  #: import name -> package, where they differ
+DISTRIBUTIONS = {"yaml": "pyyaml", "sklearn": "scikit-learn", "google": "protobuf"}  #: import name -> package
 
 
 def imported(path: Path) -> Iterator[str]:

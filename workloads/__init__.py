@@ -1,6 +1,7 @@
 """What is computed: networks as checked graphs of layers. Built-in ones by name, others from files.
 
-    network = workloads.load("resnet50")            # or a path of a layer-graph/1 file, .json
+    network = workloads.load("resnet50")            # or a path: layer-graph/1 (.json), ONNX (.onnx)
+    network = workloads.from_torch(module, (image,))
 
 To add a built-in network, write a function that returns a Network (see vgg.py) and list it in `_BUILT_IN`.
 """
@@ -31,12 +32,12 @@ from workloads import (
 from workloads.builder import Builder
 from workloads.errors import NetworkError, shown
 from workloads.frames import Frames
-from workloads.network import Concat, Layer, Network, Tensor
+from workloads.network import Concat, Layer, Network, Note, Tensor
 from workloads.resize import shrink
 
 __all__ = [
-    "CLIP_NETWORKS", "PAPER_NETWORKS", "Builder", "Concat", "Frames", "Layer", "Network", "NetworkError", "Tensor",
-    "load", "names", "save", "shrink",
+    "CLIP_NETWORKS", "PAPER_NETWORKS", "Builder", "Concat", "Frames", "Layer", "Network", "NetworkError", "Note",
+    "Tensor", "from_torch", "load", "names", "save", "shrink",
 ]  # fmt: skip
 
 #: first those of Cocco in the order of Sec. 5.1.1 (plain, multi-branch, irregular), then those of COSMA, Sec. V-A1
@@ -76,10 +77,11 @@ def names() -> tuple[str, ...]:
 
 
 def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
-    """Return a built-in network, or the one in a file (layer-graph/1).
+    """Return a built-in network, or the one in a file (layer-graph/1 or ONNX).
 
-    A path is what ends in .json or has a path separator in it. Options are those of the network's function, such as
-    `load("resnet50", version="1.5")`. Raises NetworkError, one line, for whatever cannot be loaded.
+    A path is what ends in .json or .onnx or has a path separator in it. Options are those of the network's function,
+    such as `load("resnet50", version="1.5")`, and of the reader, `load("model.onnx", unsupported="passthrough")`
+    (workloads.importing.onnx_file.read). Raises NetworkError, one line, for whatever cannot be loaded.
     """
     try:
         source = os.fspath(name_or_path)
@@ -90,13 +92,14 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
     if source in _BUILT_IN:
         return _build(source, options)
     if source.lower().endswith(".onnx"):
-        raise NetworkError(f"{source}: ONNX files are not supported in this version; use a layer-graph/1 file (.json)")
+        return _read_onnx(source, options)
     separators = [separator for separator in (os.sep, os.altsep) if separator]
     if not source.lower().endswith(".json") and not any(separator in source for separator in separators):
         close = get_close_matches(source.lower(), _BUILT_IN, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise NetworkError(
-            f"unknown network {shown(source)}; {hint}known are {', '.join(_BUILT_IN)}, and paths of .json files"
+            f"unknown network {shown(source)}; {hint}known are {', '.join(_BUILT_IN)}, and paths of "
+            ".json and .onnx files"
         )
     if options:
         raise NetworkError(f"{source}: takes no option {next(iter(options))!r}; only built-in networks have options")
@@ -110,6 +113,23 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
     from workloads.layer_graph import write
 
     write(network, path)
+
+
+def from_torch(module: Any, example_inputs: Any, name: str | None = None, unsupported: str = "error") -> Network:
+    """Return the network of a PyTorch module, as torch.export sees it on these inputs (extra torch)."""
+    from workloads.importing.torch_graph import read_module
+
+    return read_module(module, example_inputs, name, unsupported)
+
+
+def _read_onnx(path: str, options: dict[str, Any]) -> Network:
+    known = ("unsupported", "extents")
+    for option in options:
+        if option not in known:
+            raise NetworkError(f"{path}: takes no option {option!r}; an ONNX file has {', '.join(known)}")
+    from workloads.importing.onnx_file import read
+
+    return read(path, **options)
 
 
 def _build(name: str, options: dict[str, Any]) -> Network:

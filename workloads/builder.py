@@ -11,7 +11,6 @@ from workloads.frames import Frames, check_frames, rows_of_a_frame
 from workloads.network import Concat, Layer, Network, Tensor
 from workloads.shapes import (
     MAX_EDGES,
-    MAX_EXTENT,
     MAX_OPERANDS,
     WINDOW_OPS,
     Shape,
@@ -21,14 +20,21 @@ from workloads.shapes import (
     joined_shape,
     matmul_forms,
     output_extent,
-    same_padding,
+    spread_extent,
     text,
     whole_operands,
 )
-
-Inputs = str | Sequence[str]  #: one producer, or several whose channels are read one after the other
-Pair = int | tuple[int, int]  #: one number for rows and columns, or (rows, columns)
-Padding = int | tuple[int, int, int, int] | str  #: all sides; (top, left, bottom, right); "same" or "valid"
+from workloads.windows import (
+    Inputs,
+    Method,
+    Padding,
+    Pair,
+    listed,
+    pair_of,
+    resize_window,
+    sides_of,
+    transposed_padding,
+)
 
 
 class Builder:
@@ -79,6 +85,58 @@ class Builder:
             "conv", name, inputs, kernel, stride, padding, dilation, channels=channels, groups=groups, frames=frames
         )
 
+    def conv_transpose(
+        self,
+        name: str,
+        inputs: Inputs,
+        channels: int,
+        kernel: Pair = 2,
+        stride: Pair = 2,
+        padding: Padding = 0,
+        output_padding: Pair = 0,
+        dilation: Pair = 1,
+        groups: int = 1,
+    ) -> str:
+        """Add a transposed convolution: the map grows by the stride. Our fields of it: see windows.py."""
+        taps, spread = pair_of(name, "kernel", kernel), pair_of(name, "stride", stride)
+        apart, extra = pair_of(name, "dilation", dilation), pair_of(name, "output_padding", output_padding, least=0)
+        reaches = [(taps[i] - 1) * apart[i] + 1 for i in (0, 1)]
+        sides = transposed_padding(sides_of(name, padding, (1, 1), (1, 1), (1, 1)), extra, reaches)
+        return self._window(
+            "conv_transpose", name, inputs, taps, 1, sides, apart, channels=channels, groups=groups, upsample=spread
+        )
+
+    def resize(
+        self,
+        name: str,
+        inputs: Inputs,
+        height: int,
+        width: int,
+        method: Method = "nearest",
+        align_corners: bool = False,
+    ) -> str:
+        """Add a resize of the map to height x width, without weights: nearest reads 1, linear 2x2, cubic 4x4."""
+        extents = self._channels_joined(name, listed(inputs))[:2]
+        pair_of(name, "size", (height, width))
+        rows, columns = (resize_window(extents[i], (height, width)[i], method, align_corners) for i in (0, 1))
+        sides = (rows.before, columns.before, rows.after, columns.after)
+        return self._window(
+            "resize", name, inputs, (rows.kernel, columns.kernel), (rows.stride, columns.stride), sides,
+            upsample=(rows.upsample, columns.upsample),
+        )  # fmt: skip
+
+    def slice(
+        self, name: str, inputs: Inputs, channels: int | None = None, stride: Pair = 1, padding: Padding = 0
+    ) -> str:
+        """Add what is left of some channels, every `stride`-th row and column, and negative padding; no weights."""
+        return self._window("slice", name, inputs, 1, stride, padding, channels=channels)
+
+    def rearrange(self, name: str, inputs: Inputs, height: int, width: int, channels: int) -> str:
+        """Add the elements of its inputs in any other order and shape; all are needed whole."""
+        sources = listed(inputs)
+        whole = tuple(range(len(sources)))
+        return self.append(Layer(name, "rearrange", sources, height, width, channels, channels, whole=whole))
+
     def depthwise(
         self,
         name: str,
@@ -89,7 +147,7 @@ class Builder:
         dilation: Pair = 1,
     ) -> str:
         """Add a depth-wise convolution: as many groups as channels."""
-        channels = sum(self.shape(source)[2] for source in _listed(inputs))
+        channels = sum(self.shape(source)[2] for source in listed(inputs))
         return self.conv(name, inputs, channels, kernel, stride, padding, dilation, groups=channels)
 
     def separable(
@@ -110,7 +168,7 @@ class Builder:
         It flattens a map, as a convolution with the kernel of that map; each row of a sequence (width 1) goes through
         a 1x1 convolution. `flatten` says which, where the map of width 1 is no sequence.
         """
-        height, width, _ = self._channels_joined(name, _listed(inputs))
+        height, width, _ = self._channels_joined(name, listed(inputs))
         kernel = (height, width) if (width > 1 if flatten is None else flatten) else (1, 1)
         return self._window("fc", name, inputs, kernel, channels=features)
 
@@ -141,7 +199,7 @@ class Builder:
 
     def global_avgpool(self, name: str, inputs: Inputs) -> str:
         """Add an average pool over the whole map."""
-        return self._window("avgpool", name, inputs, self._channels_joined(name, _listed(inputs))[:2])
+        return self._window("avgpool", name, inputs, self._channels_joined(name, listed(inputs))[:2])
 
     def add(self, name: str, inputs: Sequence[str]) -> str:
         """Add an element-wise sum; an operand with extents of 1 is broadcast."""
@@ -251,58 +309,35 @@ class Builder:
         ceil_mode: bool = False,
         channels: int | None = None,
         groups: int = 1,
+        upsample: tuple[int, int] = (1, 1),
         frames: Frames | None = None,
     ) -> str:
         """Add a layer with windows; without a stride they touch, without channels it keeps those of its inputs."""
-        sources = _listed(inputs)
+        sources = listed(inputs)
         *extents, in_channels = self._channels_joined(name, sources)
         if frames is not None:
             check_frames(name, frames)
             extents[0] = rows_of_a_frame(name, extents[0], frames.count)
-        taps, steps = _pair(name, "kernel", kernel), _pair(name, "stride", kernel if stride is None else stride)
-        spread = _pair(name, "dilation", dilation)
-        reaches = [(taps[i] - 1) * spread[i] + 1 for i in (0, 1)]
-        sides = _sides(name, padding, extents, reaches, steps)
+        taps, steps = pair_of(name, "kernel", kernel), pair_of(name, "stride", kernel if stride is None else stride)
+        apart = pair_of(name, "dilation", dilation)
+        reaches = [(taps[i] - 1) * apart[i] + 1 for i in (0, 1)]
+        sides = sides_of(name, padding, extents, reaches, steps)
+        spread = [spread_extent(extents[i], upsample[i]) for i in (0, 1)]
         height, width = (
-            output_extent(name, extents[i], reaches[i], steps[i], sides[i], sides[i + 2], ceil_mode) for i in (0, 1)
+            output_extent(name, spread[i], reaches[i], steps[i], sides[i], sides[i + 2], ceil_mode) for i in (0, 1)
         )
         out = in_channels if channels is None else channels
         height *= frames.outputs if frames else 1
-        layer = Layer(name, op, sources, height, width, out, in_channels, taps, steps, sides, spread, groups)
-        return self.append(replace(layer, frames=frames) if frames else layer)
+        return self.append(
+            Layer(name, op, sources, height, width, out, in_channels, taps, steps, sides, apart, groups,
+                  upsample=upsample, frames=frames)
+        )  # fmt: skip
 
     def _elementwise(self, op: str, name: str, inputs: Inputs) -> str:
-        sources = _listed(inputs)
+        sources = listed(inputs)
         operands = [self.shape(source) for source in sources]
         if not operands:
             raise NetworkError(f"layer {name!r} has no inputs; it needs at least one")
         height, width, channels = joined_shape(operands)
         whole = whole_operands(op, operands, height, width)
         return self.append(Layer(name, op, sources, height, width, channels, channels, whole=whole))
-
-
-def _listed(inputs: Inputs) -> tuple[str, ...]:
-    return (inputs,) if isinstance(inputs, str) else tuple(inputs)
-
-
-def _pair(name: str, what: str, value: Pair) -> tuple[int, int]:
-    pair = value if isinstance(value, tuple) else (value, value)
-    if len(pair) != 2 or not all(type(part) is int and 0 < part <= MAX_EXTENT for part in pair):
-        raise NetworkError(f"layer {name!r} has {what} {shown(value)}; it must be one or two integers from 1 to 2**20")
-    return pair
-
-
-def _sides(
-    name: str, padding: Padding, extents: Sequence[int], reaches: Sequence[int], strides: Sequence[int]
-) -> tuple[int, int, int, int]:
-    """Padding as (top, left, bottom, right)."""
-    if padding == "same":
-        rows, columns = (same_padding(*axis) for axis in zip(extents, reaches, strides, strict=True))
-        return rows[0], columns[0], rows[1], columns[1]
-    sides = (0 if padding == "valid" else padding,) * 4 if not isinstance(padding, tuple) else padding
-    if len(sides) != 4 or not all(type(side) is int for side in sides):
-        raise NetworkError(
-            f"layer {name!r} has padding {shown(padding)}; it must be an integer, four (top, left, bottom, right), "
-            "'same' or 'valid'"
-        )
-    return sides  # type: ignore[return-value]

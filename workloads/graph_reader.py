@@ -7,7 +7,7 @@ readers, which inputs an embedding drops.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from workloads.builder import Builder
@@ -15,11 +15,12 @@ from workloads.errors import NetworkError, shown
 from workloads.frames import Frames
 from workloads.network import Layer, Network
 from workloads.shapes import (
+    DENSE_OPS,
     ELEMENTWISE_OPS,
     MAX_BYTES,
     MAX_EXTENT,
     OPS,
-    POOL_OPS,
+    SPREAD_OPS,
     Shape,
     check_name,
     text,
@@ -116,6 +117,8 @@ class _Reader:
                 self._read_elementwise(node)
             elif node.op == "matmul":
                 self._read_matmul(node)
+            elif node.op == "rearrange":
+                self._read_rearrange(node)
             elif node.op == "fc":
                 self._read_fc(node)
             else:
@@ -172,13 +175,18 @@ class _Reader:
     def _read_matmul(self, node: Node) -> None:
         sources = self._sources(node, 2)
         heads, (height, width, channels) = 1, node.shape
-        if len(node.out_shape) == 4:
+        if "heads" in node.content:
+            heads = node.number("heads")
+        elif len(node.out_shape) == 4:
             heads, (height, width, channels) = node.out_shape[1], node.shape_in_heads()
             self.heads[node.name] = heads
         inner = self.builder.shape(sources[0])[2]
         self.builder.append(
             Layer(node.name, "matmul", sources, height, width, channels, inner, groups=heads, whole=(1,))
         )
+
+    def _read_rearrange(self, node: Node) -> None:
+        self.builder.rearrange(node.name, self._sources(node), *node.shape)
 
     def _read_fc(self, node: Node) -> None:
         sources = self._sources(node)
@@ -208,15 +216,18 @@ class _Reader:
         kernel, stride, dilation, groups = node.pair("kernel"), node.pair("stride"), (1, 1), 1
         if node.op == "conv" or "dilation" in node.content:
             dilation = node.pair("dilation")
-        if node.op in POOL_OPS:
+        upsample = node.pair("upsample") if node.op in SPREAD_OPS else (1, 1)
+        if node.op not in DENSE_OPS:
             channels = sum(self.builder.shape(source)[2] for source in sources)
         else:
             channels, groups = node.number("in_channels"), node.number("groups")
         top, left, bottom, right = sides
         padding = (top, left, bottom, right)
-        layer = Layer(node.name, node.op, sources, *node.shape, channels, kernel, stride, padding, dilation, groups)
         frames = Frames(*node.numbers("frames", 4, 0)) if "frames" in node.content else None
-        self.builder.append(replace(layer, frames=frames) if frames else layer)
+        self.builder.append(
+            Layer(node.name, node.op, sources, *node.shape, channels, kernel, stride, padding, dilation, groups,
+                  upsample=upsample, frames=frames)
+        )  # fmt: skip
 
     def _folded(self, node: Node, own: int, pad: int) -> int:
         """Padding of a pad and of its reader on one side: they add up unless one crops what the other adds."""

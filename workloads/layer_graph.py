@@ -14,7 +14,15 @@ By op it has too
     maxpool, avgpool          kernel, stride, padding (dilation where it is not 1); rounds up where out_shape says so
     add, mul                  element-wise; an input with extents of 1 is broadcast
     softmax, layernorm, lrn   element-wise, one input
-    matmul                    two inputs, the second needed whole; its heads are out_shape[1] of four
+    matmul                    two inputs, the second needed whole; its heads are out_shape[1] of four, or heads where
+                              that is given (then out_shape is that of a map)
+    conv_transpose            as conv, and upsample [rows, columns]: the window of stride 1 slides over the map with
+                              upsample - 1 empty rows (columns) between each two; a transposed convolution of stride s
+                              and padding p has upsample s and padding dilation * (kernel - 1) - p
+    resize                    as a pool, and upsample; a resize by u / s has upsample u and stride s
+    slice                     as a pool with kernel 1, and perhaps fewer channels: channels, rows and columns are left
+                              out (stride, negative padding)
+    rearrange                 any inputs, all needed whole, in the shape out_shape: transposed, joined by position, ...
     concat                    by channel
     pad                       padding; goes into the conv or pool that reads it
 
@@ -36,7 +44,7 @@ from workloads.errors import FileFormatError, NetworkError, shown
 from workloads.files import read_mapping, write_atomic
 from workloads.graph_reader import read_nodes
 from workloads.network import Layer, Network
-from workloads.shapes import ELEMENTWISE_OPS, POOL_OPS, Shape, check_name
+from workloads.shapes import ELEMENTWISE_OPS, SPREAD_OPS, WINDOW_OPS, Shape, check_name
 
 FORMAT = "layer-graph/1"
 
@@ -78,7 +86,7 @@ def encode(network: Network) -> dict[str, Any]:
     """Return the network as a layer-graph/1.
 
     A network that Builder or read made comes back equal. Raises NetworkError where the format has no form for it: a
-    matmul over maps that are no sequences, a concat without a reader.
+    concat without a reader.
     """
     inputs = sources(network)
     nodes = [
@@ -106,11 +114,7 @@ def encode(network: Network) -> dict[str, Any]:
 def _node(layer: Layer, inputs: tuple[str, ...], heads: dict[str, int], shapes: Mapping[str, Shape]) -> dict[str, Any]:
     """One layer as a node; notes in `heads` where its output is [1, heads, L, M]."""
     height, width, channels = shapes[layer.name]
-    if layer.op == "matmul":
-        if width > 1:
-            raise NetworkError(
-                f"layer {layer.name!r} (matmul) has width {width}; {FORMAT} has matmuls on sequences only, width 1"
-            )
+    if layer.op == "matmul" and width == 1:
         if layer.groups > 1:
             heads[layer.name] = layer.groups
     elif layer.op in ELEMENTWISE_OPS:
@@ -120,17 +124,21 @@ def _node(layer: Layer, inputs: tuple[str, ...], heads: dict[str, int], shapes: 
     shape = _plain_shape(height, width, channels, flat=layer.op == "fc")
     if layer.name in heads:
         shape = [1, heads[layer.name], height, channels // heads[layer.name]]
-    elif layer.op == "matmul":
+    elif layer.op == "matmul" and width == 1:
         shape = [1, height, channels]
     node: dict[str, Any] = {"name": layer.name, "op": layer.op, "inputs": list(inputs), "out_shape": shape}
     if layer.op == "fc":
         node |= {"in_features": layer.taps * layer.in_channels, "out_features": channels}
-    elif layer.op == "conv" or layer.op in POOL_OPS - {"concat"}:
+    elif layer.op == "matmul" and width > 1:
+        node["heads"] = layer.groups
+    elif layer.op in WINDOW_OPS - {"concat"}:
         for key in ("kernel", "stride", "padding", "dilation"):
             node[key] = list(getattr(layer, key))
         if layer.frames:
             node["frames"] = [layer.frames.count, layer.frames.kernel, layer.frames.stride, layer.frames.padding]
-        if layer.op == "conv":
+        if layer.op in SPREAD_OPS:
+            node["upsample"] = list(layer.upsample)
+        if layer.has_weights:
             node |= {"groups": layer.groups, "in_channels": layer.in_channels}
         elif layer.dilation == (1, 1):
             del node["dilation"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from math import gcd
 from types import MappingProxyType
+from typing import NamedTuple
 
 from workloads.errors import NetworkError, shown
 from workloads.frames import Frames
@@ -50,6 +52,9 @@ class Layer:
     channels of several producers one after the other; element-wise ops combine producers of equal shape; a
     matmul multiplies operand 0 with operand 1. `whole` lists the operands (by position) that are needed in
     full for any output row: operand 1 of a matmul, and an element-wise operand that is broadcast over the map.
+    A `rearrange` puts the elements of its producers, needed in full, in another order (and may leave some out or repeat
+    some); a `slice` keeps some channels, and of the map what stride and negative padding leave. conv_transpose and
+    resize slide their window over the map with `upsample` - 1 empty rows and columns between each two.
     An element-wise operand may have one channel, or height or width 1, where the output has more (broadcast).
     A matmul has `groups` heads and `in_channels` channels of operand 0; head by head its second operand is
     multiplied transposed where its channels are `in_channels` and its positions times heads are `channels`.
@@ -68,6 +73,7 @@ class Layer:
     dilation: tuple[int, int] = (1, 1)
     groups: int = 1
     whole: tuple[int, ...] = ()
+    upsample: tuple[int, int] = (1, 1)  #: the window slides over the map with upsample - 1 empty rows in between
     frames: Frames | None = None  #: of a layer over time (conv, pools): its map is a stack of frames
 
     @property
@@ -102,21 +108,40 @@ class Layer:
         """Input elements per output element and input channel: the window, or the number of operands."""
         if self.op in ELEMENTWISE_OPS:
             return len(self.inputs)
-        return self.kernel[0] * self.kernel[1] * (self.frames.kernel if self.frames else 1)
+        rows, columns = (self._most_taps(axis) for axis in (0, 1))
+        return rows * columns * (self.frames.kernel if self.frames else 1)
+
+    def _most_taps(self, axis: int) -> int:
+        """Taps that meet an element of the map, and no empty row: with upsample u and dilation d, one in u / gcd."""
+        apart = self.upsample[axis] // gcd(self.upsample[axis], self.dilation[axis])
+        return -(-self.kernel[axis] // apart)
 
     @property
     def weight_bytes(self) -> int:
         """kernel x in_channels / groups x out_channels, without bias; 0 for layers without weights."""
         if not self.has_weights:
             return 0
-        return self.taps * (self.in_channels // self.groups) * self.channels
+        frames = self.frames.kernel if self.frames else 1
+        return self.kernel[0] * self.kernel[1] * frames * (self.in_channels // self.groups) * self.channels
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of one sample: conv, depth-wise and matmul; 0 for pools and element-wise."""
+        """Multiply-accumulates of one sample: conv, depth-wise and matmul; 0 for pools and element-wise.
+
+        In a transposed convolution every element of the input meets every tap, as published counts have it.
+        """
+        if self.op == "conv_transpose":
+            rows, columns = (self._source_extent(axis) for axis in (0, 1))
+            return rows * columns * self.weight_bytes
         if self.has_weights or self.op == "matmul":
             return self.size_bytes * self.taps * (self.in_channels // self.groups)
         return 0
+
+    def _source_extent(self, axis: int) -> int:
+        """Extent of the input of a layer with stride 1, from its output and window."""
+        windows = (self.height, self.width)[axis]
+        spread = windows - 1 + self.reach[axis] - self.padding[axis] - self.padding[axis + 2]
+        return (spread - 1) // self.upsample[axis] + 1
 
     @property
     def light_ops(self) -> int:
@@ -138,6 +163,14 @@ class Concat:
     position: int  #: how many layers stand before it in the order of the file or builder
 
 
+class Note(NamedTuple):
+    """A node of an imported graph that is no layer."""
+
+    node: str
+    op: str  #: its operator, as the file names it
+    how: str  #: "folded" into what is around it, or "passed": not understood, it hands its input on
+
+
 @dataclass(frozen=True)
 class Network:
     """A checked DAG of layers in topological order. Tensor ids: layer i is i, model input j is len(layers) + j.
@@ -150,6 +183,7 @@ class Network:
     inputs: tuple[Tensor, ...]
     layers: tuple[Layer, ...]
     concats: tuple[Concat, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=(), compare=False, repr=False)  #: for people, where it was imported
 
     def __post_init__(self) -> None:
         check_name("a network", self.name)

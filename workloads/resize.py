@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from workloads.errors import NetworkError, shown
 from workloads.network import Layer, Network
@@ -14,6 +15,7 @@ from workloads.shapes import (
     matmul_forms,
     output_extent,
     same_padding,
+    spread_extent,
     text,
     whole_operands,
     window_extents,
@@ -64,13 +66,24 @@ def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape]) -> La
             raise NetworkError(f"layer {layer.name!r} (matmul) cannot multiply {text(after[0])} with {text(after[1])}")
         height, width, inner = after[0]
         return replace(layer, height=height, width=width, channels=found[0], in_channels=inner)
+    if layer.op == "rearrange":
+        return _follow_rearrange(layer, before, after)
     height, width, channels = joined_shape(after)
     whole = whole_operands(layer.op, after, height, width)
     return replace(layer, height=height, width=width, channels=channels, in_channels=channels, whole=whole)
 
 
+def _follow_rearrange(layer: Layer, before: Sequence[Shape], after: Sequence[Shape]) -> Layer:
+    """As many rows as the elements make that its operands lost; width and channels stay."""
+    row = layer.width * layer.channels
+    rows, rest = divmod(layer.size_bytes + sum(map(prod, after)) - sum(map(prod, before)), row)
+    if rest or rows < 1:
+        raise NetworkError(f"layer {layer.name!r} (rearrange) has no whole rows of {row} elements any more")
+    return replace(layer, height=rows)
+
+
 def _follow_window(layer: Layer, before: Shape, after: Sequence[Shape]) -> Layer:
-    spans = layer.kernel == before[:2] and layer.padding == (0, 0, 0, 0) and layer.dilation == (1, 1)
+    spans = layer.kernel == before[:2] and layer.padding == (0, 0, 0, 0) and layer.dilation == layer.upsample == (1, 1)
     kernel = after[0][:2] if spans else layer.kernel
     sides, extents = [], []
     rounds_up = any(_axis(layer, axis, before)[0] != (layer.height, layer.width)[axis] for axis in (0, 1))
@@ -78,14 +91,15 @@ def _follow_window(layer: Layer, before: Shape, after: Sequence[Shape]) -> Layer
         stride = layer.stride[axis]
         reach = (kernel[axis] - 1) * layer.dilation[axis] + 1
         side = layer.padding[axis], layer.padding[axis + 2]
-        if side[0] != side[1] and side == same_padding(before[axis], reach, stride):
+        if layer.upsample == (1, 1) and side[0] != side[1] and side == same_padding(before[axis], reach, stride):
             side = same_padding(after[0][axis], reach, stride)
         elif side[1] < 0 and before[axis] + sum(side) == reach:  # cropped to one window
             side = side[0], reach - side[0] - after[0][axis]
         sides.append(side)
-        extents.append(output_extent(layer.name, after[0][axis], reach, stride, *side, rounds_up))
+        extent = spread_extent(after[0][axis], layer.upsample[axis])
+        extents.append(output_extent(layer.name, extent, reach, stride, *side, rounds_up))
     in_channels = sum(shape[2] for shape in after)
-    channels = in_channels if layer.is_depthwise else layer.channels
+    channels = in_channels if layer.is_depthwise and layer.op != "slice" else layer.channels
     groups = in_channels if layer.is_depthwise and layer.has_weights else layer.groups
     return replace(
         layer,
@@ -97,4 +111,5 @@ def _follow_window(layer: Layer, before: Shape, after: Sequence[Shape]) -> Layer
 def _axis(layer: Layer, axis: int, before: Shape) -> tuple[int, int]:
     """Output extents that floor and ceil mode give on an axis of the original."""
     sides = layer.padding[axis], layer.padding[axis + 2]
-    return window_extents(before[axis], layer.reach[axis], layer.stride[axis], *sides)
+    extent = spread_extent(before[axis], layer.upsample[axis])
+    return window_extents(extent, layer.reach[axis], layer.stride[axis], *sides)

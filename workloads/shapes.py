@@ -16,12 +16,13 @@ from workloads.frames import check_frames, rows_of_a_frame
 if TYPE_CHECKING:
     from workloads.network import Layer
 
-DENSE_OPS = frozenset({"conv", "fc"})
-POOL_OPS = frozenset({"maxpool", "avgpool", "concat"})
-WINDOW_OPS = DENSE_OPS | POOL_OPS  #: these read the channels of several producers one after the other
+DENSE_OPS = frozenset({"conv", "fc", "conv_transpose"})
+POOL_OPS = frozenset({"maxpool", "avgpool", "concat", "resize"})
+SPREAD_OPS = frozenset({"conv_transpose", "resize"})  #: their windows slide over a map with empty rows in between
+WINDOW_OPS = DENSE_OPS | POOL_OPS | {"slice"}  #: these read the channels of several producers one after the other
 JOIN_OPS = frozenset({"add", "mul"})
 ELEMENTWISE_OPS = JOIN_OPS | {"softmax", "layernorm", "lrn"}
-OPS = WINDOW_OPS | ELEMENTWISE_OPS | {"matmul"}
+OPS = WINDOW_OPS | ELEMENTWISE_OPS | {"matmul", "rearrange"}
 
 # Limits, our choice: far above any network we know, low enough that products of them stay exact in 64 bits.
 MAX_EXTENT = 2**20  #: height, width, channels, kernel, stride, dilation, groups, padding
@@ -31,12 +32,17 @@ MAX_EDGES = 2**20  #: operands of all layers together
 MAX_NAME = 256  #: characters of a name
 
 Shape = tuple[int, int, int]
-_PLAIN = ((1, 1), (1, 1), (0, 0, 0, 0), (1, 1), 1)  #: kernel, stride, padding, dilation, groups of element-wise layers
+_PLAIN = ((1, 1), (1, 1), (0, 0, 0, 0), (1, 1), (1, 1))  #: kernel, stride, padding, dilation, upsample without window
 
 
 def text(shape: Sequence[int]) -> str:
     """Return a shape as 56x56x64."""
     return "x".join(map(str, shape))
+
+
+def spread_extent(extent: int, upsample: int) -> int:
+    """Return the extent of a map with upsample - 1 empty rows (or columns) between each two of its own."""
+    return (extent - 1) * upsample + 1
 
 
 def window_extents(extent: int, reach: int, stride: int, before: int, after: int) -> tuple[int, int]:
@@ -77,9 +83,14 @@ def joined_shape(operands: Sequence[Shape]) -> Shape:
 
 
 def whole_operands(op: str, operands: Sequence[Shape], height: int, width: int) -> tuple[int, ...]:
-    """Return the operands that every output row needs in full: a matmul's second, and those broadcast over the map."""
+    """Return the operands that every output row needs in full.
+
+    A matmul's second, all of a rearrangement, and those that are broadcast over the map.
+    """
     if op == "matmul":
         return (1,)
+    if op == "rearrange":
+        return tuple(range(len(operands)))
     if op in WINDOW_OPS:
         return ()
     return tuple(i for i, (rows, columns, _) in enumerate(operands) if (rows, columns) != (height, width))
@@ -125,10 +136,13 @@ def check_layer(layer: Layer, operands: Sequence[Shape]) -> None:
     if layer.op in WINDOW_OPS:
         _check_window(layer, operands)
     else:
-        if (layer.kernel, layer.stride, layer.padding, layer.dilation) != _PLAIN[:4]:
+        if (layer.kernel, layer.stride, layer.padding, layer.dilation, layer.upsample) != _PLAIN:
             raise _broken(layer, "must have kernel, stride and dilation 1 and no padding", layer.kernel)
         if layer.op == "matmul":
             _check_matmul(layer, operands)
+        elif layer.op == "rearrange":
+            if (layer.groups, layer.in_channels) != (1, layer.channels):
+                raise _broken(layer, f"must have groups 1 and in_channels {layer.channels}, its channels", layer.groups)
         else:
             _check_elementwise(layer, operands)
     whole = whole_operands(layer.op, operands, layer.height, layer.width)
@@ -139,19 +153,19 @@ def check_layer(layer: Layer, operands: Sequence[Shape]) -> None:
 def _check_fields(layer: Layer) -> None:
     for what, pair, count in (
         ("kernel", layer.kernel, 2), ("stride", layer.stride, 2), ("dilation", layer.dilation, 2),
-        ("padding", layer.padding, 4),
+        ("upsample", layer.upsample, 2), ("padding", layer.padding, 4),
     ):  # fmt: skip
         if type(pair) is not tuple or len(pair) != count:
             raise NetworkError(f"layer {layer.name!r} has {what} {shown(pair)}; it must be a tuple of {count} integers")
     numbers = (
         layer.height, layer.width, layer.channels, layer.in_channels, layer.groups,
-        *layer.kernel, *layer.stride, *layer.dilation,
+        *layer.kernel, *layer.stride, *layer.dilation, *layer.upsample,
     )  # fmt: skip
     for value in numbers:
         if type(value) is not int or not 0 < value <= MAX_EXTENT:
             for what in ("height", "width", "channels", "in_channels", "groups"):
                 _check_number(layer.name, what, getattr(layer, what))
-            for what in ("kernel", "stride", "dilation"):
+            for what in ("kernel", "stride", "dilation", "upsample"):
                 for part in getattr(layer, what):
                     _check_number(layer.name, what, part)
     for value in layer.padding:
@@ -191,11 +205,18 @@ def _check_window(layer: Layer, operands: Sequence[Shape]) -> None:
     if layer.op in POOL_OPS:
         if layer.channels != in_channels or layer.groups != 1:
             raise _broken(layer, f"must have groups 1 and the {in_channels} channels of its inputs", layer.channels)
+    elif layer.op == "slice":
+        if layer.kernel != (1, 1) or layer.groups != 1 or layer.channels > in_channels:
+            raise _broken(layer, f"must have kernel 1, groups 1 and at most {in_channels} channels", layer.channels)
     elif in_channels % layer.groups or layer.channels % layer.groups:
         raise _broken(layer, f"must have in_channels {in_channels} and channels {layer.channels} divisible by groups",
                       layer.groups)  # fmt: skip
     if layer.op == "concat" and (layer.kernel, layer.stride, layer.padding) != ((1, 1), (1, 1), (0, 0, 0, 0)):
         raise _broken(layer, "must have kernel 1, stride 1 and no padding", layer.kernel)
+    if layer.upsample != (1, 1) and layer.op not in SPREAD_OPS:
+        raise _broken(layer, f"must have upsample 1; only {' and '.join(sorted(SPREAD_OPS))} have more", layer.upsample)
+    if layer.op == "conv_transpose" and layer.stride != (1, 1):
+        raise _broken(layer, "must have stride 1 over the spread map", layer.stride)
     if layer.op == "fc" and layer.kernel not in ((1, 1), (height, width)):
         raise _broken(layer, f"must have kernel 1x1 or that of its map, {text((height, width))}", layer.kernel)
     rows = layer.height
@@ -206,6 +227,7 @@ def _check_window(layer: Layer, operands: Sequence[Shape]) -> None:
         )
     for axis, (what, extent, found) in enumerate((("height", height, rows), ("width", width, layer.width))):
         before, after = layer.padding[axis], layer.padding[axis + 2]
+        extent = spread_extent(extent, layer.upsample[axis])
         if before < 0 or after < 0:
             if min(before, 0) + min(after, 0) < -extent:
                 raise _broken(layer, f"crops more than the {what} {extent} of its input", layer.padding)

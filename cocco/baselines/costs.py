@@ -83,7 +83,7 @@ class SubgraphCosts:
         layers: list[tuple[int, int, int, int]] = []
         inputs: list[tuple[int, int, int, int]] = []
         reads: list[Reads] = []
-        windows: list[tuple[int, int, int, int]] = []
+        windows: list[tuple[int, int, int, int, int, int]] = []
         first_input = problem.size
         for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
             geometry, count = rules.geometry, len(network.layers)
@@ -99,12 +99,15 @@ class SubgraphCosts:
             first_input += len(network.tensors) - count
             reads += [tuple(each) for each in read]
             for v in range(count):
-                strides = geometry.stride[ROWS][v], geometry.stride[COLUMNS][v]
-                reaches = geometry.reach[ROWS][v], geometry.reach[COLUMNS][v]
-                windows.append((*strides, reaches[ROWS] - strides[ROWS], reaches[COLUMNS] - strides[COLUMNS]))
+                stride_h, stride_w, down, across = (
+                    each[axis][v] for each in (geometry.stride, geometry.upsample) for axis in (ROWS, COLUMNS)
+                )
+                more_h = (geometry.reach[ROWS][v] - stride_h) // down
+                more_w = (geometry.reach[COLUMNS][v] - stride_w) // across
+                windows.append((stride_h, stride_w, down, across, more_h, more_w))
         self._tensors = layers + inputs  # height, width, band, bytes of an element
         self._reads = reads
-        self._windows = windows  # strides, then how far the window is longer than the stride
+        self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
     def _may_fit(self, group: Group) -> bool:
         """Return False only where neither this set of layers nor any larger one can be held on chip.
@@ -127,12 +130,14 @@ class SubgraphCosts:
 
         Let T contain S, for any tile t >= 1 and either tile rule; u a tensor of S, so one of T.
 
-        * Steps: step_T(u) >= step(u) = min(H, max over readers v in S of s_v step(v)), and 1 without a reader: stage 2
+        * Steps: step_T(u) >= step(u) = min(H, max over readers v in S of s_v step(v) / u_v, rounded up), and 1 without
+          a reader: stage 2
           takes the least common multiple over more readers, or the extent H where one of T needs u whole. (A least
           common multiple here would not be monotone, as that extent need be no multiple of it.)
-        * Sizes: size_T(u) - step_T(u) >= slack(u) = max over v in S of F_v - s_v and 0. The paper's rule says so; in
-          the exact one, lead(u) >= s_v lead(v) + F_v - s_v - pad(v) and size(u) >= step(u) + lead(u) - s_v lead(v)
-          + pad(v). So size_T(u) >= size(u) = step(u) + slack(u), by rows and by columns.
+        * Sizes: size_T(u) - step_T(u) >= slack(u) = max over v in S of (F_v - s_v) / u_v, rounded down, and 0. The
+          paper's rule says so; in the exact one, lead(u) >= (s_v lead(v) + F_v - s_v - pad(v)) / u_v rounded up, and
+          size(u) >= step(u) + lead(u) - (s_v lead(v) - pad(v)) / u_v, this rounded up as well. So size_T(u) >= size(u)
+          = step(u) + slack(u), by rows and by columns.
         * Regions: u holds at least size_T(u) rows. If its columns span the band W, it holds min(size_h, H) W. Else, if
           SIDE vanishes because all H rows are held, H size_w. Else MAIN + SIDE, with SIDE >= min(slack_h, H) W.
           The least of the three is a bound whichever it is, grows with T, and never exceeds the whole map, which is
@@ -147,11 +152,13 @@ class SubgraphCosts:
         union, then the model inputs of each network.
         """
         rows, columns, slack_h, slack_w, is_whole = 1, 1, 0, 0, False
+        down, across = 1, 1
         if v is not None:
             for tensor, local, whole in self._reads[v]:
                 if tensor == u and local:
-                    rows, columns, slack_h, slack_w = self._windows[v]
+                    rows, columns, down, across, slack_h, slack_w = self._windows[v]
                 is_whole |= tensor == u and whole
+        rows, columns = -(-rows // down), -(-columns // across)
         return self._bytes_held({u: (max(1, rows), max(1, columns), max(0, slack_h), max(0, slack_w), is_whole)})
 
     def _asked(self, group: Group) -> dict[int, Asked]:
@@ -163,8 +170,8 @@ class SubgraphCosts:
             rows, columns, _, _, is_whole = asked[v]
             if is_whole:
                 rows, columns = height, width
-            stride_h, stride_w, more_h, more_w = self._windows[v]
-            rows, columns = min(rows, height) * stride_h, min(columns, width) * stride_w
+            stride_h, stride_w, down, across, more_h, more_w = self._windows[v]
+            rows, columns = -(-min(rows, height) * stride_h // down), -(-min(columns, width) * stride_w // across)
             for u, local, whole in self._reads[v]:
                 a, b, c, d, e = asked.get(u, nothing)
                 if local:

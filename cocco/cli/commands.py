@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import workloads
 from cocco.cli import report
 from cocco.cli.hardware import accelerator_of
+from cocco.cli.networks import load
 from simulator import Accelerator, Evaluation, Partition, evaluate
 from simulator.tiling import TileRule
 from workloads import Network
@@ -33,9 +34,11 @@ def networks(options: Namespace, _: Sequence[str]) -> int:
 
 def show(options: Namespace, _: Sequence[str]) -> int:
     """cocco show: the layers of a network. out_shape is [1, channels, height, width]."""
-    network = workloads.load(options.network)
+    network = load(options.network, options)
     if not options.json:
         print(report.layers_table(network))
+        if network.notes:
+            print(f"\n{report.notes_table(network)}")
         return 0
     layers = [
         {
@@ -48,14 +51,15 @@ def show(options: Namespace, _: Sequence[str]) -> int:
         }
         for layer in network.layers
     ]
-    print_json(network_counts(network, layers))
+    notes = [note._asdict() for note in network.notes]
+    print_json(network_counts(network, layers) | ({"notes": notes} if notes else {}))
     return 0
 
 
 def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
     """cocco evaluate: the price of a partition on given hardware; with --verify, the proof that it runs."""
     accelerator = accelerator_of(options)
-    network = workloads.load(options.network)
+    network = load(options.network, options)
     if options.partition == LAYERWISE:
         partition = Partition.layerwise(network)
     else:

@@ -17,6 +17,7 @@ from cocco import front_folder, run_folder
 from cocco.cli.commands import print_json
 from cocco.cli.front_report import front_text, limited_text
 from cocco.cli.hardware import machine_of, space_of
+from cocco.cli.networks import load
 from cocco.cli.parser import UsageError
 from cocco.cli.searching import CODES, output_path, settings_of
 from cocco.front import Front
@@ -65,7 +66,7 @@ def _run(
     text: Callable[[Any], str],
 ) -> int:
     space = space_of(options)
-    networks = [workloads.load(name) for name in options.networks]
+    networks = [load(name, options) for name in options.networks]
     folder = output_path(options.output)
     written: list[Path] = []
     with run_folder.ready(folder, front_folder.FILES) if folder else nullcontext():

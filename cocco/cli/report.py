@@ -51,6 +51,15 @@ def layers_table(network: Network) -> str:
     )
 
 
+def notes_table(network: Network) -> str:
+    """Return the nodes of an imported network that are no layers, by operator and by what became of them."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for note in network.notes:
+        groups.setdefault((note.how, note.op), []).append(note.node)
+    rows = [(op, how, _inputs(nodes), len(nodes)) for (how, op), nodes in sorted(groups.items())]
+    return table(("no layer", "is", "which", "nodes"), rows, left=3)
+
+
 def evaluation_text(evaluation: Evaluation) -> str:
     """Return the price of a partition, or why it cannot run."""
     if not evaluation.fits:

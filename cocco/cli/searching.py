@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import cocco
-import workloads
 from cocco import run_folder
 from cocco.allocation.address_map import AddressMap
 from cocco.cli import addressing, search_report
 from cocco.cli.commands import print_json
 from cocco.cli.hardware import accelerator_of, flag, machine_of, space_of
+from cocco.cli.networks import load
 from cocco.cli.parser import UsageError
 from cocco.cli.text import capacity
 from cocco.result import Result
@@ -33,7 +33,7 @@ Progress = Callable[[int, int, float], None]
 def partition(options: Namespace, _: Sequence[str]) -> int:
     """cocco partition: the best partition found for given hardware."""
     accelerator = accelerator_of(options)
-    network = workloads.load(options.network)
+    network = load(options.network, options)
     output = _partition_file(options.output)
     with run_folder.ready(output.parent, [output.name]) if output else nullcontext():
         start = time.monotonic()
@@ -63,7 +63,7 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
     if options.compare and len(options.networks) == 1:
         raise UsageError("--compare needs two networks or more: one network shares its memory with nobody")
     space = space_of(options)
-    networks = [workloads.load(name) for name in options.networks]
+    networks = [load(name, options) for name in options.networks]
     paid: tuple[cocco.Compromise, ...] = ()
     folder = output_path(options.output)
     written: list[Path] = []

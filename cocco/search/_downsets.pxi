@@ -103,10 +103,12 @@ cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, i
                 v = w.reader[k]
                 gv = w.ids[v]
                 height, width = net.extent[0][gv], net.extent[1][gv]
-                rows[u] = imax(rows[u], (height if w.any_whole[v] else imin(rows[v], height)) * net.stride[0][gv])
-                columns[u] = imax(columns[u], (width if w.any_whole[v] else imin(columns[v], width)) * net.stride[1][gv])
-                slack_h[u] = imax(slack_h[u], net.reach[0][gv] - net.stride[0][gv])
-                slack_w[u] = imax(slack_w[u], net.reach[1][gv] - net.stride[1][gv])
+                height = (height if w.any_whole[v] else imin(rows[v], height)) * net.stride[0][gv]
+                width = (width if w.any_whole[v] else imin(columns[v], width)) * net.stride[1][gv]
+                rows[u] = imax(rows[u], ceil_div(height, net.upsample[0][gv]))
+                columns[u] = imax(columns[u], ceil_div(width, net.upsample[1][gv]))
+                slack_h[u] = imax(slack_h[u], floor_div(net.reach[0][gv] - net.stride[0][gv], net.upsample[0][gv]))
+                slack_w[u] = imax(slack_w[u], floor_div(net.reach[1][gv] - net.stride[1][gv], net.upsample[1][gv]))
         t = w.ids[u]
         height, width, band = net.extent[0][t], net.extent[1][t], ceil_div(net.extent[1][t], m.bands)
         element = ceil_div(net.channels[t], ALIGNMENT) * ALIGNMENT * m.samples

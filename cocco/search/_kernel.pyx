@@ -71,6 +71,7 @@ cdef class Kernel:
             self.net.extent[axis] = self._hold([rules[i].geometry.extent[axis][t] for i, t in order])
             self.net.reach[axis] = self._hold([x for rule in rules for x in rule.geometry.reach[axis]])
             self.net.stride[axis] = self._hold([x for rule in rules for x in rule.geometry.stride[axis]])
+            self.net.upsample[axis] = self._hold([x for rule in rules for x in rule.geometry.upsample[axis]])
             self.net.padding[axis] = self._hold([x for rule in rules for x in rule.geometry.padding[axis]])
         self.net.channels = self._hold([rules[i].geometry.channels[t] for i, t in order])
         self.net.size_bytes = self._hold([rules[i].geometry.size_bytes[t] for i, t in order])

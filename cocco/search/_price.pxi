@@ -2,10 +2,18 @@
 
 cdef inline i64 window(Net* net, int axis, i64 v, i64 p, i64 step) noexcept nogil:
     """simulator.traffic.window_elements."""
-    cdef i64 height = net.extent[axis][v], stride = net.stride[axis][v], reach = net.reach[axis][v]
+    cdef i64 height = net.extent[axis][v], first, shared, last
+    window_ends(net, axis, v, &first, &shared, &last)
+    return imax(0, imin(last, net.extent[axis][p]) - imax(first, 0) + (ceil_div(height, step) - 1) * shared)
+
+
+cdef inline void window_ends(Net* net, int axis, i64 v, i64* first, i64* shared, i64* last) noexcept nogil:
+    """simulator.traffic.window_ends."""
+    cdef i64 stride = net.stride[axis][v], reach = net.reach[axis][v], spread = net.upsample[axis][v]
     cdef i64 pad = net.padding[axis][v]
-    cdef i64 below = (height - 1) * stride + reach - pad - net.extent[axis][p]
-    return imax(0, stride * height + ceil_div(height, step) * (reach - stride) - imax(0, pad) - imax(0, below))
+    first[0] = ceil_div(-pad, spread)
+    shared[0] = ceil_div(reach - stride - pad, spread) - first[0]
+    last[0] = ceil_div((net.extent[axis][v] - 1) * stride + reach - pad, spread)
 
 
 cdef void moved(Net* net, Work* w, i64* buffered, i64* weighed) noexcept nogil:

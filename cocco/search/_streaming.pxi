@@ -43,6 +43,7 @@ cdef int stream_layer(
 ) noexcept nogil:
     """simulator.streaming.stream_layer."""
     cdef i64 v = w.ids[0], i, u, t, need, side, rows, num, den, whole, buffered, weighed, positions, reads, k
+    cdef i64 first, shared, last
     cdef Best best
     cdef int status
     best.tile = -1
@@ -58,7 +59,9 @@ cdef int stream_layer(
         for u in range(w.tensors):
             side += w.side_bytes[u]
         rows = imin(TILES[i], net.extent[0][v])
-        num, den = net.reach[0][v] + (rows - 1) * net.stride[0][v], rows * net.stride[0][v]
+        window_ends(net, 0, v, &first, &shared, &last)
+        den = rows * net.stride[0][v] // gcd(rows * net.stride[0][v], net.upsample[0][v])
+        num = den + shared
         if num <= den:
             num = den = 1
         need -= side

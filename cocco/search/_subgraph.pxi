@@ -32,6 +32,7 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* cycles
     i64* reach[2]
     i64* stride[2]
+    i64* upsample[2]
     i64* padding[2]
     i64* taps           # kernel rows x columns
     i64* in_group       # input channels of one group
@@ -107,6 +108,10 @@ cdef struct Work:  # scratch space of one thread
 cdef inline i64 ceil_div(i64 a, i64 b) noexcept nogil:
     """For b > 0; C's division cuts towards zero, which is up where a < 0."""
     return (a + b - 1) // b if a > 0 else a // b
+
+
+cdef inline i64 floor_div(i64 a, i64 b) noexcept nogil:
+    return -ceil_div(-a, b)
 
 
 cdef inline i64 gcd(i64 a, i64 b) noexcept nogil:

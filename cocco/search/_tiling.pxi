@@ -1,12 +1,26 @@
 # Tiles and regions of a subgraph: simulator/tiling.py, regions.py
 
+cdef inline void multiply(i64* numerator, i64* denominator, i64 times, i64 over) noexcept nogil:
+    """A reduced fraction by times / over, reduced again."""
+    cdef i64 g = gcd(times, over)
+    times, over = times // g, over // g
+    g = gcd(numerator[0], over)
+    numerator[0], over = numerator[0] // g, over // g
+    g = gcd(denominator[0], times)
+    denominator[0], times = denominator[0] // g, times // g
+    numerator[0] *= times
+    denominator[0] *= over
+
+
 cdef int spread_rates(Net* net, Work* w, int axis) noexcept nogil:
     """simulator.tiling.derive_rates: SHORT where strides disagree."""
-    cdef i64 n = w.tensors, root, top, u, v, j, k, component = 0, num, den, g, scale, common, p, begin, t
+    cdef i64 n = w.tensors, root, top, u, v, j, k, component = 0, num, den, scale, common, p, begin
     cdef i64* comp = w.component[axis]
     cdef i64* rate = w.rate[axis]
     cdef i64* stride = net.stride[axis]
+    cdef i64* upsample = net.upsample[axis]
     cdef int overflow = 0
+    cdef long long product
     for u in range(n):
         comp[u] = -1
     for root in range(n):
@@ -19,15 +33,12 @@ cdef int spread_rates(Net* net, Work* w, int axis) noexcept nogil:
         while begin < top:
             u = w.stack[begin]
             begin += 1
-            for k in range(w.first[u], w.first[u + 1]):  # its readers: rate / stride
+            for k in range(w.first[u], w.first[u + 1]):  # its readers: rate * upsample / stride
                 if not w.is_local[k]:
                     continue
                 v = w.reader[k]
                 num, den = w.numerator[u], w.denominator[u]
-                t = stride[w.ids[v]]
-                g = gcd(num, t)
-                num //= g
-                den = den * (t // g)
+                multiply(&num, &den, upsample[w.ids[v]], stride[w.ids[v]])
                 if comp[v] < 0:
                     comp[v] = component
                     w.numerator[v], w.denominator[v] = num, den
@@ -35,18 +46,15 @@ cdef int spread_rates(Net* net, Work* w, int axis) noexcept nogil:
                     top += 1
                 elif w.numerator[v] != num or w.denominator[v] != den:
                     return SHORT
-                if den > (<i64>1 << 40):
+                if num > (<i64>1 << 40) or den > (<i64>1 << 40):
                     return OVERFLOW
-            if u < w.layers:  # its producers: rate * stride
+            if u < w.layers:  # its producers: rate * stride / upsample
                 for j in range(net.producer_start[w.ids[u]], net.producer_start[w.ids[u] + 1]):
                     p = w.local[net.producers[j]]
                     for k in range(w.first[p], w.first[p + 1]):
                         if w.reader[k] == u and w.is_local[k]:
                             num, den = w.numerator[u], w.denominator[u]
-                            t = stride[w.ids[u]]
-                            g = gcd(den, t)
-                            den //= g
-                            num = num * (t // g)
+                            multiply(&num, &den, stride[w.ids[u]], upsample[w.ids[u]])
                             if comp[p] < 0:
                                 comp[p] = component
                                 w.numerator[p], w.denominator[p] = num, den
@@ -54,7 +62,7 @@ cdef int spread_rates(Net* net, Work* w, int axis) noexcept nogil:
                                 top += 1
                             elif w.numerator[p] != num or w.denominator[p] != den:
                                 return SHORT
-                            if num > (<i64>1 << 40):
+                            if num > (<i64>1 << 40) or den > (<i64>1 << 40):
                                 return OVERFLOW
                             break
         scale = 1
@@ -63,7 +71,9 @@ cdef int spread_rates(Net* net, Work* w, int axis) noexcept nogil:
         common = 0
         for j in range(top):
             u = w.stack[j]
-            rate[u] = w.numerator[u] * (scale // w.denominator[u])
+            if mul_overflows(w.numerator[u], scale // w.denominator[u], &product):
+                return OVERFLOW
+            rate[u] = product
             common = gcd(rate[u], common)
         for j in range(top):
             rate[w.stack[j]] //= common
@@ -78,6 +88,7 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
     cdef i64 n = w.tensors, i, u, v, k, gv, value, early, wanted, has, oldest
     cdef i64* extent = net.extent[axis]
     cdef i64* stride = net.stride[axis]
+    cdef i64* upsample = net.upsample[axis]
     cdef i64* reach = net.reach[axis]
     cdef i64* padding = net.padding[axis]
     cdef Axis* a = &w.axis[axis]
@@ -95,7 +106,7 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
                 v = w.reader[k]
                 if mul_overflows(a.step[v], stride[w.ids[v]], &product):
                     return OVERFLOW
-                value = lcm(value, product, &overflow)
+                value = lcm(value, product // gcd(product, upsample[w.ids[v]]), &overflow)
             a.step[u] = value
     for u in range(n):
         w.length[w.component[axis][u]] = 1
@@ -116,7 +127,7 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
             value = a.step[u]
             for k in range(w.first[u], w.first[u + 1]):
                 gv = w.ids[w.reader[k]]
-                value = imax(value, reach[gv] + (a.step[u] // stride[gv] - 1) * stride[gv])
+                value = imax(value, a.step[u] + ceil_div(reach[gv] - stride[gv], upsample[gv]))
             a.size[u] = value
         return FITS
     for i in range(n):
@@ -127,7 +138,7 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
             v = w.reader[k]
             gv = w.ids[v]
             if w.is_local[k]:
-                value = stride[gv] * a.lead[v] + reach[gv] - stride[gv] - padding[gv]
+                value = ceil_div(stride[gv] * a.lead[v] + reach[gv] - stride[gv] - padding[gv], upsample[gv])
                 wanted = imax(wanted, value) if has else value
                 has = 1
             if w.any_whole[u]:
@@ -152,7 +163,7 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
             for k in range(w.first[u], w.first[u + 1]):
                 v = w.reader[k]
                 gv = w.ids[v]
-                value = stride[gv] * a.lead[v] - padding[gv]
+                value = ceil_div(stride[gv] * a.lead[v] - padding[gv], upsample[gv])
                 oldest = imin(oldest, value) if has else value
                 has = 1
             a.size[u] = imax(a.step[u], a.step[u] + a.lead[u] - oldest)

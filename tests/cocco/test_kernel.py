@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is
 
 
 def random_net(seed: int, name: str = "random") -> Network:
-    """Return a small network with every kind of edge: branches, strides, pools, whole operands."""
+    """Return a small network with every kind of edge: branches, strides, pools, spread maps, whole operands."""
     rng = random.Random(seed)
     while True:
         height, width = rng.randint(1, 14), rng.choice((1, 7, 12))
@@ -45,6 +45,18 @@ def random_net(seed: int, name: str = "random") -> Network:
                 layer = Layer(name_i, "add", (source, rng.choice(equal)), rows, columns, channels, channels)
             elif draw < 0.45 and shapes[right][2] == channels and positions < 60:
                 layer = Layer(name_i, "matmul", (source, right), rows, columns, positions, channels, whole=(1,))
+            elif draw < 0.52 and rows * columns < 200:
+                layer = Layer(name_i, "rearrange", (source, right), columns, rows, channels, channels, whole=(0, 1))
+            elif draw < 0.7:
+                taps, spread = rng.choice((1, 2, 3, 4, 6)), rng.choice((1, 2, 2, 3))
+                step, pad = rng.choice((1, 1, 2, 3)), rng.choice((taps // 2, taps - 1, 0, -1))
+                out = [((extent - 1) * spread + 2 * pad + 1 - taps) // step + 1 for extent in (rows, columns)]
+                if min(out) < 1 or max(out) > 60 or min(rows, columns) < 3:
+                    continue
+                layer = Layer(
+                    name_i, "resize", (source,), *out, channels, channels, (taps, taps), (step, step), (pad,) * 4,
+                    upsample=(spread, spread),
+                )  # fmt: skip
             else:
                 taps, step = rng.choice((1, 1, 3, 5)), rng.choice((1, 1, 2))
                 pad = rng.choice((taps // 2, 0))

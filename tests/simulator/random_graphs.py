@@ -1,4 +1,4 @@
-"""Random connected graphs for the property tests: every operator, odd extents, strides, paddings, crops, dilation."""
+"""Random connected graphs for the property tests: all operators, odd extents, strides, paddings, crops, spread maps."""
 
 from __future__ import annotations
 
@@ -43,11 +43,14 @@ def _random_layer(rng: random.Random, name: str, shapes: dict[str, tuple[int, in
         positions = shapes[right][0] * shapes[right][1]
         if shapes[right][2] == channels and positions < 60:
             return Layer(name, "matmul", (source, right), height, width, positions, channels, whole=(1,))
+    if whole and draw < 0.62 and height * width < 60:
+        return _random_rearrange(rng, name, (source, *equal[:1]), shapes)
     sources = (source,)
     beside = [other for other in shapes if shapes[other][:2] == (height, width) and other != source]
     if beside and rng.random() < 0.25:
         sources = (source, rng.choice(beside))
-    return _random_window(rng, name, sources, (height, width, sum(shapes[each][2] for each in sources)))
+    random_kind = _random_spread if rng.random() < 0.25 else _random_window
+    return random_kind(rng, name, sources, (height, width, sum(shapes[each][2] for each in sources)))
 
 
 def _random_window(
@@ -70,6 +73,39 @@ def _random_window(
     channels = rng.randint(1, 2) if op == "conv" else shape[2]
     padding = (before[0], before[1], after[0], after[1])
     return Layer(name, op, sources, *extents, channels, shape[2], kernel, stride, padding, (dilation,) * 2)
+
+
+def _random_spread(
+    rng: random.Random, name: str, sources: tuple[str, ...], shape: tuple[int, int, int]
+) -> Layer | None:
+    """Return a transposed convolution, a resize by any ratio, or a slice."""
+    op = rng.choice(("conv_transpose", "resize", "resize", "slice"))
+    upsample = (1, 1) if op == "slice" else (rng.choice((1, 2, 2, 3, 4)), rng.choice((1, 2, 2, 3)))
+    stride = (1, 1) if op == "conv_transpose" else (rng.choice((1, 1, 2, 3)), rng.choice((1, 1, 1, 2)))
+    kernel = (1, 1) if op == "slice" else (rng.randint(1, 6), rng.randint(1, 6))
+    dilation = (1, 1) if op == "slice" else (rng.choice((1, 1, 2)),) * 2
+    reach = [(taps - 1) * dilation[axis] + 1 for axis, taps in enumerate(kernel)]
+    sides = [rng.randint(-1 if shape[0] > 3 and shape[1] > 3 else 0, span - 1) for span in (*reach, *reach)]
+    spread = [(shape[axis] - 1) * upsample[axis] + 1 for axis in (0, 1)]
+    extents = [(spread[axis] + sides[axis] + sides[axis + 2] - reach[axis]) // stride[axis] + 1 for axis in (0, 1)]
+    if min(extents) < 1 or max(extents) > 40:
+        return None
+    channels = shape[2] if op == "resize" else rng.randint(1, min(shape[2], 2))
+    padding = (sides[0], sides[1], sides[2], sides[3])
+    return Layer(
+        name, op, sources, *extents, channels, shape[2], kernel, stride, padding, dilation, upsample=upsample
+    )
+
+
+def _random_rearrange(
+    rng: random.Random, name: str, sources: tuple[str, ...], shapes: dict[str, tuple[int, int, int]]
+) -> Layer:
+    """Return the elements of these maps in another shape."""
+    count = sum(height * width * channels for height, width, channels in (shapes[each] for each in sources))
+    width = rng.choice((1, 2, 3))
+    channels = rng.randint(1, 2)
+    rows = max(1, min(20, count // (width * channels)))
+    return Layer(name, "rearrange", sources, rows, width, channels, channels, whole=tuple(range(len(sources))))
 
 
 def large_network(seed: int) -> Network:

@@ -10,7 +10,10 @@ from workloads.errors import NetworkError
 from workloads.network import Network
 
 QUICK = settings(max_examples=80, derandomize=True, deadline=None)
-KINDS = ("conv", "depthwise", "pool", "join", "gate", "concat", "mix", "mix", "fc", "one", "attention")
+KINDS = (
+    "conv", "depthwise", "pool", "join", "gate", "concat", "mix", "mix", "fc", "one", "attention",
+    "grow", "part", "order",
+)  # fmt: skip
 
 
 @st.composite
@@ -58,6 +61,16 @@ def _step(draw: st.DrawFn, b: Builder, names: list[str], kind: str, name: str) -
         return b.conv(name, draw(st.sampled_from([joined, [x, joined], [joined, x, joined]])), 4)
     if kind == "fc":
         return b.fc(name, x, 4, flatten=draw(st.sampled_from([None, True, False])))
+    if kind == "grow":
+        if draw(st.booleans()):
+            outside = draw(st.tuples(st.integers(0, 1), st.integers(0, 1)))
+            return b.conv_transpose(name, x, 4, draw(pair), draw(pair), *outside)
+        method = draw(st.sampled_from(["nearest", "linear", "cubic"]))
+        return b.resize(name, x, draw(st.integers(1, 12)), draw(st.integers(1, 12)), method, draw(st.booleans()))
+    if kind == "part":
+        return b.slice(name, x, draw(st.integers(1, channels)), draw(pair), draw(st.integers(-1, 0)))
+    if kind == "order":
+        return b.rearrange(name, draw(st.lists(st.sampled_from(names), min_size=1, max_size=2)), height, width, 4)
     if kind == "one":
         return getattr(b, draw(st.sampled_from(["softmax", "layernorm", "lrn"])))(name, x)
     if width > 1:

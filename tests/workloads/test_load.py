@@ -26,7 +26,7 @@ def test_a_saved_network_is_loaded_equal_by_text_and_by_path(tmp_path, name):
         ("ResNet50", ["did you mean 'resnet50'?"]),
         ("", ["''", "known are"]),
         ("zzz", ["'zzz'; known are vgg16"]),
-        ("model.onnx", ["model.onnx", "ONNX", "not supported in this version", ".json"]),
+        ("model.onnx", ["model.onnx", "cannot be read", "No such file"]),
         ("missing.json", ["missing.json", "cannot be read", "No such file"]),
         ("folder/resnet50", ["folder/resnet50", "suffix"]),
         (7, ["7", "a name or a path"]),

@@ -77,6 +77,7 @@ def _add_pareto(commands: Any) -> None:
 
 def _add_networks(parser: Parser) -> None:
     parser.add_argument("networks", metavar="NETWORK", nargs="+", help=shared.NETWORK)
+    shared.add_unsupported(parser)
 
 
 def _add_weights(parser: Parser) -> None:

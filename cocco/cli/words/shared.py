@@ -8,7 +8,7 @@ from cocco.cli import values
 from cocco.cli.parser import Parser
 
 SIZES = "A SIZE is a whole number of bytes, or a number with KB, MB or GB: 1 KB = 1 KiB = 1024 bytes, 1 MB = 1024 KB."
-NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 file (.json)"
+NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
 DEFAULT_HARDWARE = "Without a buffer option: the paper's 1MB global buffer and 1152KB weight buffer."
 EXIT = "exit status: 0 done; 1 no answer (infeasible, or --verify failed); 2 malformed input; 130 stopped by Ctrl-C"
 
@@ -26,6 +26,15 @@ def command(commands: Any, name: str, run: str, purpose: str, more: str = "", si
 def add_network(parser: Parser) -> None:
     """Add the one network that a command is about."""
     parser.add_argument("network", metavar="NETWORK", help=NETWORK)
+    add_unsupported(parser)
+
+
+def add_unsupported(parser: Parser) -> None:
+    """Add what becomes of operators of an ONNX file that are not understood."""
+    parser.add_argument(
+        "--unsupported", choices=("error", "passthrough"), default="error",
+        help="operators of an ONNX file that are not understood: an error (default), or they hand their input on",
+    )  # fmt: skip
 
 
 def add_json(parser: Parser) -> None:

@@ -1,0 +1,242 @@
+"""The layers of an imported graph while it is read, in topological order; `finish` makes the network.
+
+What is put down late: a normalisation made of its pieces (when something reads it), padding (in the window that reads
+it), the cut of a fused projection (as one projection for each part).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import prod
+
+from workloads.builder import Builder
+from workloads.errors import NetworkError
+from workloads.importing.values import Value
+from workloads.importing.views import (
+    CHANNELS,
+    COLUMNS,
+    ROWS,
+    Atom,
+    Dims,
+    channels_in,
+    full,
+    is_channels,
+    laid_out,
+    normal,
+    numbered,
+    positions,
+)
+from workloads.network import Layer, Network, Note
+from workloads.shapes import DENSE_OPS, MAX_NAME, Shape
+
+MAX_LAYERS = 2**16  #: our choice: far above any network we know
+
+Cut = tuple[int, int, int, int]  #: stride and extent of a channel atom, and the first and last + 1 step that are kept
+
+
+class Sketch:
+    """Collects model inputs and layers; `at` names the node that is being read, for the layers that it makes."""
+
+    def __init__(self, name: str) -> None:
+        self.builder = Builder(name)
+        self.layers: list[Layer] = []
+        self.inputs: list[str] = []
+        self.notes: list[Note] = []
+        self.at = ""
+        self.made: dict[object, str] = {}  # layers that several readers ask for
+        self._cuts: dict[str, Cut] = {}
+        self._names: Counter[str] = Counter()
+
+    # names, inputs, layers
+
+    def fresh(self, name: str) -> str:
+        """Return the name, printable, of a sane length, and unlike those that are taken."""
+        clean = "".join(c if c.isprintable() else "_" for c in name)[: MAX_NAME - 16] or "node"
+        found = clean
+        while self._names[found]:
+            found = f"{clean}.{self._names[clean]}"
+            self._names[clean] += 1
+        self._names[found] += 1
+        return found
+
+    def input(self, name: str, shape: Sequence[int], rows: Sequence[int], columns: Sequence[int] = ()) -> Value:
+        """Add a model input whose dimensions lie along rows and columns as given, the others along channels."""
+        dims, extents = laid_out(shape, rows, columns)
+        name = self.builder.input(self.fresh(name), *extents)
+        self.inputs.append(name)
+        return Value(tuple(shape), name, dims)
+
+    def add(self, layer: Layer) -> str:
+        """Put a layer down; its name is that of the node that is being read, unless it has one."""
+        if len(self.layers) == MAX_LAYERS:
+            raise NetworkError(f"has more than {MAX_LAYERS} layers")
+        name = self.fresh(layer.name or self.at)
+        layer = replace(layer, name=name)
+        self.builder.append(layer)
+        self.layers.append(layer)
+        return name
+
+    def map_of(self, value: Value) -> Shape:
+        """Return (height, width, channels) of the map that holds a value."""
+        assert value.source is not None
+        return self.builder.shape(value.source)
+
+    def light(self, op: str, name: str, inputs: tuple[str, ...], shape: Shape, whole: tuple[int, ...] = ()) -> str:
+        """Put down an element-wise layer or a rearrangement."""
+        return self.add(Layer(name, op, inputs, *shape, shape[2], whole=whole))
+
+    # what is put down late
+
+    def settle(self, value: Value) -> Value:
+        """Return the value as a map of its own: with pending layers put down, and padding (of its last dimensions)."""
+        if value.is_constant:
+            raise NetworkError(f"works on a constant of shape {list(value.shape)[:8]} where a map must be")
+        if value.pad != (0, 0, 0, 0):
+            value = self._padded(value)
+        if value.pending:
+            key = value.source, value.pending
+            if key not in self.made:
+                assert value.source is not None
+                name = f"{self.at}.{value.pending}"
+                self.made[key] = self.light(value.pending, name, (value.source,), self.map_of(value))
+            value = replace(value, source=self.made[key], pending="")
+        if value.is_statistic:
+            value = self._reduced(value)
+        return value
+
+    def _padded(self, value: Value) -> Value:
+        key = value.source, value.pad
+        top, left, bottom, right = value.pad
+        height, width, channels = self.map_of(value)
+        if key not in self.made:
+            assert value.source is not None
+            self.made[key] = self.add(Layer(
+                f"{self.at}.pad", "maxpool", (value.source,), height + top + bottom, width + left + right, channels,
+                channels, padding=value.pad,
+            ))  # fmt: skip
+        ends = (full(ROWS, height + top + bottom), full(COLUMNS, width + left + right))
+        dims = value.dims[:2] + ends[: value.rank - 2]
+        return replace(value, source=self.made[key], dims=dims, pad=(0, 0, 0, 0))
+
+    def _reduced(self, value: Value) -> Value:
+        """One number for each position (and each of the channel dimensions that are left)."""
+        height, width, channels = self.map_of(value)
+        left = channels_in(value.dims)
+        key = value.source, "statistic", value.dims
+        if key not in self.made:
+            assert value.source is not None
+            layer = Layer(f"{self.at}.reduce", "slice", (value.source,), height, width, left, channels)
+            self.made[key] = self.add(layer)
+        return replace(value, source=self.made[key], dims=numbered(value.dims), is_statistic=False)
+
+    def rearranged(
+        self, values: Sequence[Value], shape: Sequence[int], rows: Sequence[int], columns: Sequence[int] = ()
+    ) -> Value:
+        """Put down a rearrangement of some maps to an array that lies as given; all are needed whole."""
+        dims, extents = laid_out(shape, rows, columns)
+        sources = tuple(dict.fromkeys(value.source for value in values if value.source is not None))
+        key = sources, tuple(value.dims for value in values), tuple(shape), tuple(rows), tuple(columns)
+        if len(values) > 1 or key not in self.made:
+            name = f"{self.at}.order"
+            self.made[key] = self.light("rearrange", name, sources, extents, tuple(range(len(sources))))
+        return Value(tuple(shape), self.made[key], dims)
+
+    def conform(self, value: Value, rows: Sequence[int], columns: Sequence[int] = ()) -> Value:
+        """Return the value with these dimensions along rows and columns, in order: as it lies, or rearranged."""
+        value = self.settle(value)
+        height, width, _ = self.map_of(value)
+        others = [dim for i, dim in enumerate(value.dims) if i not in (*rows, *columns)]
+        lies = all(is_channels(dim) for dim in others)
+        for axis, members, extent in ((ROWS, rows, height), (COLUMNS, columns, width)):
+            lies = lies and normal(atom for i in members for atom in value.dims[i]) == full(axis, extent)
+        return value if lies else self.rearranged([value], value.shape, rows, columns)
+
+    def cut(self, value: Value, dim: int, start: int, stop: int) -> Value:
+        """Return steps start to stop of a dimension that is one atom of the channels: a slice."""
+        (atom,) = value.dims[dim]
+        height, width, channels = self.map_of(value)
+        kept = stop - start
+        left = channels // atom.extent * kept
+        key = value.source, atom, start, stop
+        if key not in self.made:
+            assert value.source is not None
+            self.made[key] = self.add(Layer("", "slice", (value.source,), height, width, left, channels))
+            self._cuts[self.made[key]] = (atom.stride, atom.extent, start, stop)
+        dims = list(value.dims)
+        dims[dim] = (Atom(CHANNELS, atom.stride, kept),)
+        shape = (*value.shape[:dim], kept, *value.shape[dim + 1 :])
+        return replace(value, shape=shape, source=self.made[key], dims=_closed(tuple(dims), atom, kept))
+
+    # the network
+
+    def finish(self, outputs: Iterable[Value]) -> Network:
+        """Return the network of what the outputs need; raises NetworkError where that is nothing."""
+        ends = [self.settle(value).source for value in outputs if not value.is_constant]
+        wanted = {name for name in ends if name is not None}
+        for layer in reversed(self.layers):
+            if layer.name in wanted:
+                wanted.update(layer.inputs)
+        layers = self._split([layer for layer in self.layers if layer.name in wanted], set(ends))
+        if not layers:
+            raise NetworkError("has no layers between its inputs and its outputs")
+        read = {name for layer in layers for name in layer.inputs}
+        builder = Builder(self.builder.name)
+        for name in self.inputs:
+            if name in read:
+                builder.input(name, *self.builder.shape(name))
+        for layer in layers:
+            builder.append(layer)
+        return replace(builder.build(), notes=tuple(self.notes))
+
+    def _split(self, layers: list[Layer], ends: set[str | None]) -> list[Layer]:
+        """One layer for each part of a fused projection: of a dense layer that slices read, each channel once."""
+        readers: dict[str, list[Layer]] = {layer.name: [] for layer in layers}
+        for layer in layers:
+            for name in dict.fromkeys(layer.inputs):
+                if name in readers:
+                    readers[name].append(layer)
+        parts: dict[str, Layer] = {}
+        found = []
+        for layer in layers:
+            layer = parts.get(layer.name, layer)
+            mine = readers[layer.name]
+            is_plain = layer.op in DENSE_OPS and layer.groups == 1 and layer.name not in ends
+            if is_plain and self._covers(mine):
+                parts |= {cut.name: replace(layer, name=cut.name, channels=cut.channels) for cut in mine}
+            else:
+                found.append(layer)
+        return found
+
+    def _covers(self, readers: list[Layer]) -> bool:
+        """Whether slices of one atom of the channels take each of its steps once."""
+        cuts = [self._cuts.get(reader.name) for reader in readers]
+        found = sorted(cut for cut in cuts if cut is not None)
+        if not found or len(found) < len(readers) or len({cut[:2] for cut in found}) > 1:
+            return False
+        ends = [0, *(cut[3] for cut in found)]
+        return all(cut[2] == end for cut, end in zip(found, ends)) and ends[-1] == found[0][1]
+
+
+def _closed(dims: Dims, cut: Atom, kept: int) -> Dims:
+    """The dimensions after one atom of the channels shrank: the strides of those around it shrink with it."""
+    found = []
+    for dim in dims:
+        atoms = []
+        for atom in dim:
+            if atom.axis == CHANNELS and atom.stride >= cut.stride * cut.extent:
+                atom = Atom(CHANNELS, atom.stride // cut.extent * kept, atom.extent)
+            atoms.append(atom)
+        found.append(normal(atoms))
+    return tuple(found)
+
+
+def position_dims(value: Value) -> list[int]:
+    """Return the dimensions of a value that run along rows or columns."""
+    return [i for i, dim in enumerate(value.dims) if positions(dim)]
+
+
+def size_of(value: Value) -> int:
+    """Return the number of elements."""
+    return prod(value.shape)
