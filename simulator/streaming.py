@@ -84,16 +84,12 @@ def residencies(subgraph: Subgraph, rule: TileRule, samples: int = 1, bands: int
     """Yield what can stay on chip: tiles from the largest, with SIDE and without, then the whole map."""
     geometry, (v,) = subgraph.geometry, subgraph.layers
     height, width = geometry.extent
-    stride, upsample = geometry.stride[ROWS][v], geometry.upsample[ROWS][v]
-    _, shared, _ = window_ends(geometry, ROWS, v)
     for t in TILES:
         tiling = _derive(subgraph, (t, t), rule)
         regions = allocate_regions(subgraph, tiling, samples, bands)
         yield Residency((t, t), tiling, regions, activation_bytes(regions), Fraction(1), True, False)
         without = {u: region._replace(side=(0, 0), side_bytes=0) for u, region in regions.items()}
-        rows = Fraction(min(t, height[v]) * stride, upsample).numerator  # of the input, for each row of tiles
-        halo = max(Fraction(1), Fraction(rows + shared, rows))
-        yield Residency((t, t), tiling, without, activation_bytes(without), halo, False, False)
+        yield Residency((t, t), tiling, without, activation_bytes(without), _halo(subgraph, t), False, False)
     tile = (height[v], width[v])
     regions = {}
     for u in subgraph.tensors:
@@ -101,6 +97,21 @@ def residencies(subgraph: Subgraph, rule: TileRule, samples: int = 1, bands: int
         channels = -(-geometry.channels[u] // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT
         regions[u] = Region(main, (0, 0), main[0] * main[1] * channels * samples, 0)
     yield Residency(tile, _derive(subgraph, tile, rule), regions, activation_bytes(regions), Fraction(1), True, True)
+
+
+def _halo(subgraph: Subgraph, tile: int) -> Fraction:
+    """Return how often the input is read where every row of tiles reads again the rows it shares with the one above.
+
+    As many rows again for each step of a tile; on maps lower than their tiles' steps (deep padding), exactly.
+    """
+    geometry, (v,) = subgraph.geometry, subgraph.layers
+    _, shared, _ = window_ends(geometry, ROWS, v)
+    if shared <= 0:
+        return Fraction(1)
+    height = geometry.extent[ROWS][v]
+    step = Fraction(min(tile, height) * geometry.stride[ROWS][v], geometry.upsample[ROWS][v]).numerator
+    least = min(geometry.extent[ROWS][u] for u in subgraph.inputs)
+    return 1 + max(Fraction(shared, step), Fraction((-(-height // tile) - 1) * shared, least))
 
 
 def _orders(subgraph: Subgraph, residency: Residency, room: int, cores: int, bands: int) -> Iterator[StreamPlan]:

@@ -43,7 +43,7 @@ cdef int stream_layer(
 ) noexcept nogil:
     """simulator.streaming.stream_layer."""
     cdef i64 v = w.ids[0], i, u, t, need, side, rows, num, den, whole, buffered, weighed, positions, reads, k
-    cdef i64 first, shared, last
+    cdef i64 first, shared, last, least
     cdef Best best
     cdef int status
     best.tile = -1
@@ -61,9 +61,15 @@ cdef int stream_layer(
         rows = imin(TILES[i], net.extent[0][v])
         window_ends(net, 0, v, &first, &shared, &last)
         den = rows * net.stride[0][v] // gcd(rows * net.stride[0][v], net.upsample[0][v])
-        num = den + shared
-        if num <= den:
-            num = den = 1
+        if shared <= 0:
+            shared = 0
+        least = net.extent[0][w.ids[1]]
+        for u in range(2, w.tensors):
+            least = imin(least, net.extent[0][w.ids[u]])
+        if (ceil_div(net.extent[0][v], TILES[i]) - 1) * shared * den > shared * least:
+            num, den = least + (ceil_div(net.extent[0][v], TILES[i]) - 1) * shared, least
+        else:
+            num = den + shared
         need -= side
         if need <= capacity:
             consider(net, m, w, i, 0, capacity - need if m.is_shared else weight_capacity, num, den, &best)
