@@ -35,7 +35,8 @@ def allocate(
     only), "greedy", "search" (complete, in canonical order), "telamalloc" (the paper's search),
     "ilp" or "cp" (exact encodings, extra `solvers`). minimize: the least height within the capacity, rather than any.
     nodes: the limit of the method, counted, never a time; None for its own default (200,000 frames; 500,000 steps for
-    telamalloc). engine: "fast" or "reference", None for what is there. explain: name buffers that cannot be placed together where the answer is "infeasible".
+    telamalloc). engine: "fast" or "reference", None for what is there. explain: name buffers that cannot be placed
+    together where the answer is "infeasible".
 
     Raises ValueError, one line, for malformed buffers and arguments. Every answer was checked by
     simulator.allocation.check_allocation.
