@@ -1,9 +1,12 @@
 """What to choose: the on-chip memory to build, and how to run networks on it (Cocco, ASPLOS 2024)."""
 
 from cocco.allocation.allocate import allocate
+from cocco.compare import Comparison, compare
 from cocco.compromise import Compromise, compromise
+from cocco.explain import Explanation, explain
 from cocco.explore import explore, partition
 from cocco.front import Front
+from cocco.handwritten import load_partition
 from cocco.limits import Limited, minimize
 from cocco.pareto import pareto
 from cocco.result import Result
@@ -11,7 +14,9 @@ from cocco.search.settings import Settings
 from cocco.space import Range, SeparateBuffers, SharedBuffer
 
 __all__ = [
+    "Comparison",
     "Compromise",
+    "Explanation",
     "Front",
     "Limited",
     "Range",
@@ -20,8 +25,11 @@ __all__ = [
     "Settings",
     "SharedBuffer",
     "allocate",
+    "compare",
     "compromise",
+    "explain",
     "explore",
+    "load_partition",
     "minimize",
     "pareto",
     "partition",

@@ -105,6 +105,21 @@ class SubgraphModel:
             return self._streamed(activation_capacity, weight_capacity)
         return self._shortage(activation_capacity, weight_capacity)
 
+    @property
+    def rule_broken(self) -> Shortage | None:
+        """Why it runs in no memory: too many regions, or updates that cannot be aligned; None where it may run."""
+        return self._rule_broken
+
+    @property
+    def least_tile(self) -> int:
+        """The output tile that takes the fewest bytes, the largest of equals."""
+        return min(TILES, key=lambda tile: (self._activation_need(tile), -tile))
+
+    @property
+    def least_activation(self) -> int:
+        """Bytes of one core that its activations take at least, whatever the tile."""
+        return self._activation_need(self.least_tile)
+
     def tiling(self, tile: int) -> tuple[Tiling, dict[int, Region]] | None:
         """The execution scheme and the regions for square output tiles, None where stage 3 has no solution."""
         if tile not in self._tilings:
@@ -181,7 +196,7 @@ class SubgraphModel:
         )  # fmt: skip
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:
-        least = min(self._activation_need(tile) for tile in TILES)
+        least = self.least_activation
         if self.rules.is_shared:
             return Shortage(
                 "activations and weights exceed the shared buffer", least + self.weight_need, activation_capacity
