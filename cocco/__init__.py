@@ -1,6 +1,7 @@
 """What to choose: the on-chip memory to build, and how to run networks on it (Cocco, ASPLOS 2024)."""
 
 from cocco.allocation.allocate import allocate
+from cocco.chrome_trace import chrome_trace
 from cocco.compare import Comparison, compare
 from cocco.compromise import Compromise, compromise
 from cocco.explain import Explanation, explain
@@ -25,6 +26,7 @@ __all__ = [
     "Settings",
     "SharedBuffer",
     "allocate",
+    "chrome_trace",
     "compare",
     "compromise",
     "explain",

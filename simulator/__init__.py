@@ -6,6 +6,7 @@ from simulator.evaluate import Evaluation, Infeasible, SubgraphCost, evaluate
 from simulator.least import LeastCapacity, least_capacity
 from simulator.partition import Partition, PartitionError
 from simulator.technology import KiB, MiB, Technology
+from simulator.timeline import Timeline, timeline
 
 __all__ = [
     "Accelerator",
@@ -19,7 +20,9 @@ __all__ = [
     "PartitionError",
     "SubgraphCost",
     "Technology",
+    "Timeline",
     "breakdown",
     "evaluate",
     "least_capacity",
+    "timeline",
 ]
