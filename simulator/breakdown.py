@@ -75,7 +75,7 @@ def breakdown(
     """
     if partition.network_name != network.name:
         raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
-    rules = PricingRules(Geometry(network), accelerator, tile_rule)
+    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
     models = [SubgraphModel(rules, group) for group in partition.subgraphs]
     prices = price_subgraphs(models, accelerator)
     needs = [Need(0, 0, True) if model.rule_broken else need_of(model) for model in models]

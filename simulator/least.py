@@ -87,7 +87,7 @@ def least_capacity(
         shared_buffer=1, cores=cores, batch=batch, max_regions=max_regions, prefetch=prefetch,
         technology=technology or Technology(),
     )  # fmt: skip
-    rules = PricingRules(Geometry(network), machine, tile_rule)
+    rules = PricingRules(Geometry(network, machine.technology), machine, tile_rule)
     models = [SubgraphModel(rules, group) for group in partition.subgraphs]
     broken = tuple(
         Infeasible(names, *model.rule_broken) for names, model in zip(partition.names, models) if model.rule_broken

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from simulator.technology import Technology
 from workloads.network import Network
 
 ROWS, COLUMNS = 0, 1
@@ -19,10 +20,13 @@ class Reader(NamedTuple):
 
 
 class Geometry:
-    """Shapes and windows of a network by tensor id and axis, prepared once. Index 0 is rows, 1 is columns."""
+    """Shapes and windows of a network by tensor id and axis, prepared once. Index 0 is rows, 1 is columns.
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    technology: whose channel alignment, PEs and tiles the subgraphs use; the one of the accelerator.
+    """
+
+    def __init__(self, network: Network, technology: Technology | None = None) -> None:
+        self.network, self.technology = network, technology or Technology()
         self.count = len(network.layers)
         self.extent = ([t.height for t in network.tensors], [t.width for t in network.tensors])
         self.channels = [t.channels for t in network.tensors]
