@@ -3,6 +3,7 @@
 from simulator.accelerator import Accelerator
 from simulator.breakdown import Breakdown, breakdown
 from simulator.evaluate import Evaluation, Infeasible, SubgraphCost, evaluate
+from simulator.hardware import load_accelerator
 from simulator.least import LeastCapacity, least_capacity
 from simulator.partition import Partition, PartitionError
 from simulator.technology import KiB, MiB, Technology
@@ -24,5 +25,6 @@ __all__ = [
     "breakdown",
     "evaluate",
     "least_capacity",
+    "load_accelerator",
     "timeline",
 ]

@@ -52,6 +52,7 @@ class LeastCapacity:
     shared_layers: tuple[str, ...]
     global_layers: tuple[str, ...]
     weight_layers: tuple[str, ...]
+    needs: tuple[Need, ...] = ()  #: of each subgraph where it is held, in execution order
     infeasible: tuple[Infeasible, ...] = ()  #: subgraphs that break a rule that no memory mends
 
     @property
@@ -61,7 +62,7 @@ class LeastCapacity:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return asdict(self)
+        return asdict(self) | {"needs": [need._asdict() for need in self.needs]}
 
 
 def least_capacity(
@@ -93,7 +94,7 @@ def least_capacity(
         Infeasible(names, *model.rule_broken) for names, model in zip(partition.names, models) if model.rule_broken
     )
     if broken:
-        return LeastCapacity(network.name, streaming, None, None, None, (), (), (), broken)
+        return LeastCapacity(network.name, streaming, None, None, None, (), (), (), infeasible=broken)
     needs = [need_of(model) for model in models]
     is_resident = prefetch == "resident"
 
@@ -116,6 +117,7 @@ def least_capacity(
     return LeastCapacity(
         network.name, streaming, shared, activations, weights,
         short(Room(shared - 1, None)), short(Room(activations - 1, weights)), short(Room(activations, weights - 1)),
+        tuple(needs),
     )  # fmt: skip
 
 

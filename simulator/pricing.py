@@ -59,7 +59,7 @@ class PricingRules:
     def __init__(self, geometry: Geometry, accelerator: Accelerator, tile_rule: TileRule) -> None:
         technology = accelerator.technology
         if geometry.technology != technology:
-            raise ValueError("geometry and accelerator have different technologies; give the Geometry the accelerator's")
+            raise ValueError("geometry and accelerator have different technologies; they must have the same")
         self.geometry = geometry
         self.tiles = technology.tiles
         self.tile_rule = tile_rule

@@ -76,7 +76,7 @@ class Technology:
         for name in COUNTS:
             _check_width(name, getattr(self, name))
         if not self.clock_ghz >= MIN_CLOCK_GHZ:
-            raise ValueError(f"technology.clock_ghz must be above 0, at least {MIN_CLOCK_GHZ:g}, got {self.clock_ghz!r}")
+            raise ValueError(f"technology.clock_ghz must be at least {MIN_CLOCK_GHZ:g}, got {self.clock_ghz!r}")
         tiles = tuple(self.tiles) if isinstance(self.tiles, Iterable) else ()
         if not 1 <= len(tiles) <= MAX_TILES:
             raise ValueError(f"technology.tiles must be a list of 1 to {MAX_TILES} sizes, got {self.tiles!r}")

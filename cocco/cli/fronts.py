@@ -22,6 +22,7 @@ from cocco.cli.searching import CODES, _path, _settings
 from cocco.front import Front
 from cocco.limits import Limited
 from cocco.search.nsga import Progress
+from simulator.hardware import MACHINE
 
 FORBIDDEN = {"method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False}
 
@@ -81,7 +82,7 @@ def _run(
         print(f"cocco: {how}{found.samples:,} samples in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
         about = {
             "command": shlex.join(["cocco", *arguments]),
-            "settings": question | _settings(options, networks, space, ("samples", *machine_of(options), "tile_rule")),
+            "settings": question | _settings(options, networks, space, ("samples", *MACHINE, "tile_rule")),
             "seed": options.seed,
             "versions": run_folder.versions(),
             "engine": found.engine,

@@ -89,8 +89,9 @@ def test_what_cannot_run_writes_no_trace(tmp_path):
 
 
 @pytest.mark.parametrize(("path", "words"), [
-    ("trace.txt", ["--trace", ".json"]), ("", ["--trace"]), ("none/trace.json", ["none"]),
+    ("trace.txt", ["--trace", ".json"]), ("", ["--trace"]), ("file/trace.json", ["file"]),
 ])  # fmt: skip
 def test_a_path_that_takes_no_trace_is_named(tmp_path, path, words):
+    (tmp_path / "file").write_text("")
     arguments = ("evaluate", "vgg16", "--partition", "layerwise", "--trace", path)
     assert_malformed(cocco(*arguments, folder=tmp_path), words)
