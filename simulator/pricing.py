@@ -14,7 +14,7 @@ from simulator.mapping import layer_cycles
 from simulator.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
 from simulator.streaming import Stream, stream_layer
 from simulator.subgraph import Geometry, Subgraph
-from simulator.tiling import TileRule
+from simulator.tiling import TILE_RULES, TileRule
 from simulator.traffic import buffer_bytes, weight_buffer_bytes
 
 
@@ -58,6 +58,8 @@ class PricingRules:
 
     def __init__(self, geometry: Geometry, accelerator: Accelerator, tile_rule: TileRule) -> None:
         technology = accelerator.technology
+        if tile_rule not in TILE_RULES:
+            raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {tile_rule!r}")
         if geometry.technology != technology:
             raise ValueError("geometry and accelerator have different technologies; they must have the same")
         self.geometry = geometry
