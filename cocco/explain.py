@@ -1,28 +1,22 @@
-"""Why a partition does not fit or is dear: its bytes by tensor, the best split of a subgraph, the capacity it wants.
-
-The split: the subgraph's layers in the network's order, cut where the parts together cost least, by dynamic
-programming over the cuts (our choice). Parts of such an order never wait for each other, and a single layer always
-runs, so there is a split whenever there are two layers; parts that are not connected are no subgraphs and left out.
-"""
+"""Why a partition does not fit or is dear: its bytes by tensor, the best split of a subgraph, the capacity it wants."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from cocco.baselines.costs import SubgraphCosts
-from cocco.search.problem import Problem, on_hardware
+from cocco.search.problem import on_hardware
+from cocco.splits import Part, Splitter
 from simulator.accelerator import Accelerator
-from simulator.breakdown import Breakdown, breakdown, reserved_bytes
-from simulator.cost import METRICS, price_subgraphs, total
+from simulator.breakdown import Breakdown, breakdown
+from simulator.cost import METRICS, Totals, price_subgraphs, total
 from simulator.evaluate import Evaluation, evaluate
-from simulator.partition import Partition, connected_parts
-from simulator.pricing import Price, SubgraphModel
+from simulator.partition import Partition
+from simulator.pricing import Price, Shortage, SubgraphModel
 from simulator.tiling import TileRule
 from workloads.network import Network
 
-MAX_PARTS = 4000  #: our choice: parts of one subgraph that are priced, seconds; beyond, the parts are of fewer layers
 DEAREST = 5  #: our choice: feasible subgraphs that are explained
 
 
@@ -92,32 +86,28 @@ def explain(
     """
     evaluation = evaluate(network, partition, accelerator, tile_rule)
     bytes_of = breakdown(network, partition, accelerator, tile_rule)
-    splitter = _Splitter(on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule))
-    models = [splitter.model(group) for group in partition.subgraphs]
+    splitter = Splitter(on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule))
+    models = [SubgraphModel(splitter.rules, group) for group in partition.subgraphs]
     prices = price_subgraphs(models, accelerator)
-    worth = [splitter.cost(price) if isinstance(price, Price) else 0.0 for price in prices]
-    fitting = [i for i, price in enumerate(prices) if isinstance(price, Price)]
-    chosen = set(sorted(fitting, key=lambda i: (-worth[i], i))[:dearest]) | set(range(len(prices))) - set(fitting)
+    chosen = _chosen(prices, accelerator, metric, dearest)
     found: dict[int, Explained] = {}
     groups = list(partition.subgraphs)
-    following: Price | None = None  # of what runs next in the partition that is mended
+    kept = 0  # by the weights of what runs next in the partition that is mended
     for i in reversed(range(len(prices))):
-        price, before = prices[i], splitter.slack(models[i - 1], prices[i - 1]) if i else None
-        reserved = reserved_bytes(following, accelerator)
-        mended_price, cut = splitter.price(groups[i], reserved), None
-        if mended_price is None or not isinstance(price, Price):
-            cut = splitter.split(groups[i], reserved, before) or splitter.split(groups[i], reserved, None)
-        if mended_price is None:
+        price, before = prices[i], _slack(models[i - 1], prices[i - 1], accelerator) if i else None
+        here, cut = splitter.part(groups[i], kept), None
+        if here is None or not isinstance(price, Price):
+            cut = splitter.split(groups[i], kept, before) or splitter.split(groups[i], kept, None)
+        if here is None:
             assert cut is not None, "single layers always run"
             groups[i : i + 1] = [part.layers for part in cut]
-            mended_price = cut[0].price
-        following = mended_price
+            here = cut[0]
+        kept = here.kept_bytes
         if i in chosen:
             if isinstance(price, Price):
-                beside = reserved_bytes(prices[i + 1] if i + 1 < len(prices) else None, accelerator)
-                cut = splitter.split(partition.subgraphs[i], beside, before)
+                cut = splitter.split(partition.subgraphs[i], bytes_of[i].reserved_bytes, before)
             ema = price.ema_bytes if isinstance(price, Price) else None
-            found[i] = Explained(i, bytes_of[i], ema, splitter.described(cut) if cut else None)
+            found[i] = Explained(i, bytes_of[i], ema, _described(network, accelerator, cut) if cut else None)
     explained = tuple(found[i] for i in sorted(found))
     if evaluation.fits:
         return Explanation(evaluation, explained, None, None)
@@ -125,87 +115,29 @@ def explain(
     return Explanation(evaluation, explained, mended, evaluate(network, mended, accelerator, tile_rule))
 
 
-class _Part(NamedTuple):
-    """Layers that would run together, and their price."""
-
-    layers: tuple[int, ...]
-    price: Price
-
-
-class _Best(NamedTuple):
-    """The cheapest way to run the layers from a cut to the end; its first part keeps so many bytes resident."""
-
-    cost: float
-    number: int
-    parts: tuple[_Part, ...]
+def _chosen(prices: Sequence[Price | Shortage], accelerator: Accelerator, metric: str, dearest: int) -> set[int]:
+    """Return the subgraphs that do not fit, and of the others the dearest."""
+    fitting = [i for i, price in enumerate(prices) if isinstance(price, Price)]
+    worth = {
+        i: METRICS[metric](total([price], accelerator), accelerator)
+        for i, price in enumerate(prices)
+        if isinstance(price, Price)
+    }
+    return set(sorted(fitting, key=lambda i: (-worth[i], i))[:dearest]) | set(range(len(prices))) - set(fitting)
 
 
-class _Splitter:
-    """Prices parts of subgraphs on one accelerator; models are kept, because splits try the same parts again."""
+def _slack(model: SubgraphModel, price: Price | Shortage, accelerator: Accelerator) -> int | None:
+    """Return how many bytes a subgraph can leave to the next weights; None where it will yield anyway."""
+    if accelerator.prefetch == "free" or model.is_single or not isinstance(price, Price):
+        return None
+    if accelerator.is_shared:
+        return accelerator.activation_capacity - model.weight_need - model.least_activation
+    return accelerator.weight_capacity - model.weight_need
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem, (self.rules,) = problem, problem.rules
-        self.machine = problem.accelerator
-        self.costs = SubgraphCosts(problem)
-        self.metric = METRICS[problem.objective.metric]
-        self.models: dict[tuple[int, ...], SubgraphModel] = {}
 
-    def model(self, group: tuple[int, ...]) -> SubgraphModel:
-        if group not in self.models:
-            self.models[group] = SubgraphModel(self.rules, group)
-        return self.models[group]
-
-    def cost(self, price: Price) -> float:
-        return self.metric(total([price], self.machine), self.machine)
-
-    def price(self, group: tuple[int, ...], reserved: int) -> Price | None:
-        """Return the price beside so many bytes of the next weights, None where the group does not fit."""
-        room = self.machine.activation_capacity - (reserved if self.machine.is_shared else 0)
-        found = self.model(group).price(room, self.machine.weight_capacity - reserved)
-        return found if isinstance(found, Price) else None
-
-    def slack(self, model: SubgraphModel, price: object) -> int | None:
-        """Return how many bytes a subgraph can leave to the next weights; None where it will yield anyway."""
-        if self.machine.prefetch == "free" or model.is_single or not isinstance(price, Price):
-            return None
-        if self.machine.is_shared:
-            return self.machine.activation_capacity - model.weight_need - model.least_activation
-        return self.machine.weight_capacity - model.weight_need
-
-    def split(self, group: tuple[int, ...], reserved: int, most: int | None) -> tuple[_Part, ...] | None:
-        """Return the cheapest parts, two at least; of equal ones the fewest. None: the one before leaves no room.
-
-        reserved: what the next subgraph's weights take. most: what the weights of the first part may take.
-        """
-        count = len(group)
-        if count == 1:
-            return None
-        longest = max(1, min(count, MAX_PARTS // count))
-        best: list[dict[int, _Best]] = [{} for _ in range(count)] + [{reserved: _Best(0.0, 0, ())}]
-        for start in reversed(range(count)):
-            for stop in range(start + 1, min(start + longest, count) + 1):
-                part = group[start:stop]
-                if stop - start == count or (len(part) > 1 and not self.costs.may_fit(part)):
-                    break
-                if len(part) > 1 and len(connected_parts(self.problem.networks[0], part)) > 1:
-                    continue
-                for beside, rest in best[stop].items():
-                    self._prepend(best[start], part, beside, rest)
-        ends = [way for kept, way in best[0].items() if most is None or kept <= most]
-        return min(ends, key=lambda way: way[:2]).parts if ends else None
-
-    def _prepend(self, ways: dict[int, _Best], part: tuple[int, ...], beside: int, rest: _Best) -> None:
-        price = self.price(part, beside)
-        if price is None:
-            return
-        way = _Best(rest.cost + self.cost(price), rest.number + 1, (_Part(part, price), *rest.parts))
-        kept = reserved_bytes(price, self.machine)
-        if kept not in ways or way[:2] < ways[kept][:2]:
-            ways[kept] = way
-
-    def described(self, parts: Sequence[_Part]) -> Split:
-        network, sums = self.problem.networks[0], total([part.price for part in parts], self.machine)
-        return Split(
-            tuple(network.names(part.layers) for part in parts),
-            sums.ema_bytes, METRICS["energy"](sums, self.machine), METRICS["latency"](sums, self.machine),
-        )  # fmt: skip
+def _described(network: Network, accelerator: Accelerator, parts: Sequence[Part]) -> Split:
+    sums = Totals(*map(sum, zip(*(part.totals for part in parts))))
+    return Split(
+        tuple(network.names(part.layers) for part in parts),
+        sums.ema_bytes, METRICS["energy"](sums, accelerator), METRICS["latency"](sums, accelerator),
+    )  # fmt: skip

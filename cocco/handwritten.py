@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from os import PathLike
 
-from cocco.baselines.costs import SubgraphCosts
 from cocco.baselines.greedy import greedy
 from cocco.search.genome import groups_of
 from cocco.search.problem import on_hardware
+from cocco.splits import subgraph_costs
 from simulator.accelerator import Accelerator
 from simulator.errors import PartitionError
 from simulator.handwritten import read_handwritten
@@ -48,5 +48,5 @@ def fill_greedily(
 ) -> Partition:
     """Return the partition of these groups of ids and the greedy fusion of all other layers (Cocco, Sec. 4.2.2)."""
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)
-    labels, _ = greedy(problem, SubgraphCosts(problem), fixed=groups)
+    labels, _ = greedy(problem, subgraph_costs(problem), fixed=groups)
     return Partition.from_ids(network, groups_of(labels))

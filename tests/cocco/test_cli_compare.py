@@ -22,9 +22,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_comparison_has_the_figures_of_evaluate(folder):
-    found = answer(cocco("compare", "resnet50", "a.yaml", "b.yaml", "layerwise", *MACHINE, "--json", folder=folder))
+    found = answer(cocco("compare", "resnet50", "a.yaml", "b.yaml", *MACHINE, "--json", folder=folder))
     assert found.keys() == {"network", "accelerator", "tile_rule", "partitions", "differences"}
-    assert [row["name"] for row in found["partitions"]] == ["a.yaml", "b.yaml", "layerwise"]
+    assert [row["name"] for row in found["partitions"]] == ["a.yaml", "b.yaml"]
     for row in found["partitions"]:
         assert row.keys() == {"name", "status", "subgraphs", "totals", "held_bytes", "least", "infeasible"}
         alone = answer(cocco("evaluate", "resnet50", "--partition", row["name"], *MACHINE, "--json", folder=folder))

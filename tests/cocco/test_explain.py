@@ -11,6 +11,7 @@ from search_graphs import chain, networks
 
 import cocco
 import workloads
+from cocco import splits
 from simulator import Accelerator, Partition, PartitionError, evaluate
 from simulator.partition import connected_parts
 
@@ -69,7 +70,7 @@ def test_the_dearest_are_explained_and_all_that_do_not_fit():
     assert "regions" in only.bytes.reason and only.bytes.fits_from is None and only.split is not None
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=50)
 @given(networks(most=7), st.data(), MACHINES, st.integers(600, 9000), st.booleans())
 def test_what_is_mended_runs_and_no_cut_is_better(network, data, machine, size, shared):
     buffers = {"shared_buffer": size} if shared else {"global_buffer": size // 2, "weight_buffer": size // 2}
@@ -114,3 +115,14 @@ def test_another_metric_chooses_other_subgraphs():
     assert by["latency"] == sorted(sorted(range(len(latency)), key=lambda i: (-latency[i], i))[:4]) != by["ema"]
     with pytest.raises(ValueError, match="metric"):
         cocco.explain(network, plan, chip, metric="area")
+
+
+def test_without_the_compiled_engine_the_answer_is_the_same(monkeypatch):
+    network = workloads.load("googlenet")
+    chip = Accelerator(shared_buffer=2**19, prefetch="resident")
+    names = [layer.name for layer in network.layers]
+    plan = Partition.from_groups(network, [[f"{names[0]}..{names[9]}"], [f"{names[10]}..{names[24]}"]])
+    found = cocco.explain(network, plan, chip)
+    assert found.mended is not None and found.mended_evaluation.fits
+    monkeypatch.setattr(splits, "has_kernel", lambda: False)
+    assert cocco.explain(network, plan, chip) == found

@@ -46,7 +46,7 @@ def test_a_range_follows_the_network_s_order_and_so_has_the_shortcut():
     assert Partition.from_groups(network, [["b .. b"]]) == Partition.layerwise(network)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.data())
 def test_ranges_never_wait_for_each_other(data):
     """Disjoint intervals of a topological order can run one after the other; only connection may fail."""
