@@ -97,9 +97,10 @@ def hardware_text(accelerator: Accelerator) -> str:
         value = getattr(accelerator, name)
         lines.append(_line("" if value is not None else "# ", name, 2**21 if value is None else value))
     lines += [_line("", name, getattr(accelerator, name)) for name in MACHINE]
-    lines.append(_line("", "technology", None).replace(" null", ""))
-    technology = accelerator.technology
-    lines += [_line("  ", each.name, getattr(technology, each.name)) for each in fields(Technology)]
+    lines.append("technology:".ljust(44) + f"  # {WORDS['technology']}")
+    for each in fields(Technology):
+        value = getattr(accelerator.technology, each.name)
+        lines.append(_line("  ", each.name, value) + ("" if value == each.default else f"; default {each.default}"))
     return "\n".join(lines) + "\n"
 
 
