@@ -23,6 +23,7 @@ from cocco.cli.searching import CODES, output_path, settings_of
 from cocco.front import Front
 from cocco.limits import Limited
 from cocco.search.nsga import Progress
+from simulator.hardware import MACHINE
 
 FORBIDDEN = {"method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False}
 
@@ -80,7 +81,7 @@ def _run(
         seconds = time.monotonic() - start
         how = "stopped by Ctrl-C, this is the best so far: " if found.status == "stopped" else ""
         print(f"cocco: {how}{found.samples:,} samples in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
-        keys = ("samples", *machine_of(options), "tile_rule")
+        keys = ("samples", *MACHINE, "tile_rule")
         about = {
             "command": shlex.join(["cocco", *arguments]),
             "settings": question | settings_of(options, networks, space, keys),

@@ -150,6 +150,7 @@ def settings_of(
         "weights": options.weights or [1.0] * len(networks),
         "space": {"shared_buffer": asdict(space)} if isinstance(space, SharedBuffer) else asdict(space),
         **{key: getattr(options, key) for key in keys},
+        "technology": asdict(options.technology),
     }
 
 
@@ -208,6 +209,8 @@ def _proof(options: Namespace, network: str, result: Result, path: Path) -> str:
     for name in ("global_buffer", "weight_buffer", "shared_buffer"):
         if (size := getattr(result.accelerator, name)) is not None:
             words += [flag(name), capacity(size).replace(" bytes", "").replace(" ", "")]
+    if options.hardware_file is not None:
+        words += ["--hardware", options.hardware_file]
     for name, default in OTHERS.items():
         if (value := getattr(options, name)) != default:
             words += [flag(name), "none" if value is None else str(value)]
