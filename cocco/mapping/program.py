@@ -1,6 +1,6 @@
 """A linear program over whole numbers, and the two open solvers that take it; limits are counted, never clocked.
 
-In rows, real variables only ever occur with coefficients of 1 or -1, so that CP-SAT can count them in units of 1 / SCALE.
+In rows, real variables only occur with coefficients of 1 or -1, so that CP-SAT can count them in units of 1 / SCALE.
 """
 
 from __future__ import annotations
