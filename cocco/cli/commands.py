@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import workloads
@@ -54,7 +55,7 @@ def show(options: Namespace, _: Sequence[str]) -> int:
 
 def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
     """cocco evaluate: the price of a partition on given hardware; with --verify, the proof that it runs."""
-    accelerator = accelerator_of(options)
+    accelerator = with_mapper(accelerator_of(options), options.mapper)
     network = workloads.load(options.network)
     if options.partition == LAYERWISE:
         partition = Partition.layerwise(network)
@@ -75,6 +76,15 @@ def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
         if verified:
             print("\nVerified: executed tile by tile in regions of the claimed sizes, with the same output.")
     return 0 if evaluation.fits and verified is not False else 1
+
+
+def with_mapper(accelerator: Accelerator, name: str) -> Accelerator:
+    """Return the hardware with the mapper of this name."""
+    if name == "enumerate":
+        return accelerator
+    from cocco.mapping import MAPPERS
+
+    return replace(accelerator, mapper=MAPPERS[name])
 
 
 def verify(

@@ -4,7 +4,8 @@ Every answer is data that `simulator.mapping.evaluate` judges. Solvers are impor
 """
 
 from cocco.mapping.map_layer import METHODS, map_layer
+from cocco.mapping.mapper import MAPPERS, Cosa
 from cocco.mapping.result import MappingResult
 from cocco.mapping.rules import Rules, Weights
 
-__all__ = ["METHODS", "MappingResult", "Rules", "Weights", "map_layer"]
+__all__ = ["MAPPERS", "METHODS", "Cosa", "MappingResult", "Rules", "Weights", "map_layer"]

@@ -3,6 +3,7 @@
 from simulator.mapping.architecture import SIMBA, Architecture, Core, Level, read_architecture
 from simulator.mapping.closed import UNROLLINGS, closed_form, layer_cycles
 from simulator.mapping.judge import LayerCost, bound_cycles, evaluate
+from simulator.mapping.mappers import Enumerate, Mapper, Work
 from simulator.mapping.nest import LayerMapping, LevelLoops
 from simulator.mapping.shapes import DIMENSIONS, RELEVANT, TENSORS, LayerShape
 
@@ -14,11 +15,14 @@ __all__ = [
     "UNROLLINGS",
     "Architecture",
     "Core",
+    "Enumerate",
     "LayerCost",
     "LayerMapping",
     "LayerShape",
     "Level",
     "LevelLoops",
+    "Mapper",
+    "Work",
     "bound_cycles",
     "closed_form",
     "evaluate",

@@ -128,6 +128,20 @@ SIMBA = Architecture(
 )
 
 
+#: one core of Cocco: the PEs of SIMBA without weight buffers of their own, below the two buffers, which hold a tile
+#: whole because the subgraph scheme has seen to it; so nothing is left for DRAM.
+COCCO_CORE = Architecture(
+    (
+        *SIMBA.levels[:2],
+        SIMBA.levels[3],
+        Level("buffers", MAX_ENTRIES, 1, {"W": 0.25, "I": 0.5, "O": 0.25}, 16),
+        SIMBA.levels[5],
+    ),
+    macs=1024,
+    name="cocco-core",
+)
+
+
 @dataclass(frozen=True)
 class Core:
     """What the closed form sees of a machine: a square of PEs, the lanes of one, what it keeps, the buffers.

@@ -33,17 +33,17 @@ def _unrollings() -> tuple[dict[str, int], ...]:
 UNROLLINGS = _unrollings()  #: the 10 choices: axis -> PEs along it
 
 
-def layer_cycles(layer: Layer, samples: int = 1, bands: int = 1) -> int:
+def layer_cycles(layer: Layer, samples: int = 1, bands: int = 1, tile: tuple[int, int] | None = None) -> int:
     """Return the cycles of one core that computes `samples` samples of its band of columns of this layer.
 
     Conv and matmul reduce over 8 input channels per PE and cycle; depth-wise convolutions, pools and
-    element-wise layers keep 4 channels of a PE busy.
+    element-wise layers keep 4 channels of a PE busy. tile: rows and columns that run as one piece, all if None.
     """
     rows, columns = layer.height, -(-layer.width // bands)
     outputs, inputs = layer.channels, layer.in_channels // layer.groups
     best = min(
-        _ceil(rows, width["P"])
-        * _ceil(columns, width["Q"])
+        _turns(rows, tile and tile[0], width["P"])
+        * _turns(columns, tile and tile[1], width["Q"])
         * (
             _ceil(outputs, PE_LIGHT_CHANNELS * width["K"])
             if layer.is_depthwise
@@ -52,6 +52,11 @@ def layer_cycles(layer: Layer, samples: int = 1, bands: int = 1) -> int:
         for width in UNROLLINGS
     )
     return best * layer.taps * samples
+
+
+def _turns(extent: int, size: int | None, width: int) -> int:
+    """Return how often an axis of so many lanes is filled along an extent that is cut into pieces."""
+    return sum(times * _ceil(part, width) for part, times in _pieces(extent, size or extent))
 
 
 def _ceil(value: int, divisor: int) -> int:
@@ -102,7 +107,7 @@ def _total(
     for axis in axes:
         widths[axis] *= core.side
     cycles, inputs, weights = 0, 0, 0
-    for p, q, times in _tiles(shape, tile):
+    for p, q, times in tiles_of(shape, tile):
         one = _piece(shape, core, widths, p, q)
         cycles, inputs, weights = cycles + times * one[0], inputs + times * one[1], weights + times * one[2]
     return cycles, {
@@ -111,7 +116,7 @@ def _total(
     }
 
 
-def _tiles(shape: LayerShape, tile: tuple[int, int] | None) -> Iterator[tuple[int, int, int]]:
+def tiles_of(shape: LayerShape, tile: tuple[int, int] | None) -> Iterator[tuple[int, int, int]]:
     """Yield columns and rows of the pieces of a map, and how many there are of that size."""
     if tile is None:
         yield shape.p, shape.q, 1
@@ -145,7 +150,7 @@ def _piece(shape: LayerShape, core: Core, width: dict[str, int], p: int, q: int)
         passes = 1 if held <= core.input_entries else outputs
     cycles = groups * turns * across * down * shape.r * shape.s * shape.n
     # the sums of a lane stay in the PE, so weights are read again for every so many positions
-    return cycles, groups * window * passes, shape.weight_words * shape.n * _ceil(across * down, core.sums)
+    return cycles, groups * window * passes, shape.weight_words * _ceil(across * down * shape.n, core.sums)
 
 
 def _energy(shape: LayerShape, core: Core, accesses: dict[str, dict[str, tuple[int, int]]]) -> float:
