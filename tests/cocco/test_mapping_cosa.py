@@ -9,6 +9,7 @@ import pytest
 from layer_lists import shapes
 
 from cocco.mapping import MappingResult, Rules, Weights, map_layer
+from cocco.mapping.objective import objective_parts, total_of
 from cocco.mapping.rules import factors_of
 from cocco.mapping.solving import Limits, map_cosa
 from simulator.mapping import SIMBA, Architecture, LayerShape, Level, evaluate
@@ -244,6 +245,21 @@ def test_multicast_and_stride_once_only_loosen():
     shape = shape_of((3, 3, 28, 28, 128, 128, 1), 2)
     assert objective(map_layer(shape, rules=Rules(stride_rule="once"))) <= objective(map_layer(shape)) + TOLERANCE
     assert objective(map_layer(shape, rules=Rules(multicast=True))) <= objective(map_layer(shape)) + TOLERANCE
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(halo="published"), Rules(stride_rule="once", multicast=True)])
+@pytest.mark.parametrize("extents", [(3, 3, 28, 14, 24, 60, 1), (1, 1, 7, 7, 61, 61, 1)])
+def test_the_objective_of_a_mapping_is_that_of_its_solution(rules: Rules, extents: tuple[int, ...]):
+    """And no random mapping that fits has a lower one."""
+    shape = shape_of(extents, 2)
+    found = map_layer(shape, rules=rules)
+    assert found.mapping is not None and found.objective_parts is not None
+    parts = objective_parts(found.mapping, shape, SIMBA, rules)
+    assert parts == pytest.approx(dict(found.objective_parts), abs=TOLERANCE)
+    drawn = map_layer(shape, method="random", seed=1)
+    assert drawn.mapping is not None
+    if rules.halo == "corrected":
+        assert total_of(objective_parts(drawn.mapping, shape, SIMBA, rules), rules) >= objective(found) - TOLERANCE
 
 
 @pytest.mark.parametrize(
