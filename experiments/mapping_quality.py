@@ -197,8 +197,11 @@ def plot(table: pandas.DataFrame) -> Figure:
         bars(panel, names, heights)
         panel.axhline(1, color="black", linewidth=0.8)
         panel.set_ylabel(f"{text}, geometric mean")
-    axes[0].axhline(published.COSA_LATENCY_OVER_HYBRID, color="0.4", linestyle="--", linewidth=0.8, label=PAPER)
-    axes[0].legend(fontsize=7)
+    paper = (published.COSA_LATENCY_OVER_HYBRID, published.COSA_ENERGY_OVER_HYBRID)
+    for panel, ratio in zip(axes, paper):
+        panel.axhline(ratio, color="0.4", linestyle="--", linewidth=0.8, label=PAPER)
+        panel.set_ylim(0, 1.4 * panel.get_ylim()[1])  # room for the legend
+        panel.legend(fontsize=7, loc="upper left")
     parts = ("compute", "utilization", "traffic")
     first = table[table["list"] == table["list"].iloc[0]]
     kinds = {"CoSA": "cosa", "best of 5 random": "random"}
@@ -207,7 +210,7 @@ def plot(table: pandas.DataFrame) -> Figure:
         label: [weights[part] * float(first[f"{kind}_{part}"].mean()) for part in parts]
         for label, kind in kinds.items()
     }
-    bars(axes[2], [f"{weights[part]:g} {part}" for part in parts], shares)
+    bars(axes[2], [f"{'-' if part == 'utilization' else ''}{weights[part]:g} {part}" for part in parts], shares)
     axes[2].set_ylabel(f"parts of the objective, {first['list'].iloc[0]}")
     axes[2].legend(fontsize=7)
     seconds = {
@@ -217,8 +220,9 @@ def plot(table: pandas.DataFrame) -> Figure:
     }
     bars(axes[3], names, seconds)
     axes[3].set_yscale("log")
+    axes[3].set_ylim(top=100 * axes[3].get_ylim()[1])
     axes[3].set_ylabel("CPU seconds per layer")
-    axes[3].legend(fontsize=7)
+    axes[3].legend(fontsize=7, loc="upper left", ncols=2)
     for panel in (axes[0], axes[1], axes[3]):
         panel.tick_params(axis="x", rotation=25)
     return figure

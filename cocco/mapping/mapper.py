@@ -77,7 +77,7 @@ def _work(shape: LayerShape, tile: tuple[int, int], rules: Rules, limit: float) 
 @lru_cache(MEMO)
 def solved(piece: LayerShape, rules: Rules, limit: float) -> tuple[int, int, int, int] | None:
     """Return cycles and the words of I, W and O at the buffers; the only place that asks a solver in a search."""
-    found = map_cosa(piece, COCCO_CORE, rules, Limits(units=limit))
+    found = map_cosa(piece, COCCO_CORE, rules, Limits("cp", limit))  # on this core several times faster than HiGHS
     if found.cost is None:
         return None
     words = found.cost.accesses["buffers"]
