@@ -19,6 +19,7 @@ from simulator.mapping.mappers import (
     clipped,
     closed_work,
     least_words,
+    light_work,
     shape_in_band,
 )
 from workloads.network import Layer
@@ -50,7 +51,7 @@ class Cosa:
     def work(self, layer: Layer, samples: int, bands: int, tile: tuple[int, int]) -> Work:
         """Return cycles and reads of all updates."""
         if layer.is_depthwise or not layer.macs:
-            return Work(layer_cycles(layer, samples, bands, tile))
+            return light_work(layer, samples, bands, clipped(layer, bands, tile))
         return _work(shape_in_band(layer, samples, bands), clipped(layer, bands, tile), self.rules, self.limit)
 
 

@@ -68,7 +68,7 @@ class Enumerate:
     def work(self, layer: Layer, samples: int, bands: int, tile: tuple[int, int]) -> Work:
         """Return cycles and reads of all updates."""
         if layer.is_depthwise or not layer.macs:
-            return Work(layer_cycles(layer, samples, bands, tile))
+            return light_work(layer, samples, bands, clipped(layer, bands, tile))
         return closed_work(shape_in_band(layer, samples, bands), clipped(layer, bands, tile))
 
 
@@ -80,6 +80,12 @@ def shape_in_band(layer: Layer, samples: int, bands: int) -> LayerShape:
 def clipped(layer: Layer, bands: int, tile: tuple[int, int]) -> tuple[int, int]:
     """Return the tile no larger than a core's part of the map, so that equal work is asked for once."""
     return min(tile[0], layer.height), min(tile[1], -(-layer.width // bands))
+
+
+@lru_cache(MEMO)
+def light_work(layer: Layer, samples: int, bands: int, tile: tuple[int, int]) -> Work:
+    """Return the closed form of a layer without lanes over C; its words move once."""
+    return Work(layer_cycles(layer, samples, bands, tile))
 
 
 @lru_cache(MEMO)
