@@ -99,7 +99,7 @@ def random(shapes: Shapes) -> None:
             drawn = map_layer(shape, method="random", seed=seed)
             cycles.append(drawn.cost.cycles / best.cost.cycles)
             energy.append(drawn.cost.energy_pj / best.cost.energy_pj)
-        found, seconds = timed(random_search, shape, SIMBA, VALID, 0, best.cost.cycles)
+        found, seconds = timed(random_search, shape, SIMBA, VALID, 0, best.cost.cycles, 10**8)
         search, reached = search + seconds, reached + (found.cost.cycles <= best.cost.cycles)
         draws += found.evaluations
         print(f"  {found.valid:6,} valid of {found.evaluations:9,}, {seconds:6.2f} s", flush=True)

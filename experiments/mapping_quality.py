@@ -79,7 +79,8 @@ def run(
     points = [
         {
             "list": Path(source).stem.removeprefix("cosa_"), "layer": row.name, "count": row.times,
-            "shape": [*(getattr(row.shape, d) for d in "rspqckn"), list(row.shape.stride), row.shape.groups],
+            "shape": [*(getattr(row.shape, d) for d in "rspqckn"), list(row.shape.stride), row.shape.groups,
+                      list(row.shape.dilation)],
             "machine": machine, "seed": seed,
             "valid": valid or (QUICK_VALID if quick else VALID), "tries": QUICK_TRIES if quick else TRIES,
         }
@@ -102,8 +103,8 @@ def _flat(point: Point) -> Point:
 
 def compare(point: Point) -> Point:
     """Return cycles, energy, evaluations and CPU seconds of every method on one layer."""
-    r, s, p, q, c, k, n, stride, groups = point["shape"]
-    shape = LayerShape(r, s, p, q, c, k, n, tuple(stride), groups)
+    r, s, p, q, c, k, n, stride, groups, dilation = point["shape"]
+    shape = LayerShape(r, s, p, q, c, k, n, tuple(stride), groups, tuple(dilation))
     arch, rules, seed = machines()[point["machine"]], Rules(), point["seed"]
     map_layer(LayerShape(1, 1, 2, 1, 1, 1), arch)  # imports the solver, which nobody should pay for twice
     cosa, seconds = _timed(lambda: map_layer(shape, arch, rules=rules))
