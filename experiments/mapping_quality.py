@@ -189,9 +189,9 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 def plot(table: pandas.DataFrame) -> Figure:
     """Return cycles and energy over CoSA's, the objective and its parts, and CPU seconds per layer."""
     short = summary(table)
-    figure, axes = panels(2, 2, 10.5, 6.8)
     many = short["machine"].nunique() > 1
-    names = [f"{row['list']}\n{row['machine']}" if many else str(row["list"]) for _, row in short.iterrows()]
+    figure, axes = panels(2, 2, 10.5, 10 if many else 6.8)
+    names = [f"{row['list']}, {row['machine']}" if many else str(row["list"]) for _, row in short.iterrows()]
     labels = {"random": "best of 5 random", "search": "random search", "climb": "hill climbing"}
     for panel, what, text in ((axes[0], "cycles", "cycles / CoSA's"), (axes[1], "energy", "energy / CoSA's")):
         heights = {label: [float(x) for x in short[f"{method}_{what}"]] for method, label in labels.items()}
@@ -204,7 +204,7 @@ def plot(table: pandas.DataFrame) -> Figure:
         panel.set_ylim(0, 1.4 * panel.get_ylim()[1])  # room for the legend
         panel.legend(fontsize=7, loc="upper left")
     parts = ("compute", "utilization", "traffic")
-    first = table[table["list"] == table["list"].iloc[0]]
+    first = table[(table["list"] == table["list"].iloc[0]) & (table["machine"] == table["machine"].iloc[0])]
     kinds = {"CoSA": "cosa", "best of 5 random": "random"}
     weights = dict(zip(parts, Rules().weights))
     shares = {
@@ -225,7 +225,8 @@ def plot(table: pandas.DataFrame) -> Figure:
     axes[3].set_ylabel("CPU seconds per layer")
     axes[3].legend(fontsize=7, loc="upper left", ncols=2)
     for panel in (axes[0], axes[1], axes[3]):
-        panel.tick_params(axis="x", rotation=25)
+        for label in panel.get_xticklabels():
+            label.set(rotation=90 if many else 25, ha="center" if many else "right", size=7)
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,9 +81,9 @@ class LayerShape:
     @cached_property
     def touched_words(self) -> int:
         """Words of I that some window covers, all groups; padding counts as data."""
-        columns = {x * self.stride[0] + i * self.dilation[0] for x in range(self.p) for i in range(self.r)}
-        rows = {y * self.stride[1] + j * self.dilation[1] for y in range(self.q) for j in range(self.s)}
-        return len(columns) * len(rows) * self.c * self.groups * self.n
+        columns = _covered(self.p, self.r, self.stride[0], self.dilation[0])
+        rows = _covered(self.q, self.s, self.stride[1], self.dilation[1])
+        return columns * rows * self.c * self.groups * self.n
 
     def footprint(self, tensor: str, extents: Mapping[str, int]) -> int:
         """Return the words of a tensor in a tile of these extents, halo included."""
@@ -106,6 +107,13 @@ class LayerShape:
             layer.kernel[1], layer.kernel[0], columns, rows, layer.in_channels // layer.groups, layer.channels,
             samples, (layer.stride[1], layer.stride[0]), layer.groups, (layer.dilation[1], layer.dilation[0]),
         )  # fmt: skip
+
+
+def _covered(outputs: int, taps: int, stride: int, dilation: int) -> int:
+    """Return the distinct numbers x stride + i dilation: pairs (x, i) less those that another one repeats."""
+    common = math.gcd(stride, dilation)
+    repeated = max(0, outputs - dilation // common) * max(0, taps - stride // common)
+    return outputs * taps - repeated
 
 
 def _check(name: str, value: object, most: int) -> None:

@@ -277,3 +277,13 @@ def test_unknown_rules_are_named(more: dict, said: str):
         map_layer(shape_of((1, 1, 1, 1, 1, 1, 1)), solver="gurobi")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="method must be one of closed, cosa, random, climb"):
         map_layer(shape_of((1, 1, 1, 1, 1, 1, 1)), method="best")
+
+
+@pytest.mark.parametrize("solver", ["cp", "highs"])
+def test_a_missing_solver_names_the_extra(solver: str, monkeypatch: pytest.MonkeyPatch):
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("cocco.mapping.program.importlib.import_module", missing)
+    with pytest.raises(ValueError, match=r"pip install 'cocco\[solvers\]'"):
+        map_layer(shape_of((1, 1, 2, 1, 1, 1, 1)), solver=solver)  # type: ignore[arg-type]

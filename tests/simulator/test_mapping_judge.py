@@ -182,6 +182,15 @@ def test_depthwise_work_has_lanes_of_its_own_and_groups_run_in_turn():
     assert (judged.energy_pj, judged.cycles) == pytest.approx((4 * alone.energy_pj, 4 * alone.cycles), rel=1e-12)
 
 
+@given(st.tuples(*[st.integers(1, 12)] * 4), st.tuples(*[st.integers(1, 5)] * 4))
+def test_touched_inputs_are_those_that_some_window_covers(extents: tuple[int, ...], steps: tuple[int, ...]):
+    r, s, p, q = extents
+    columns = {x * steps[0] + i * steps[2] for x in range(p) for i in range(r)}
+    rows = {y * steps[1] + j * steps[3] for y in range(q) for j in range(s)}
+    shape = LayerShape(r, s, p, q, 6, 4, 3, steps[:2], 2, steps[2:])
+    assert shape.touched_words == len(columns) * len(rows) * 6 * 2 * 3
+
+
 @pytest.mark.parametrize(
     ("extents", "more", "said"),
     [
