@@ -15,6 +15,7 @@ from cocco.search.stream import check_seed
 from cocco.space import Space
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
+from simulator.mapping.mappers import Mapper
 from simulator.partition import Partition
 from simulator.technology import MAX_REGIONS, Technology
 from simulator.tiling import TileRule
@@ -88,6 +89,7 @@ def explore(
     settings: Settings | None = None,
     prove: bool = False,
     check_addresses: bool = False,
+    mapper: Mapper | None = None,
 ) -> Result:
     """Return the best memory found, with a partition of each network on it: Formula 2 made small (Sec. 4.1.2).
 
@@ -95,11 +97,12 @@ def explore(
     space: SharedBuffer or SeparateBuffers, by default the paper's shared buffer. alpha: bytes per unit of the
     metric. weights: one positive number per network, by default 1. initial: partitions to start from; for several
     networks, tuples of one partition each. check_addresses: split what fits by its bytes but has no addresses
-    (cocco.allocation.split). The rest as in `partition`.
+    (cocco.allocation.split). mapper: as in `simulator.Accelerator`; one that looks at tiles searches with the
+    reference engine. The rest as in `partition`.
     """
     problem = over_space(
         networks, space, alpha=alpha, metric=metric, weights=weights, cores=cores, batch=batch,
-        max_regions=max_regions, prefetch=prefetch, technology=technology, tile_rule=tile_rule,
+        max_regions=max_regions, prefetch=prefetch, technology=technology, tile_rule=tile_rule, mapper=mapper,
     )  # fmt: skip
     settings = settings or Settings()
     result = _search(problem, method, samples, seed, settings, initial, progress, engine, threads, prove)

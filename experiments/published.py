@@ -157,3 +157,8 @@ FIGURE_3_BANDWIDTH_REDUCTION = (0.268, 0.678)  #: average bandwidth of four netw
 #: Sec. 5.2 on Figure 11: networks on which Cocco finds the optimum of the enumeration ("the first four models")
 FIGURE_11_OPTIMAL = ("vgg16", "resnet50", "resnet152", "googlenet")
 FIGURE_14_FIRST_ALPHA = 0.0005  #: energies are normalised to it; the other alphas are in the picture only
+
+#: CoSA (ISCA 2021), the authors' poster: latency and energy of Timeloop's hybrid mapper over CoSA's, geometric means
+COSA_LATENCY_OVER_HYBRID = 1.5
+COSA_ENERGY_OVER_HYBRID = 1.2
+COSA_TIME_TO_SOLUTION = 90  #: times faster than that mapper

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
+from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.technology import MAX_REGIONS, Technology
 
 MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where byte counts would lose precision
 MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
+PE_ARRAY = ("pe_rows", "pe_columns", "pe_inputs", "pe_outputs", "pe_light_channels")  #: of the technology
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,8 @@ class Accelerator:
     cores: cores that share one network; batch: samples computed together (model.md, section 7).
     max_regions: entries of the buffer region manager, None for no limit (Cocco, Sec. 3.2: N = 64).
     prefetch: "free" takes no capacity for the next subgraph's weights; "resident" wants its own and the next
-    weights to fit together (our option, for designs that are to be built).
+    weights to fit together (our option, for designs that are to be built). mapper: how a layer runs on the PE array
+    (docs/mapping.md, section 7).
     Raises ValueError that names the field, the rule and the value.
     """
 
@@ -30,6 +33,7 @@ class Accelerator:
     max_regions: int | None = MAX_REGIONS
     prefetch: Literal["free", "resident"] = "free"
     technology: Technology = field(default_factory=Technology)
+    mapper: Mapper = field(default_factory=Enumerate)
 
     def __post_init__(self) -> None:
         separate = self.global_buffer is not None or self.weight_buffer is not None
@@ -48,6 +52,22 @@ class Accelerator:
             _check_count("max_regions", self.max_regions, MAX_CAPACITY)
         if self.prefetch not in ("free", "resident"):
             raise ValueError(f"prefetch must be 'free' or 'resident', got {self.prefetch!r}")
+        if not isinstance(self.mapper, Mapper):
+            raise ValueError(f"mapper must be a simulator.mapping.Mapper such as Enumerate(), got {self.mapper!r}")
+        for name in PE_ARRAY:
+            ours, papers = getattr(self.technology, name), getattr(Technology(), name)
+            if ours != papers and not self.mapper.is_flat:
+                raise ValueError(
+                    f"mapper {self.mapper.name!r} knows the paper's PE array only, with {name} {papers}, got {ours}; "
+                    "take the mapper 'enumerate'"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; the default mapper is not mentioned."""
+        content = asdict(self)
+        if self.mapper == Enumerate():
+            del content["mapper"]
+        return content
 
     @property
     def is_shared(self) -> bool:

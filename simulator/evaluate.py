@@ -116,7 +116,7 @@ class Evaluation:
             return {"status": "infeasible", "infeasible": [asdict(each) for each in self.infeasible]}
         return {
             "network": self.network,
-            "accelerator": asdict(self.accelerator),
+            "accelerator": self.accelerator.to_json(),
             "tile_rule": self.tile_rule,
             "totals": self.totals(),
             "subgraphs": [

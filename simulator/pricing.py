@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.mapping import layer_cycles
+from simulator.mapping.mappers import Work
 from simulator.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
 from simulator.streaming import Stream, stream_layer
 from simulator.subgraph import Geometry, Subgraph
@@ -69,8 +69,9 @@ class PricingRules:
         self.cores, self.batch = accelerator.cores, accelerator.batch
         self.samples, self.bands = accelerator.samples_per_core, accelerator.bands
         self.max_regions = accelerator.max_regions
+        self.mapper = accelerator.mapper
         self.cycles = [
-            layer_cycles(layer, self.samples, self.bands, technology) for layer in geometry.network.layers
+            self.mapper.cycles(layer, self.samples, self.bands, technology) for layer in geometry.network.layers
         ]
 
 
@@ -88,7 +89,7 @@ class SubgraphModel:
         self.is_single = len(subgraph.layers) == 1
         self._tilings: dict[int, tuple[Tiling, dict[int, Region]] | None] = {}
         self._needs: list[int | None] = [None] * len(rules.tiles)
-        self._moved: dict[int, tuple[int, int]] = {}
+        self._moved: dict[int, tuple[int, int, int]] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
 
     def price(self, activation_capacity: int, weight_capacity: int) -> Price | Shortage:
@@ -156,12 +157,29 @@ class SubgraphModel:
             found = self.tiling(tile)
             assert found is not None
             tiling, regions = found
-            self._moved[tile] = (
-                buffer_bytes(self.subgraph, tiling, regions),
-                weight_buffer_bytes(self.subgraph, tiling),
-            )
-        buffered, weighed = self._moved[tile]
-        return self._total((tile, tile), need, self.weight_need, None, self.weights, self.inputs, buffered, weighed)
+            self._moved[tile] = self._work(tiling, regions)
+        return self._total((tile, tile), need, self.weight_need, None, self.weights, self.inputs, self._moved[tile])
+
+    def _work(self, tiling: Tiling, regions: dict[int, Region]) -> tuple[int, int, int]:
+        """Return the traffic of both buffers, one sample, and the cycles of computing."""
+        works = self._works(tiling)
+        cycles = self.cycles if works is None else sum(work.cycles for work in works.values())
+        return (
+            buffer_bytes(self.subgraph, tiling, regions, works),
+            weight_buffer_bytes(self.subgraph, tiling, works),
+            cycles,
+        )
+
+    def _works(self, tiling: Tiling) -> dict[int, Work] | None:
+        """Return what the mapper makes of each layer's updates, None where it does not look at them."""
+        rules = self.rules
+        if rules.mapper.is_flat:
+            return None
+        layers = rules.geometry.network.layers
+        return {
+            v: rules.mapper.work(layers[v], rules.samples, rules.bands, (tiling.merged[v], tiling.columns[v].step))
+            for v in self.subgraph.layers
+        }
 
     def _streamed(self, activation_capacity: int, weight_capacity: int) -> Price:
         rules = self.rules
@@ -174,8 +192,6 @@ class SubgraphModel:
             rules.samples,
             rules.bands,
         )
-        buffered = buffer_bytes(self.subgraph, plan.tiling, plan.regions)
-        weighed = weight_buffer_bytes(self.subgraph, plan.tiling)
         return self._total(
             plan.tile,
             plan.activation_bytes,
@@ -183,14 +199,14 @@ class SubgraphModel:
             plan.stream,
             plan.weight_reads,
             plan.input_reads,
-            buffered,
-            weighed,
+            self._work(plan.tiling, plan.regions),
         )
 
     def _total(
         self, tile: tuple[int, int], activation: int, weights: int, stream: Stream | None,
-        weight_reads: int, input_reads: int, buffered: int, weighed: int,
+        weight_reads: int, input_reads: int, work: tuple[int, int, int],
     ) -> Price:  # fmt: skip
+        buffered, weighed, cycles = work
         batch = self.rules.batch
         inputs, outputs = batch * input_reads, batch * self.outputs
         return Price(
@@ -199,7 +215,7 @@ class SubgraphModel:
             weight_buffer_bytes=weight_reads + weighed,
             crossbar_bytes=(self.rules.cores - 1) * self.weights,
             operations=self.operations,
-            compute_cycles=self.cycles,
+            compute_cycles=cycles,
         )  # fmt: skip
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:

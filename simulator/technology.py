@@ -17,6 +17,9 @@ SRAM_ROOT_PJ_PER_BYTE = 0.6  #: our choice: energy grows with the side length of
 OPERATION_PJ = 0.31  #: our choice: fitted to Cocco's Tables 1 and 2; stands for MAC, PE-local buffers and control
 CROSSBAR_PJ_PER_BYTE = 3.2  #: our choice: one hop of the core-to-core crossbar (Cocco, Sec. 5.4.2 gives no number)
 SRAM_MM2_PER_MB = 1.2  #: at 12 nm (Cocco, Fig. 2)
+MAC_PJ = 0.06  #: our choice: 8-bit multiply and add, 0.23 pJ at 45 nm (Horowitz, ISSCC 2014), a quarter at 12 nm
+REGISTER_PJ_PER_BYTE = 0.03  #: our choice: a latch; with MAC_PJ and PE-local buffers it comes near OPERATION_PJ
+MAPPING_DRAM_WORDS_PER_CYCLE = 10.0  #: read, and as many written (configuration of CoSA's array)
 
 PE_ROWS = PE_COLUMNS = 4  #: PE array of one core (Cocco, Sec. 5.1.2)
 PE_INPUTS = PE_OUTPUTS = 8  #: 8 x 8 MACs in each PE (Cocco, Sec. 5.1.2)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from simulator.mapping.mappers import Times, Work
 from simulator.regions import Region, Tiling
 from simulator.subgraph import COLUMNS, ROWS, Geometry, Subgraph
 
@@ -39,19 +42,24 @@ def count_updates(subgraph: Subgraph, tiling: Tiling, layer: int) -> int:
     return -(-height[layer] // tiling.merged[layer]) * -(-width[layer] // tiling.columns[layer].step)
 
 
-def buffer_bytes(subgraph: Subgraph, tiling: Tiling, regions: dict[int, Region]) -> int:
-    """Return the global-buffer traffic of one sample beside the DRAM side: results, windows read, SIDE copies."""
+def buffer_bytes(
+    subgraph: Subgraph, tiling: Tiling, regions: dict[int, Region], works: Mapping[int, Work] | None = None
+) -> int:
+    """Return the global-buffer traffic of one sample beside the DRAM side: results, windows read, SIDE copies.
+
+    works: how often a mapper moves each word; without, operands are read and results written once for each update.
+    """
     geometry = subgraph.geometry
     height, width = geometry.extent
-    total = sum(geometry.size_bytes[v] for v in subgraph.layers)
+    total = sum(_often(geometry.size_bytes[v], _of(works, v).outputs) for v in subgraph.layers)
     for u in subgraph.tensors:
         for v, local, whole in subgraph.readers[u]:
             if whole:
-                total += count_updates(subgraph, tiling, v) * geometry.size_bytes[u]
+                total += _often(count_updates(subgraph, tiling, v) * geometry.size_bytes[u], _of(works, v).weights)
             if local:
                 rows = window_elements(subgraph, ROWS, v, u, tiling.merged[v])
                 columns = window_elements(subgraph, COLUMNS, v, u, tiling.columns[v].step)
-                total += rows * columns * geometry.channels[u]
+                total += _often(rows * columns * geometry.channels[u], _of(works, v).inputs)
         if regions[u].side_bytes:
             overlap = min(tiling.rows[u].size - tiling.rows[u].step, height[u])
             operations = -(-height[u] // tiling.merged[u])
@@ -59,7 +67,23 @@ def buffer_bytes(subgraph: Subgraph, tiling: Tiling, regions: dict[int, Region])
     return total
 
 
-def weight_buffer_bytes(subgraph: Subgraph, tiling: Tiling) -> int:
-    """Return the weight-buffer reads: every update of a layer reads its weights once."""
+def weight_buffer_bytes(subgraph: Subgraph, tiling: Tiling, works: Mapping[int, Work] | None = None) -> int:
+    """Return the weight-buffer reads: every update of a layer reads its weights once, or as a mapper says."""
     weights = subgraph.geometry.weight_bytes
-    return sum(count_updates(subgraph, tiling, v) * weights[v] for v in subgraph.layers if weights[v])
+    return sum(
+        _often(count_updates(subgraph, tiling, v) * weights[v], _of(works, v).weights)
+        for v in subgraph.layers
+        if weights[v]
+    )
+
+
+_ONCE = Work(0)
+
+
+def _of(works: Mapping[int, Work] | None, layer: int) -> Work:
+    return _ONCE if works is None else works[layer]
+
+
+def _often(size: int, times: Times) -> int:
+    """Return bytes times a fraction, whole bytes."""
+    return size * times[0] // times[1]

@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import workloads
@@ -62,7 +63,7 @@ def show(options: Namespace, _: Sequence[str]) -> int:
 
 def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
     """cocco evaluate: the price of a partition on given hardware; with --verify, the proof that it runs."""
-    accelerator = accelerator_of(options)
+    accelerator = with_mapper(accelerator_of(options), options.mapper)
     network = load(options.network, options)
     partition = read_partition(options.partition, network, accelerator, options.tile_rule)
     if options.explain or options.trace is not None:
@@ -95,6 +96,15 @@ def read_partition(
     from cocco.handwritten import load_partition
 
     return load_partition(text, network, accelerator, tile_rule=tile_rule)
+
+
+def with_mapper(accelerator: Accelerator, name: str) -> Accelerator:
+    """Return the hardware with the mapper of this name."""
+    if name == "enumerate":
+        return accelerator
+    from cocco.mapping import MAPPERS
+
+    return replace(accelerator, mapper=MAPPERS[name])
 
 
 def verify(

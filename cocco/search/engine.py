@@ -80,7 +80,9 @@ def engine_name(name: str | None, problem: Problem, threads: int = 1) -> str:
         raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
     if name == "fast" and not has_kernel():
         raise ValueError("engine 'fast' is not built here; reinstall where there is a C compiler, or use 'reference'")
-    return "reference" if needs_big_integers(problem) else name
+    if needs_big_integers(problem) or not problem.accelerator.mapper.is_flat:  # the kernel has cycles by layer only
+        return "reference"
+    return name
 
 
 def make_engine(name: str | None, problem: Problem, settings: Settings, threads: int = 1) -> Engine:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from cocco.objective import Objective
 from cocco.space import SeparateBuffers, SharedBuffer, Space
 from simulator.accelerator import Accelerator
+from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.partition import Partition, order_subgraphs
 from simulator.pricing import PricingRules
 from simulator.subgraph import Geometry
@@ -169,6 +170,7 @@ def over_space(
     prefetch: Literal["free", "resident"] = "free",
     technology: Technology | None = None,
     tile_rule: TileRule = "exact",
+    mapper: Mapper | None = None,
 ) -> Problem:
     """Return the problem of Formula 2: several networks, one after the other, on one memory to be chosen."""
     together = _as_tuple(networks)
@@ -180,7 +182,7 @@ def over_space(
     smallest: dict[str, Any] = {name: sizes[0] for name, sizes in space.buffers.items()}
     accelerator = Accelerator(
         **smallest, cores=cores, batch=batch, max_regions=max_regions, prefetch=prefetch,
-        technology=Technology() if technology is None else technology,
+        technology=Technology() if technology is None else technology, mapper=mapper or Enumerate(),
     )  # fmt: skip
     objective = Objective(metric, alpha, _weights(weights, together))
     return Problem(together, accelerator, space.buffers, objective, tile_rule)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from graphs import add, chain, conv
 
-from simulator.mapping import UNROLLINGS, layer_cycles
+from simulator.accelerator import Accelerator
+from simulator.mapping import UNROLLINGS, Enumerate, layer_cycles
+from simulator.technology import Technology
 from workloads.network import Layer
 
 
@@ -47,3 +50,11 @@ def test_matmul_reduces_over_the_channels_of_one_head():
     """Two heads, 8 rows: K 16, C / heads 8: P over 16 wide: 2 * 1 * 1 = 2."""
     layer = Layer("m", "matmul", ("a", "b"), 8, 1, 16, 16, groups=2, whole=(1,))
     assert layer_cycles(layer) == 2
+
+
+def test_a_mapper_of_tiles_refuses_another_pe_array():
+    """Its reads and lanes are those of the paper's array; whole layers take any."""
+    wide = Technology(pe_rows=8)
+    assert Accelerator(shared_buffer=4096, technology=wide).technology.pe_rows == 8
+    with pytest.raises(ValueError, match="mapper 'enumerate' knows the paper's PE array only, with pe_rows 4, got 8"):
+        Accelerator(shared_buffer=4096, technology=wide, mapper=Enumerate(tiled=True))

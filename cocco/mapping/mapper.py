@@ -1,0 +1,102 @@
+"""Mappers by name, for `Accelerator(mapper=...)` and `cocco evaluate --mapper`; that of CoSA asks a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cocco.mapping.rules import Rules
+from cocco.mapping.solving import DEFAULT_LIMIT, Limits, map_cosa
+from simulator.mapping import LayerShape
+from simulator.mapping.architecture import COCCO_CORE
+from simulator.mapping.closed import layer_cycles, tiles_of
+from simulator.mapping.mappers import (
+    MEMO,
+    Enumerate,
+    Mapper,
+    Times,
+    Work,
+    clipped,
+    closed_work,
+    is_light,
+    least_words,
+    light_work,
+    shape_in_band,
+)
+from simulator.technology import Technology
+from workloads.network import Layer
+
+
+@dataclass(frozen=True)
+class Cosa:
+    """CoSA's program for each update of a layer on COCCO_CORE (extra `solvers`).
+
+    Depth-wise and light work, and a tile that the solver gives up, take the closed form. One program is solved for
+    each (shape of a tile, rules, limit) in a process, whatever asks.
+    """
+
+    rules: Rules = Rules(stride_rule="once")
+    limit: float = DEFAULT_LIMIT
+    name: str = "cosa"
+
+    @property
+    def is_flat(self) -> bool:
+        """Never: tiles matter."""
+        return False
+
+    def cycles(self, layer: Layer, samples: int, bands: int, technology: Technology | None = None) -> int:
+        """Return the cycles with every MAC at work; the closed form for light layers."""
+        if is_light(layer):
+            return layer_cycles(layer, samples, bands, technology=technology)
+        return -(-shape_in_band(layer, samples, bands).macs // COCCO_CORE.macs)
+
+    def work(self, layer: Layer, samples: int, bands: int, tile: tuple[int, int]) -> Work:
+        """Return cycles and reads of all updates."""
+        if is_light(layer):
+            return light_work(layer, samples, bands, clipped(layer, bands, tile))
+        return _work(shape_in_band(layer, samples, bands), clipped(layer, bands, tile), self.rules, self.limit)
+
+
+@lru_cache(MEMO)
+def _work(shape: LayerShape, tile: tuple[int, int], rules: Rules, limit: float) -> Work:
+    cycles = inputs = weights = outputs = 0
+    for p, q, times in tiles_of(shape, tile):
+        piece = LayerShape(
+            shape.r, shape.s, p, q, shape.c, shape.k // shape.groups, shape.n, shape.stride, 1, shape.dilation
+        )
+        found = solved(piece, rules, limit)
+        if found is None:
+            return closed_work(shape, tile)
+        many = times * shape.groups
+        cycles, inputs = cycles + many * found[0], inputs + many * found[1]
+        weights, outputs = weights + many * found[2], outputs + many * found[3]
+    least = least_words(shape, tile)
+    return Work(
+        cycles, _at_least_once(inputs, least[0]), _at_least_once(weights, least[1]),
+        _at_least_once(outputs, shape.output_words),
+    )  # fmt: skip
+
+
+@lru_cache(MEMO)
+def solved(piece: LayerShape, rules: Rules, limit: float) -> tuple[int, int, int, int] | None:
+    """Return cycles and the words of I, W and O at the buffers; the only place that asks a solver in a search."""
+    found = map_cosa(piece, COCCO_CORE, rules, Limits("cp", limit))  # on this core several times faster than HiGHS
+    if found.cost is None:
+        return None
+    words = found.cost.accesses["buffers"]
+    moved = found.cost.accesses["DRAM"]
+    passing = {tensor: sum(words[tensor]) - sum(moved[tensor]) for tensor in words}  # without filling the buffers
+    return found.cost.compute_cycles, passing["I"], passing["W"], passing["O"]
+
+
+def _at_least_once(words: int, least: int) -> Times:
+    return (words, least) if words > least else (1, 1)
+
+
+MAPPERS: dict[str, Mapper] = {"enumerate": Enumerate(), "tiled": Enumerate(tiled=True), "cosa": Cosa()}
+
+
+def work_done() -> dict[str, dict[str, int]]:
+    """Return calls and hits of what is remembered in this process, by mapper: (shape, tile, core) is the key."""
+    infos = {"tiled": closed_work.cache_info(), "cosa": _work.cache_info(), "solver": solved.cache_info()}
+    return {name: {"calls": info.hits + info.misses, "hits": info.hits} for name, info in infos.items()}

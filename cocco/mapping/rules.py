@@ -1,0 +1,67 @@
+"""What may be chosen about the program: weights of the objectives and the rules of the published code."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+HALOS = ("corrected", "published", "exact")
+STRIDE_RULES = ("per_factor", "once")
+
+
+class Weights(NamedTuple):
+    """Of the three objectives, as in the published code."""
+
+    compute: float = 10.0
+    utilization: float = 0.1
+    traffic: float = 1.0
+
+
+@dataclass(frozen=True)
+class Rules:
+    """halo: "corrected"; "published", R and S only at DRAM; "exact", the words of an input tile and no proxy.
+
+    stride_rule: "per_factor" charges the stride for every factor of P and Q, as published; "once" for each of them.
+    multicast: lanes that do not walk through a tensor cost it nothing. ranks: the order of the loops at the outermost
+    level of the chip is decided; without, no loop is there. split: the shares of I and O there are decided.
+    Raises ValueError that names the rule and the value.
+    """
+
+    halo: Literal["corrected", "published", "exact"] = "corrected"
+    stride_rule: Literal["per_factor", "once"] = "per_factor"
+    multicast: bool = False
+    ranks: bool = True
+    split: bool = False
+    weights: Weights = Weights()
+
+    def __post_init__(self) -> None:
+        if self.halo not in HALOS:
+            raise ValueError(f"halo must be one of {', '.join(HALOS)}, got {self.halo!r}")
+        if self.stride_rule not in STRIDE_RULES:
+            raise ValueError(f"stride_rule must be one of {', '.join(STRIDE_RULES)}, got {self.stride_rule!r}")
+        for name, weight in zip(Weights._fields, self.weights):
+            if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
+                raise ValueError(f"the weight of {name} must be a finite number of at least 0, got {weight!r}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self) | {"weights": self.weights._asdict()}
+
+
+def factors_of(extent: int) -> dict[int, int]:
+    """Return the prime factors of an extent and how often each occurs.
+
+    >>> factors_of(112)
+    {2: 4, 7: 1}
+    """
+    found: dict[int, int] = {}
+    prime = 2
+    while prime * prime <= extent:
+        while extent % prime == 0:
+            found[prime] = found.get(prime, 0) + 1
+            extent //= prime
+        prime += 1
+    if extent > 1:
+        found[extent] = found.get(extent, 0) + 1
+    return found

@@ -1,0 +1,253 @@
+"""How good is CoSA's program on whole layer lists? Against random mappings, searches, the closed form and the roofline.
+
+    python -m experiments.mapping_quality --layers resnet50 LIST.csv ... [--machines simba pe8x8 buffers2x] [--quick]
+
+One row per layer and machine. Cycles and energy are the judge's (`simulator.mapping.evaluate`). "best of 5" is the
+weak baseline of the paper; `search` draws on until it reaches CoSA's cycles or has had its fill of valid mappings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import workloads
+from cocco.mapping import MappingResult, Rules, map_layer
+from cocco.mapping.layer_lists import layers_of, read_layers
+from cocco.mapping.objective import objective_parts, total_of
+from cocco.mapping.random_search import random_search
+from experiments import command, published
+from experiments.drawing import bars, panels
+from experiments.points import Point
+from experiments.sweep import sweep
+from simulator.mapping import SIMBA, Architecture, LayerShape
+from simulator.mapping.architecture import Level
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+QUESTION = "What does a mixed-integer program gain over random mappings, layer list by layer list (CoSA)?"
+SECONDS = command.Seconds(quick=30, full=420)
+LISTS = ("resnet50", "vgg16")
+VALID, QUICK_VALID = 2_000, 50  #: valid mappings of the search; the published baseline gives up after 16,000
+TRIES, QUICK_TRIES = 2_000, 200  #: of hill climbing
+SEEDS = 3  #: of the best of 5
+
+
+def _wider(level: Level, outermost: bool) -> Level:
+    return replace(level, fanout=4 * level.fanout) if outermost else replace(level, instances=4 * level.instances)
+
+
+def machines() -> dict[str, Architecture]:
+    """Return the machines by name: 8 x 8 PEs with four times the bandwidth; buffers twice as large (our reading)."""
+    *inner, outer, dram = SIMBA.levels
+    wide = (*(_wider(level, False) for level in inner), _wider(outer, True), dram)
+    rate = 4 * SIMBA.dram_read_words_per_cycle
+    deep = tuple(
+        level if level.entries in (None, 1) else replace(level, entries=2 * int(level.entries or 0))
+        for level in SIMBA.levels
+    )
+    return {
+        "simba": SIMBA,
+        "pe8x8": Architecture(wide, 4 * SIMBA.macs, rate, rate, "pe8x8"),
+        "buffers2x": Architecture(deep, SIMBA.macs, name="buffers2x"),
+    }
+
+
+def run(
+    *,
+    quick: bool,
+    seed: int,
+    folder: Path,
+    workers: int = 1,
+    dask: str | None = None,
+    layers: Sequence[str] = LISTS,
+    chosen: Sequence[str] = ("simba",),
+    valid: int | None = None,
+) -> pandas.DataFrame:
+    """Return one row per layer and machine; `cpu_` columns are CPU seconds of one core, the rest repeats exactly."""
+    import pandas
+
+    points = [
+        {
+            "list": Path(source).stem.removeprefix("cosa_"), "layer": row.name, "count": row.times,
+            "shape": [*(getattr(row.shape, d) for d in "rspqckn"), list(row.shape.stride), row.shape.groups,
+                      list(row.shape.dilation)],
+            "machine": machine, "seed": seed,
+            "valid": valid or (QUICK_VALID if quick else VALID), "tries": QUICK_TRIES if quick else TRIES,
+        }
+        for machine in chosen
+        for source in (layers[:1] if quick else layers)
+        for row in _rows(source)[: 6 if quick else None]
+        if row.shape is not None and not row.shape.is_depthwise
+    ]  # fmt: skip
+    found = sweep(compare, points, folder, workers=workers, dask=dask)
+    return pandas.DataFrame([_flat(point) | row for point, row in zip(points, found)])
+
+
+def _rows(source: str) -> list[Any]:
+    return read_layers(source) if source.lower().endswith(".csv") else layers_of(workloads.load(source))
+
+
+def _flat(point: Point) -> Point:
+    return {name: value for name, value in point.items() if name != "shape"}
+
+
+def compare(point: Point) -> Point:
+    """Return cycles, energy, evaluations and CPU seconds of every method on one layer."""
+    r, s, p, q, c, k, n, stride, groups, dilation = point["shape"]
+    shape = LayerShape(r, s, p, q, c, k, n, tuple(stride), groups, tuple(dilation))
+    arch, rules, seed = machines()[point["machine"]], Rules(), point["seed"]
+    map_layer(LayerShape(1, 1, 2, 1, 1, 1), arch)  # imports the solver, which nobody should pay for twice
+    cosa, seconds = _timed(lambda: map_layer(shape, arch, rules=rules))
+    assert cosa.cost is not None and cosa.objective_parts is not None, cosa.status
+    row: Point = {
+        "status": cosa.status, "rounds": cosa.rounds, "bound_cycles": cosa.cost.bound_cycles,
+        "cosa_cycles": cosa.cost.cycles, "cosa_energy_pj": cosa.cost.energy_pj, "cosa_objective": cosa.objective,
+        "cpu_cosa": seconds, **{f"cosa_{name}": value for name, value in cosa.objective_parts.items()},
+    }  # fmt: skip
+    closed, seconds = _timed(lambda: map_layer(shape, arch, "closed"))
+    assert closed.cost is not None
+    row |= {"closed_cycles": closed.cost.cycles, "closed_utilization": closed.cost.utilization, "cpu_closed": seconds}
+    seeds = range(SEEDS * seed, SEEDS * (seed + 1))
+    drawn = [_timed(partial(map_layer, shape, arch, "random", seed=each)) for each in seeds]
+    row |= _random(drawn, shape, arch, rules)
+    climbed, seconds = _timed(lambda: map_layer(shape, arch, "climb", samples=point["tries"], seed=seed))
+    row |= _costs("climb", climbed) | {"cpu_climb": seconds, "climb_evaluations": climbed.evaluations}
+    found, seconds = _timed(lambda: random_search(shape, arch, point["valid"], seed, target_cycles=row["cosa_cycles"]))
+    row |= _costs("search", found) | {
+        "search_reached": found.cost is not None and found.cost.cycles <= row["cosa_cycles"]
+    }
+    return row | {"search_evaluations": found.evaluations, "search_valid": found.valid, "cpu_search": seconds}
+
+
+def _random(drawn: Sequence[tuple[MappingResult, float]], shape: LayerShape, arch: Architecture, rules: Rules) -> Point:
+    """Return geometric means over the seeds, and the objective of the mappings drawn."""
+    costs = [found.cost for found, _ in drawn if found.cost is not None]
+    parts = [objective_parts(found.mapping, shape, arch, rules) for found, _ in drawn if found.mapping is not None]
+    if len(costs) < len(drawn):
+        raise ValueError(f"no random mapping of {shape} fits on {arch.name}")
+    row: Point = {f"random_{name}": sum(each[name] for each in parts) / len(parts) for name in parts[0]}
+    return row | {
+        "random_cycles": mean([cost.cycles for cost in costs]),
+        "random_energy_pj": mean([cost.energy_pj for cost in costs]),
+        "random_objective": sum(total_of(each, rules) for each in parts) / len(parts),
+        "random_evaluations": sum(found.evaluations for found, _ in drawn) / len(drawn),
+        "cpu_random": sum(seconds for _, seconds in drawn) / len(drawn),
+    }
+
+
+def _costs(name: str, found: MappingResult) -> Point:
+    assert found.cost is not None
+    return {f"{name}_cycles": found.cost.cycles, f"{name}_energy_pj": found.cost.energy_pj}
+
+
+def _timed(call: Callable[[], MappingResult]) -> tuple[MappingResult, float]:
+    start = time.process_time()
+    found = call()
+    return found, time.process_time() - start
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the geometric mean."""
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
+def summary(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return one row per list and machine: geometric means of cycles and energy over CoSA's, CPU seconds in total."""
+    import pandas
+
+    rows = []
+    for (machine, name), mine in table.groupby(["machine", "list"], sort=False):
+        row: Point = {
+            "machine": machine,
+            "list": name,
+            "layers": len(mine),
+            "proven": int((mine["status"] == "optimal").sum()),
+        }
+        row["cosa_over_bound"] = mean(list(mine["cosa_cycles"] / mine["bound_cycles"]))
+        for method in ("random", "search", "climb"):
+            row[f"{method}_cycles"] = mean(list(mine[f"{method}_cycles"] / mine["cosa_cycles"]))
+            row[f"{method}_energy"] = mean(list(mine[f"{method}_energy_pj"] / mine["cosa_energy_pj"]))
+        row["closed_cycles"] = mean(list(mine["closed_cycles"] / mine["cosa_cycles"]))
+        for method in ("cosa", "closed", "random", "climb", "search"):
+            row[f"cpu_{method}"] = float(mine[f"cpu_{method}"].sum())
+        row["search_reached"] = int(mine["search_reached"].sum())
+        row["search_evaluations"] = float(mine["search_evaluations"].mean())
+        rows.append(row)
+    return pandas.DataFrame(rows)
+
+
+def plot(table: pandas.DataFrame) -> Figure:
+    """Return cycles and energy over CoSA's, the objective and its parts, and CPU seconds per layer."""
+    short = summary(table)
+    many = short["machine"].nunique() > 1
+    figure, axes = panels(2, 2, 10.5, 10 if many else 6.8)
+    names = [f"{row['list']}, {row['machine']}" if many else str(row["list"]) for _, row in short.iterrows()]
+    labels = {"random": "best of 5 random", "search": "random search", "climb": "hill climbing"}
+    for panel, what, text in ((axes[0], "cycles", "cycles / CoSA's"), (axes[1], "energy", "energy / CoSA's")):
+        heights = {label: [float(x) for x in short[f"{method}_{what}"]] for method, label in labels.items()}
+        bars(panel, names, heights)
+        panel.axhline(1, color="black", linewidth=0.8)
+        panel.set_ylabel(f"{text}, geometric mean")
+    paper = (published.COSA_LATENCY_OVER_HYBRID, published.COSA_ENERGY_OVER_HYBRID)
+    for panel, ratio in zip(axes, paper):
+        panel.axhline(ratio, color="0.4", linestyle="--", linewidth=0.8, label=PAPER)
+        panel.set_ylim(0, 1.4 * panel.get_ylim()[1])  # room for the legend
+        panel.legend(fontsize=7, loc="upper left")
+    parts = ("compute", "utilization", "traffic")
+    first = table[(table["list"] == table["list"].iloc[0]) & (table["machine"] == table["machine"].iloc[0])]
+    kinds = {"CoSA": "cosa", "best of 5 random": "random"}
+    weights = dict(zip(parts, Rules().weights))
+    shares = {
+        label: [weights[part] * float(first[f"{kind}_{part}"].mean()) for part in parts]
+        for label, kind in kinds.items()
+    }
+    bars(axes[2], [f"{'-' if part == 'utilization' else ''}{weights[part]:g} {part}" for part in parts], shares)
+    axes[2].set_ylabel(f"parts of the objective, {first['list'].iloc[0]}")
+    axes[2].legend(fontsize=7)
+    seconds = {
+        label: [float(x) / n for x, n in zip(short[f"cpu_{method}"], short["layers"])]
+        for method, label in {"closed": "closed form", "cosa": "CoSA", **labels}.items()
+        if method != "random"
+    }
+    bars(axes[3], names, seconds)
+    axes[3].set_yscale("log")
+    axes[3].set_ylim(top=100 * axes[3].get_ylim()[1])
+    axes[3].set_ylabel("CPU seconds per layer")
+    axes[3].legend(fontsize=7, loc="upper left", ncols=2)
+    for panel in (axes[0], axes[1], axes[3]):
+        for label in panel.get_xticklabels():
+            label.set(rotation=90 if many else 25, ha="center" if many else "right", size=7)
+    return figure
+
+
+PAPER = "Timeloop's hybrid mapper / CoSA (authors' poster)"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this script takes beside the shared options."""
+    parser.add_argument("--layers", nargs="+", default=LISTS, metavar="FILE.csv|NETWORK", help="the layer lists")
+    parser.add_argument(
+        "--machines", nargs="+", default=("simba",), choices=tuple(machines()), dest="chosen", help="default simba"
+    )
+    parser.add_argument("--valid", type=int, metavar="N", help=f"of the random search; default {VALID}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this script and return its exit code."""
+    return command.main(
+        "mapping_quality", run, plot, question=QUESTION, seconds=SECONDS, options=options, arguments=arguments
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

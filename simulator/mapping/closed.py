@@ -1,0 +1,175 @@
+"""Cycles of a layer on the PE array: the closed form over the ways to unroll it (model.md, section 4).
+
+Each of the two axes of the 4 x 4 array unrolls one of K (output channels), C (input channels), P (rows) and
+Q (columns) of the layer; both may take the same, which is then 16 wide (Cocco, Sec. 5.1.2: the parallelism of two
+dimensions of the PE array is configured by the mapper).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations_with_replacement, product
+
+from simulator.mapping.architecture import Core
+from simulator.mapping.judge import LayerCost, bound_cycles
+from simulator.mapping.shapes import LayerShape
+from simulator.technology import PE_COLUMNS, PE_ROWS, Technology
+from workloads.network import Layer
+
+AXES = "KCPQ"
+
+
+@lru_cache(maxsize=16)
+def _unrollings(pe_rows: int, pe_columns: int) -> tuple[dict[str, int], ...]:
+    found = []
+    pairs = combinations_with_replacement(AXES, 2) if pe_rows == pe_columns else product(AXES, repeat=2)
+    for first, second in pairs:
+        widths = dict.fromkeys(AXES, 1)
+        widths[first] *= pe_rows
+        widths[second] *= pe_columns
+        found.append(widths)
+    return tuple(found)
+
+
+UNROLLINGS = _unrollings(PE_ROWS, PE_COLUMNS)  #: the 10 choices: axis -> PEs along it
+
+
+def layer_cycles(
+    layer: Layer,
+    samples: int = 1,
+    bands: int = 1,
+    tile: tuple[int, int] | None = None,
+    technology: Technology | None = None,
+) -> int:
+    """Return the cycles of one core that computes `samples` samples of its band of columns of this layer.
+
+    Conv and matmul reduce over 8 input channels per PE and cycle; depth-wise convolutions, pools and
+    element-wise layers keep 4 channels of a PE busy. tile: rows and columns that run as one piece, all if None.
+    technology: other PEs than these of the paper.
+    """
+    array = technology or Technology()
+    rows, columns = layer.height, -(-layer.width // bands)
+    outputs, inputs = layer.channels, layer.in_channels // layer.groups
+    best = min(
+        _turns(rows, tile and tile[0], width["P"])
+        * _turns(columns, tile and tile[1], width["Q"])
+        * (
+            _ceil(outputs, array.pe_light_channels * width["K"])
+            if layer.is_depthwise
+            else _ceil(outputs, array.pe_outputs * width["K"]) * _ceil(inputs, array.pe_inputs * width["C"])
+        )
+        for width in _unrollings(array.pe_rows, array.pe_columns)
+    )
+    return best * layer.taps * samples
+
+
+def _turns(extent: int, size: int | None, width: int) -> int:
+    """Return how often an axis of so many lanes is filled along an extent that is cut into pieces."""
+    return sum(times * _ceil(part, width) for part, times in _pieces(extent, size or extent))
+
+
+def _ceil(value: int, divisor: int) -> int:
+    return -(-value // divisor)
+
+
+Axes = tuple[str, str]
+
+
+def closed_form(
+    shape: LayerShape, core: Core | None = None, tile: tuple[int, int] | None = None
+) -> tuple[Axes, LayerCost]:
+    """Return what the two axes of the PE array best unroll, and the cost of the layer so computed.
+
+    tile: rows and columns of the output that run as one piece, the whole map if None; the last ones are smaller.
+    Ties: fewest words read from the global buffer, then the order K, C, P, Q of the first axis, then of the second.
+    Groups run one after another; depth-wise work never enters the lanes over C. Without local levels the energy of a
+    MAC is OPERATION_PJ, which contains them; DRAM is read and written once.
+    """
+    core = core or Core()
+    best = min(
+        (_total(shape, core, axes, tile) + (position, axes) for position, axes in enumerate(_choices(core))),
+        key=lambda found: (found[0], found[1]["global buffer"]["I"][0], found[2]),
+    )
+    compute, accesses, _, axes = best
+    reads, writes = core.dram_read_words_per_cycle, core.dram_write_words_per_cycle
+    moved = (shape.weight_words + shape.touched_words, shape.output_words)
+    accesses["DRAM"] = {"W": (shape.weight_words, 0), "I": (shape.touched_words, 0), "O": (0, shape.output_words)}
+    lanes = core.side**2 * core.light if shape.is_depthwise else core.macs
+    cost = LayerCost(
+        max(compute, moved[0] / reads, moved[1] / writes), compute, shape.macs / (core.macs * compute),
+        bound_cycles(shape, lanes, reads, writes), accesses, _energy(shape, core, accesses),
+    )  # fmt: skip
+    return axes, cost
+
+
+def _choices(core: Core) -> list[Axes]:
+    if core.axes:
+        return [(core.axes[0], core.axes[1])]
+    return list(combinations_with_replacement(AXES, 2))
+
+
+def _total(
+    shape: LayerShape, core: Core, axes: Axes, tile: tuple[int, int] | None
+) -> tuple[int, dict[str, dict[str, tuple[int, int]]]]:
+    """Return the compute cycles and the words at the buffers when these axes are unrolled, over all tiles."""
+    widths = dict.fromkeys(AXES, 1)
+    for axis in axes:
+        widths[axis] *= core.side
+    cycles, inputs, weights = 0, 0, 0
+    for p, q, times in tiles_of(shape, tile):
+        one = _piece(shape, core, widths, p, q)
+        cycles, inputs, weights = cycles + times * one[0], inputs + times * one[1], weights + times * one[2]
+    return cycles, {
+        "global buffer": {"I": (inputs, 0), "O": (0, shape.output_words)},
+        "weight buffer": {"W": (weights, 0)},
+    }
+
+
+def tiles_of(shape: LayerShape, tile: tuple[int, int] | None) -> Iterator[tuple[int, int, int]]:
+    """Yield columns and rows of the pieces of a map, and how many there are of that size."""
+    if tile is None:
+        yield shape.p, shape.q, 1
+        return
+    rows, columns = tile
+    for p, across in _pieces(shape.p, columns):
+        for q, down in _pieces(shape.q, rows):
+            yield p, q, across * down
+
+
+def _pieces(extent: int, size: int) -> list[tuple[int, int]]:
+    found = [(min(size, extent), max(1, extent // size))]
+    if extent > size and extent % size:
+        found.append((extent % size, 1))
+    return found
+
+
+def _piece(shape: LayerShape, core: Core, width: dict[str, int], p: int, q: int) -> tuple[int, int, int]:
+    """Return cycles, words of I read from the global buffer and of W from the weight buffer, of one tile."""
+    k, across, down = shape.k // shape.groups, _ceil(p, width["P"]), _ceil(q, width["Q"])
+    window = shape.footprint("I", {"R": shape.r, "S": shape.s, "P": p, "Q": q, "C": shape.c, "N": shape.n})
+    held = shape.footprint(
+        "I", {"R": shape.r, "S": shape.s, "P": across, "Q": down, "C": _ceil(shape.c, width["C"]), "N": 1}
+    )
+    if shape.is_depthwise:
+        turns, passes, groups = _ceil(shape.k, core.light * width["K"]), 1, 1
+        window *= shape.k
+    else:
+        outputs = _ceil(k, core.outputs * width["K"])
+        turns, groups = outputs * _ceil(shape.c, core.inputs * width["C"]), shape.groups
+        passes = 1 if held <= core.input_entries else outputs
+    cycles = groups * turns * across * down * shape.r * shape.s * shape.n
+    # the sums of a lane stay in the PE, so weights are read again for every so many positions
+    return cycles, groups * window * passes, shape.weight_words * _ceil(across * down * shape.n, core.sums)
+
+
+def _energy(shape: LayerShape, core: Core, accesses: dict[str, dict[str, tuple[int, int]]]) -> float:
+    technology = Technology()
+    of_word = {
+        "global buffer": technology.sram_pj_per_byte(core.global_buffer),
+        "weight buffer": technology.sram_pj_per_byte(core.weight_buffer),
+        "DRAM": technology.dram_pj_per_byte,
+    }
+    moved = (of_word[level] * sum(map(sum, each.values())) for level, each in accesses.items())
+    return technology.operation_pj * shape.macs + math.fsum(moved)

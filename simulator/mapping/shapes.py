@@ -1,0 +1,121 @@
+"""The shape of one layer as seven nested loops, and which tensor each loop walks through (CoSA, Sec. III)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from workloads.network import Layer
+
+DIMENSIONS = "RSPQCKN"  #: filter width, height; output width, height; channels in, out; batch
+TENSORS = "WIO"
+RELEVANT: Mapping[str, str] = {"W": "RSCK", "I": "RSPQCN", "O": "PQKN"}  #: loops that change what is read; R S by halo
+MAX_EXTENT = 2**24  #: our choice: above any layer, and products of seven stay far from the limits of a float
+MAX_STRIDE = 2**10
+
+
+@dataclass(frozen=True)
+class LayerShape:
+    """Extents of one layer; p, q are those of its output, c the input channels of one group, k all output channels.
+
+    stride and dilation: (width, height). Raises ValueError that names the field, the rule and the value.
+    """
+
+    r: int
+    s: int
+    p: int
+    q: int
+    c: int
+    k: int
+    n: int = 1
+    stride: tuple[int, int] = (1, 1)
+    groups: int = 1
+    dilation: tuple[int, int] = (1, 1)
+
+    def __post_init__(self) -> None:
+        for name in "rspqckn":
+            _check(name.upper(), getattr(self, name), MAX_EXTENT)
+        _check("groups", self.groups, MAX_EXTENT)
+        for name in ("stride", "dilation"):
+            pair = getattr(self, name)
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise ValueError(f"{name} must be a pair (width, height), got {pair!r}")
+            for axis, value in zip(("width", "height"), pair):
+                _check(f"{name} ({axis})", value, MAX_STRIDE)
+        if self.k % self.groups:
+            raise ValueError(f"K must be a multiple of groups, got {self.k} and {self.groups}")
+
+    @cached_property
+    def bounds(self) -> dict[str, int]:
+        """Extent of each dimension; K of one group."""
+        return {d: getattr(self, d.lower()) for d in DIMENSIONS} | {"K": self.k // self.groups}
+
+    @property
+    def one_group(self) -> LayerShape:
+        """The shape of a single group."""
+        k = self.k // self.groups
+        return LayerShape(self.r, self.s, self.p, self.q, self.c, k, self.n, self.stride, 1, self.dilation)
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each output channel reads one input channel of its own."""
+        return self.groups == self.k > 1 and self.c == 1
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all groups and samples."""
+        return self.r * self.s * self.p * self.q * self.c * self.k * self.n
+
+    @property
+    def weight_words(self) -> int:
+        """Words of W, all groups."""
+        return self.r * self.s * self.c * self.k
+
+    @property
+    def output_words(self) -> int:
+        """Words of O, all groups."""
+        return self.p * self.q * self.k * self.n
+
+    @cached_property
+    def touched_words(self) -> int:
+        """Words of I that some window covers, all groups; padding counts as data."""
+        columns = _covered(self.p, self.r, self.stride[0], self.dilation[0])
+        rows = _covered(self.q, self.s, self.stride[1], self.dilation[1])
+        return columns * rows * self.c * self.groups * self.n
+
+    def footprint(self, tensor: str, extents: Mapping[str, int]) -> int:
+        """Return the words of a tensor in a tile of these extents, halo included."""
+        e = extents
+        if tensor == "W":
+            return e["R"] * e["S"] * e["C"] * e["K"]
+        if tensor == "O":
+            return e["P"] * e["Q"] * e["K"] * e["N"]
+        width = (e["P"] - 1) * self.stride[0] + (e["R"] - 1) * self.dilation[0] + 1
+        height = (e["Q"] - 1) * self.stride[1] + (e["S"] - 1) * self.dilation[1] + 1
+        return width * height * e["C"] * e["N"]
+
+    @classmethod
+    def of_layer(cls, layer: Layer, samples: int = 1, tile: tuple[int, int] | None = None) -> LayerShape:
+        """Return the shape of a layer with multiply-accumulates; tile: rows and columns of its output, all if None.
+
+        The heads of a product of activations are its groups, its second operand stands for W.
+        """
+        rows, columns = tile or (layer.height, layer.width)
+        return cls(
+            layer.kernel[1], layer.kernel[0], columns, rows, layer.in_channels // layer.groups, layer.channels,
+            samples, (layer.stride[1], layer.stride[0]), layer.groups, (layer.dilation[1], layer.dilation[0]),
+        )  # fmt: skip
+
+
+def _covered(outputs: int, taps: int, stride: int, dilation: int) -> int:
+    """Return the distinct numbers x stride + i dilation: pairs (x, i) less those that another one repeats."""
+    common = math.gcd(stride, dilation)
+    repeated = max(0, outputs - dilation // common) * max(0, taps - stride // common)
+    return outputs * taps - repeated
+
+
+def _check(name: str, value: object, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise ValueError(f"{name} must be an integer from 1 to {most}, got {value!r}")

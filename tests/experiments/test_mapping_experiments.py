@@ -1,0 +1,74 @@
+"""The experiments about mapping: their tables on a few layers, and pictures drawn from the CSV alone."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+from pandas.testing import assert_frame_equal
+from tiny_network import write_tiny
+
+from experiments import mapper_effect, mapping_quality
+from simulator.mapping import SIMBA
+
+LIST = """layer,R,S,P,Q,C,K,N,stride_w,stride_h
+one,3,3,14,14,32,32,1,1,1
+two,1,1,14,14,64,32,1,2,2
+"""
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("lists") / "cosa_short.csv"
+    path.write_text(LIST)
+    return str(path)
+
+
+def quality(layers: str, folder: Path) -> pandas.DataFrame:
+    machines = ("simba", "pe8x8")
+    return mapping_quality.run(quick=True, seed=1, folder=folder, layers=[layers], chosen=machines, valid=20)
+
+
+def test_quality_has_a_row_for_each_layer_and_machine_and_repeats_but_for_its_times(layers: str, tmp_path: Path):
+    table = quality(layers, tmp_path / "a")
+    assert list(zip(table["machine"], table["layer"])) == [
+        (machine, layer) for machine in ("simba", "pe8x8") for layer in ("one", "two")
+    ]
+    again = quality(layers, tmp_path / "b")
+    times = [name for name in table if str(name).startswith("cpu_")]
+    assert_frame_equal(table.drop(columns=times), again.drop(columns=times), check_exact=True)
+    assert (table["status"] == "optimal").all() and (table["list"] == "short").all()
+    for method in ("cosa", "random", "search", "climb"):
+        assert (table[f"{method}_cycles"] >= table["bound_cycles"] - 1e-9).all()
+    assert (table["random_objective"] >= table["cosa_objective"] - 1e-4).all()
+    short = mapping_quality.summary(table)
+    assert list(short["layers"]) == [2, 2] and (short["proven"] == 2).all()
+    first = table[table["machine"] == "simba"]
+    expected = np.exp(np.log(first["random_cycles"] / first["cosa_cycles"]).mean())
+    assert short["random_cycles"].iloc[0] == pytest.approx(expected)
+    read = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
+    mapping_quality.plot(read).savefig(io.BytesIO(), format="png", dpi=30)
+
+
+def test_the_machines_differ_in_what_their_names_say():
+    machines = mapping_quality.machines()
+    assert machines["simba"] is SIMBA
+    wide, deep = machines["pe8x8"], machines["buffers2x"]
+    assert wide.macs == 4 * SIMBA.macs and [level.fanout for level in wide.levels] == [1, 8, 1, 8, 64, 1]
+    assert [level.entries for level in deep.levels] == [1, 128, 32768, 8192, 131072, None]
+
+
+def test_the_effect_of_a_mapper_is_measured_against_the_default(tmp_path: Path):
+    network = write_tiny(tmp_path / "tiny.json")
+    table = mapper_effect.run(quick=True, seed=0, folder=tmp_path / "sweep", networks=[network], samples=20)
+    assert list(table["mapper"]) == ["enumerate", "tiled", "cosa"] * 2
+    plain = table[table["mapper"] == "enumerate"]
+    assert (plain["regret_percent"] == 0).all() and (plain["solved"] == 0).all()
+    assert (table["regret_percent"] >= 0).all()
+    cosa = table[table["mapper"] == "cosa"]
+    assert (cosa["solved"] > 0).all() and (cosa["asked"] > cosa["solved"]).all()
+    read = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
+    mapper_effect.plot(read).savefig(io.BytesIO(), format="png", dpi=30)
