@@ -19,7 +19,7 @@ from cocco.scheduling.peak import Walk
 from cocco.scheduling.plan import Plan, plan_of_gaps, uses_of
 
 WIDTH = 200  #: states of a layer; our choice
-STATES = 200_000  #: in all; our choice
+PRESSURES = (1.0, 0.0, 2.0)  #: our choice: what a resident byte counts beside a moved one, one beam for each
 
 
 class Move(NamedTuple):
@@ -111,36 +111,46 @@ class Search:
         )
 
 
-def beam(
-    graph: Graph, capacity: int, width: int = WIDTH, states: int = STATES, below: int | None = None
-) -> Found | None:
-    """Return the cheapest plan that a beam finds in a scratchpad of at least M_R bytes.
+def beam(graph: Graph, capacity: int, width: int = WIDTH) -> Found:
+    """Return the cheapest plan that beams find in a scratchpad of at least M_R bytes; the next only looks for less.
 
-    width: states of a layer (the number of finished operators) that go on, the cheapest first, those that hold the
-    least bytes among equals. states: the most in all. below: only plans that cost less; None where there is none.
+    width: states of a layer (the number of finished operators) that go on.
     """
+    found: Found | None = None
+    for pressure in PRESSURES:
+        new, is_complete = _beam(graph, capacity, width, pressure, found.cost if found else None)
+        found = new or found
+        if is_complete or (found and not found.cost):
+            assert found is not None
+            return found._replace(is_optimal=True)
+    assert found is not None, "without a bound on its cost a beam always reaches the end"
+    return found
+
+
+def _beam(graph: Graph, capacity: int, width: int, pressure: float, below: int | None) -> tuple[Found | None, bool]:
+    """Return the cheapest plan of one beam, if any costs less, and whether no state was cut off."""
     search, count = Search(graph, capacity), len(graph)
     layers: list[dict[int, list[State]]] = [{} for _ in range(count + 1)]
     start = search.start()
     layers[start.done.bit_count()][start.done] = [start]
-    is_complete, seen = True, 0
+    is_complete = True
     for layer in layers[:count]:
         found = [state for group in layer.values() for state in group]
-        if len(found) > width or seen + len(found) > states:
+        if len(found) > width:
             is_complete = False
-            found.sort(key=lambda each: (each.cost, search.drops.bytes_of(each.live & ~each.away), each.done))
-            found = found[: min(width, max(1, states - seen))]
-        seen += len(found)
-        for state in found:
+            held = search.drops.bytes_of
+            found.sort(key=lambda each: (each.cost + pressure * held(each.live & ~each.away), each.done, each.away))
+        for state in found[:width]:
             for new in search.following(state):
                 if below is None or new.cost < below:
                     _enter(layers[new.done.bit_count()].setdefault(new.done, []), new)
         layer.clear()
     ends = [state for group in layers[count].values() for state in group]
+    is_complete &= search.drops.is_complete
     if not ends:
-        return None
+        return None, is_complete
     best = min(ends, key=lambda each: each.cost)
-    return Found(_plan(graph, best.move), best.cost, is_complete and search.drops.is_complete)
+    return Found(_plan(graph, best.move), best.cost, False), is_complete
 
 
 def _enter(group: list[State], new: State) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from cocco.scheduling.graph import Graph, members
 
-MAX_CHOICES = 2_000  #: our choice: of a step; so many only where a dozen tensors lie idle together
+MAX_CHOICES = 200  #: of a step; our choice: so many only where ten tensors of one size lie idle together
 
 
 class Drops:
     """All ways to free bytes, remembered: the same question comes up in many states."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, most: int = MAX_CHOICES) -> None:
+        self.graph, self.most = graph, most
         self.is_complete = True  #: whether no list of choices was cut off
         self._known: dict[tuple[int, int], list[int]] = {}
         self._bytes: dict[int, int] = {0: 0}
@@ -50,11 +50,11 @@ class Drops:
             if missing <= 0:
                 found.append(mask)  # sizes descend, so the last one, the smallest, is needed: none is to spare
                 return
-            if after[i] < missing or len(found) >= MAX_CHOICES:
+            if after[i] < missing or len(found) >= self.most:
                 return
             extend(i + 1, mask | 1 << tensors[i], missing - size[tensors[i]])
             extend(i + 1, mask, missing)
 
         extend(0, 0, over)
-        self.is_complete &= len(found) < MAX_CHOICES
+        self.is_complete &= len(found) < self.most
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 from cocco.scheduling.graph import Graph, members
@@ -54,6 +54,17 @@ def trimmed(graph: Graph, plan: Plan) -> Plan:
                 found.append((inside[0], inside[-1]))
         runs.append(tuple(found))
     return Plan(plan.order, tuple(runs))
+
+
+def runs_of(steps: Iterable[int], begins: Container[int] = ()) -> tuple[Run, ...]:
+    """Return the stays of a tensor from its steps, ascending; one begins wherever `begins` says so too."""
+    runs: list[Run] = []
+    for step in steps:
+        if runs and runs[-1][1] == step - 1 and step not in begins:
+            runs[-1] = (runs[-1][0], step)
+        else:
+            runs.append((step, step))
+    return tuple(runs)
 
 
 def cost_of(graph: Graph, plan: Plan) -> int:
