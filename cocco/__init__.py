@@ -7,6 +7,7 @@ from cocco.front import Front
 from cocco.limits import Limited, minimize
 from cocco.pareto import pareto
 from cocco.result import Result
+from cocco.scheduling.schedule import schedule
 from cocco.search.settings import Settings
 from cocco.space import Range, SeparateBuffers, SharedBuffer
 
@@ -25,4 +26,5 @@ __all__ = [
     "minimize",
     "pareto",
     "partition",
+    "schedule",
 ]

@@ -1,7 +1,7 @@
 """Schedules of whole tensors, and replay(): runs one step by step, checks every rule and counts off-chip bytes.
 
-The model of COSMA (arXiv 2311.18246, Sec. III): an operator is one unit and takes one step; its operands, its result and
-its parameters lie in the scratchpad at that step; a tensor does not move unless it leaves and comes back.
+The model of COSMA (arXiv 2311.18246, Sec. III): an operator is one unit and takes one step; its operands, its result
+and its parameters lie in the scratchpad at that step; a tensor does not move unless it leaves and comes back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ MAX_BYTES = 2**62  #: of all tensors together; our choice: sums stay within 64 b
 Enters = Literal["created", "retrieved", "loaded"]
 Leaves = Literal["dead", "spilled", "dropped"]
 Rule = Literal[
-    "order", "creation", "residency", "overlap", "bounds", "alignment", "host copy", "spilled once", "size", "time", "label"
+    "order", "creation", "residency", "overlap", "bounds", "alignment", "host copy", "spilled once", "size", "time",
+    "label",
 ]  # fmt: skip
 
 
@@ -232,7 +233,9 @@ def _life(
             yield Violation("overlap", segment.first, name, message)
         if before is None:
             if segment.enters != makes or segment.first != step:
-                message = f"{where} is {segment.enters}; its first stay must be {makes} at the step of its operator, {step}"
+                message = (
+                    f"{where} is {segment.enters}; its first stay must be {makes} at the step of its operator, {step}"
+                )
                 yield Violation("creation", segment.first, name, message)
         elif segment.enters != "retrieved":
             yield Violation("creation", segment.first, name, f"{where} is {segment.enters} again; once is all")
@@ -282,7 +285,11 @@ def _residents(segments: Sequence[Segment], steps: int) -> tuple[int, list[Viola
         live = [each for each in live if each.last >= step]
         for new in entering[step]:
             for old in live:
-                if old.tensor != new.tensor and old.address < new.address + new.size and new.address < old.address + old.size:
+                if (
+                    old.tensor != new.tensor
+                    and old.address < new.address + new.size
+                    and new.address < old.address + old.size
+                ):
                     message = (
                         f"at step {step} {shown(new.tensor)} at [{new.address}, {new.address + new.size}) shares bytes "
                         f"with {shown(old.tensor)} at [{old.address}, {old.address + old.size})"

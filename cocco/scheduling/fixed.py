@@ -2,8 +2,8 @@
 
 Between two uses of a tensor lies a gap, and the tensor is there throughout or not at all (leaving for a part costs the
 same and frees less). Keep everything; where a step does not fit, branch over the smallest sets of idle tensors that
-leave. What remains of the past is who is away and who has a copy on the host, so equal states merge: dynamic programming
-over the steps, a few states each (our choice; the paper gives its ILP, Eqs. 16 and 17, to a solver).
+leave. What remains of the past is who is away and who has a copy on the host, so equal states merge: dynamic
+programming over the steps, a few states each (our choice; the paper gives its ILP, Eqs. 16 and 17, to a solver).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cocco.scheduling.drops import Drops
 from cocco.scheduling.graph import Graph, mask_of, members
 from cocco.scheduling.plan import Plan, plan_of_gaps, uses_of
 
-STATES = 20_000  #: of a step, before the cheapest are kept alone; our choice
+STATES = 2_000  #: of a step, before the cheapest are kept alone; our choice
 
 State = tuple[int, int]  #: tensors that are away, tensors with a copy that may still save a spill
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,9 +35,7 @@ class Graph:
     def need(self) -> tuple[int, ...]:
         """Bytes that each operator needs at its step: operands, result and parameters."""
         size = self.size
-        return tuple(
-            size[o] + self.weight[o] + sum(size[a] for a in operands) for o, operands in enumerate(self.reads)
-        )
+        return tuple(size[o] + self.weight[o] + sum(size[a] for a in operands) for o, operands in enumerate(self.reads))
 
     @cached_property
     def read_mask(self) -> tuple[int, ...]:
@@ -88,7 +86,7 @@ def graph_of(operators: Sequence[Operator], input_has_host_copy: bool = False) -
     )
 
 
-def mask_of(members: Iterator[int] | Sequence[int]) -> int:
+def mask_of(members: Iterable[int]) -> int:
     """Return the bit mask of these numbers."""
     mask = 0
     for member in members:

@@ -1,14 +1,15 @@
 """Residency first, addresses then: TIGHT or GAP, PACK, and a no-good cut where a packing is refuted.
 
-Dropping the addresses relaxes the problem, so what TIGHT proves bounds every plan; if its stays find addresses, the plan
-is the joint optimum. If they provably do not, that residency is forbidden and the bound stays right.
+Dropping the addresses relaxes the problem, so what TIGHT proves bounds every plan; if its stays find addresses, the
+plan is the joint optimum. If they provably do not, that residency is forbidden and the bound stays right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from cocco.scheduling.beam import WIDTH
 from cocco.scheduling.breaks import segments, single_cuts
 from cocco.scheduling.fixed import STATES, fixed_order
 from cocco.scheduling.gap import solve_gaps
@@ -27,9 +28,12 @@ class Limits(NamedTuple):
 
     solver: float = LIMIT  #: deterministic time of CP-SAT, all calls of a question together
     states: int = STATES  #: of a step in our own search for a given order
-    width: int = 200  #: of the beam
+    width: int = WIDTH  #: of the beam
     max_cuts: int = MAX_CUTS
     seconds: float | None = None
+
+
+DEFAULT = Limits()
 
 
 class Joint(NamedTuple):
@@ -68,7 +72,7 @@ def given_order(
     order: Sequence[int],
     capacity: int,
     alignment: int = 1,
-    limits: Limits = Limits(),
+    limits: Limits = DEFAULT,
     packer: Packer = pack,
 ) -> Joint:
     """Return the best plan of a given order: our own search, CP-SAT where that was cut off, PACK, cuts by CP-SAT."""
@@ -108,7 +112,7 @@ def tight(
     graph: Graph,
     capacity: int,
     alignment: int = 1,
-    limits: Limits = Limits(),
+    limits: Limits = DEFAULT,
     hint: Plan | None = None,
     packer: Packer = pack,
 ) -> Joint:
@@ -178,6 +182,3 @@ def _touched(
         if part.start <= min(steps) and max(steps) < part.start + len(part.operators):
             return parts, {k: answer for k, answer in answers.items() if k != i}
     return [Part(plan.order)], {}
-
-
-Method = Callable[..., Joint]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.packing import Stay
-from cocco.scheduling.plan import Plan, runs_of
+from cocco.scheduling.plan import Plan, Run, runs_of
 from cocco.scheduling.solver import Solved, cp_sat, solve
 from cocco.scheduling.tight import Cell
 
@@ -128,7 +128,8 @@ def solve_paper(
         return PaperAnswer(solved, None, {}, solved.bound * ilp.unit, variables)
     is_set, value = solved.is_set, solved.solver.value
     order = tuple(a for _, a in sorted((t, a) for (a, t), made in ilp.C.items() if is_set(made)))
-    runs, addresses = [], {}
+    runs: list[tuple[Run, ...]] = []
+    addresses: dict[Stay, int] = {}
     for a, (first, last) in enumerate(ilp.life):
         steps = [t for t in range(first, last + 1) if any(is_set(g.get((a, t), 0)) for g in (ilp.C, ilp.P, ilp.R))]
         runs.append(runs_of(steps, {t for t in steps if is_set(ilp.R.get((a, t), 0))}))

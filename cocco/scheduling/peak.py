@@ -87,16 +87,13 @@ def least_peak(graph: Graph, max_states: int = MAX_STATES, beam: int = BEAM) -> 
     default = tuple(range(len(graph)))
     best = Peak(peak_of(graph, default), default, False)
     low, left = max(graph.need), max_states
-    if best.bytes > low:
-        order = _within_beam(graph, best.bytes, beam)
-        if order is not None and (found := peak_of(graph, order)) < best.bytes:
-            best = Peak(found, order, False)
     while low < best.bytes:
         budget = (low + best.bytes - 1) // 2
         answer, states, least_more = _reach(graph, budget, left)
         left -= states
         if left <= 0:
-            return best
+            order = _within_beam(graph, best.bytes, beam)
+            return best if order is None else Peak(peak_of(graph, order), order, False)
         if answer is None:
             low = least_more
         else:
@@ -138,7 +135,7 @@ def _reach(graph: Graph, budget: int, limit: int) -> tuple[tuple[int, ...] | Non
 
 
 def _within_beam(graph: Graph, budget: int, width: int) -> tuple[int, ...] | None:
-    """Return an order below the budget that a beam finds, if any: layer by layer in the number of finished operators."""
+    """Return an order below the budget that a beam finds, if any; a layer: all states with as many operators done."""
     walk, count = Walk(graph), len(graph)
     start = walk.settle(0, walk.sources, 0, 0, budget - 1, None)
     layers: list[dict[int, Settled]] = [{} for _ in range(count + 1)]

@@ -149,7 +149,9 @@ class Model:
         graph, unit = self.graph, self.unit
         for t in range(self.count):
             there = [graph.size[a] // unit * self.X[a, t] for a in self.tensors if (a, t) in self.X]
-            there += [graph.weight[o] // unit * self.x[o, t] for o in self.window if graph.weight[o] and (o, t) in self.x]
+            there += [
+                graph.weight[o] // unit * self.x[o, t] for o in self.window if graph.weight[o] and (o, t) in self.x
+            ]
             self.model.add(sum(there) <= self.room)
         self.cost = sum(graph.size[a] // unit * s for a, s in self.s.items() if not isinstance(s, int))
         self.cost += sum(graph.size[a] // unit * retrieved for (a, _), retrieved in self.R.items())
@@ -158,7 +160,7 @@ class Model:
     def forbid(self, cut: Cut) -> None:
         """Forbid all of a residency together, unless one of its tensors is retrieved on the way, to lie elsewhere."""
         shift = self.part.start
-        cells = [self.X.get((a, t - shift)) for a, t in cut.cells]
+        cells: list[Any] = [self.X.get((a, t - shift)) for a, t in cut.cells]
         cells += [self.x.get((o, t - shift)) for o, t in cut.runs]
         if all(cell is not None for cell in cells):
             moves = [self.R[a, t - shift] for a, t in cut.moves if (a, t - shift) in self.R]

@@ -22,7 +22,9 @@ def two_branches() -> tuple[Operator, ...]:
     return operators(sizes | {"o": (1, ("p2", "q2"))})
 
 
-def operators(nodes: dict[str, tuple[int, Sequence[str]]], parameters: dict[str, int] | None = None) -> tuple[Operator, ...]:
+def operators(
+    nodes: dict[str, tuple[int, Sequence[str]]], parameters: dict[str, int] | None = None
+) -> tuple[Operator, ...]:
     """Return operators from name -> (size, operands)."""
     weights = parameters or {}
     return tuple(Operator(name, tuple(reads), size, weights.get(name, 0)) for name, (size, reads) in nodes.items())

@@ -147,7 +147,9 @@ def test_baselines_cost_no_less_and_sizes_scale(found: tuple[Operator, ...], fac
         base = linear(graph, range(len(graph)), capacity, replacement)
         assert base is not None
         joint = Joint("feasible", base.plan, base.addresses, "none", 0)
-        assert judged(graph, joint, capacity) >= judged(graph, given_order(graph, range(len(graph)), capacity), capacity)
+        assert judged(graph, joint, capacity) >= judged(
+            graph, given_order(graph, range(len(graph)), capacity), capacity
+        )
         assert judged(graph, joint, capacity) >= ours.bound
     assert tight(graph, capacity + 1).bound <= ours.bound
     large = tuple(
@@ -156,7 +158,16 @@ def test_baselines_cost_no_less_and_sizes_scale(found: tuple[Operator, ...], fac
     assert tight(graph_of(large), capacity * factor).bound == factor * ours.bound
 
 
-FRAGMENTED = [(0, 1, 3), (0, 3, 1), (1, 2, 2), (1, 4, 1), (2, 3, 1), (2, 5, 1), (3, 4, 2), (4, 5, 3)]  #: allocation.md, 11.3
+FRAGMENTED = [
+    (0, 1, 3),
+    (0, 3, 1),
+    (1, 2, 2),
+    (1, 4, 1),
+    (2, 3, 1),
+    (2, 5, 1),
+    (3, 4, 2),
+    (4, 5, 3),
+]  #: allocation.md, 11.3
 
 
 def test_pack_refuses_what_has_no_addresses():
