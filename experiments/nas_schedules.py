@@ -28,7 +28,9 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 #: COSMA, Table II: seconds of FS (default), FS (MPMF) and DnC at M_R, M_H, M_P
 PAPER_SECONDS = {
-    "pnasnet5large": {"fixed default": (12.2, 12.3, 12.2), "fixed MPMF": (24.2, 22.4, 23.5), "divide": (65.9, 63.5, 58.0)},
+    "pnasnet5large": {
+        "fixed default": (12.2, 12.3, 12.2), "fixed MPMF": (24.2, 22.4, 23.5), "divide": (65.9, 63.5, 58.0),
+    },
     "amoebanet_d": {"fixed default": (8.1, 8.3, 8.1), "fixed MPMF": (84.4, 8.2, 8.5), "divide": (62.1, 59.9, 112.8)},
     "nasnet": {"fixed default": (19.8, 20.0, 19.7), "fixed MPMF": (22.4, 22.4, 21.6), "divide": (37.5, 22.9, 39.2)},
     "darts": {"fixed default": (5.0, 5.0, 5.0), "fixed MPMF": (5.2, 5.2, 5.2), "divide": (19.1, 19.1, 19.1)},
