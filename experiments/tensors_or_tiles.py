@@ -31,8 +31,8 @@ QUESTION = "Off-chip bytes of whole tensors, of tiles, and the compulsory bound,
 SECONDS = command.Seconds(quick=30, full=600)
 NETWORKS = ("vgg16", "resnet50", "googlenet", "densenet121", "vit_b16", "gpt", "randwire_a", "randwire_b", "nasnet")
 KILOBYTES = (128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192)  #: one memory for weights and activations
-SAMPLES = 20_000  #: of the genetic algorithm
-LIMIT = 20.0  #: deterministic time of the solver
+SAMPLES = 5_000  #: of the genetic algorithm
+LIMIT = 10.0  #: deterministic time of the solver
 
 
 def run(

@@ -27,8 +27,8 @@ def divide(graph: Graph, plan: Plan, capacity: int, limit: float, seconds: float
             break
         part = part_of(graph, plan, start, stop)
         answer = solve_part(graph, part, capacity, min(SEGMENT_LIMIT, limit - effort), (), plan, seconds)
-        count, effort = count + 1, effort + answer.solved.effort
-        proved += answer.solved.status == "optimal"
+        count, effort = count + 1, effort + answer.effort
+        proved += answer.status == "optimal"
         if answer.cost is not None:
             changed = replaced(graph, plan, start, stop, answer)
             plan = changed if cost_of(graph, changed) <= cost_of(graph, plan) else plan

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from cocco.scheduling.beam import WIDTH
-from cocco.scheduling.breaks import segments, single_cuts
 from cocco.scheduling.fixed import STATES, fixed_order
 from cocco.scheduling.gap import solve_gaps
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.linear import linear
 from cocco.scheduling.packing import How, Packed, Packer, Stay, pack, stays_of
+from cocco.scheduling.parts import parts_of, shape_of, translated, without_spills
 from cocco.scheduling.plan import Plan, cost_of, plan_of_gaps, runs_of, trimmed
 from cocco.scheduling.solver import LIMIT, has_cp_sat
 from cocco.scheduling.tight import Answer, Cut, Part, solve_part
@@ -98,16 +98,6 @@ def given_order(
     return without_packing(graph, plan, capacity, alignment, bound, len(conflicts), effort)
 
 
-def parts_of(graph: Graph, order: Sequence[int]) -> list[Part]:
-    """Return the parts between single-tensor cuts: exact, each solved alone; the tensor of a cut is there before."""
-    cuts = set(single_cuts(graph))
-    found, start, here = [], 0, frozenset[int]()
-    for group in segments(graph, order, [t for t, o in enumerate(order) if o in cuts]):
-        found.append(Part(group, start, here))
-        start, here = start + len(group), frozenset({group[-1]} if group[-1] in cuts else ())
-    return found
-
-
 def tight(
     graph: Graph,
     capacity: int,
@@ -124,13 +114,21 @@ def tight(
     parts = parts_of(graph, start.order)
     cuts: list[Cut] = []
     answers: dict[int, Answer] = {}
+    known: dict[object, tuple[Part, Answer]] = {}
     effort = 0.0
     while True:
         for i, part in enumerate(parts):
+            if i not in answers and not cuts:
+                answer = without_spills(graph, part, capacity)
+                twin = known.get(shape_of(graph, part)) if answer is None else None
+                answer = translated(part, *twin) if twin else answer
+                if answer is not None:
+                    answers[i] = answer
             if i not in answers:
                 left = max(0.0, limits.solver - effort)
                 answers[i] = solve_part(graph, part, capacity, left, cuts, hint, limits.seconds)
-                effort += answers[i].solved.effort
+                effort += answers[i].effort
+                known[shape_of(graph, part)] = (part, answers[i])
         bound = sum(each.bound for each in answers.values())
         plan = assemble(graph, parts, [answers[i] for i in range(len(parts))], bool(cuts)) or hint
         if plan is None:

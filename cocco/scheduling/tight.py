@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from cocco.scheduling.graph import Graph, mask_of
 from cocco.scheduling.plan import Plan, Run
-from cocco.scheduling.solver import Solved, cp_sat, solve
+from cocco.scheduling.solver import cp_sat, solve
 
 Cell = tuple[int, int]  #: a tensor and a step
 
@@ -40,7 +40,8 @@ class Part(NamedTuple):
 class Answer(NamedTuple):
     """What TIGHT found for a part: its order, and who is resident when, as steps of the whole order."""
 
-    solved: Solved
+    status: str
+    effort: float  #: deterministic time of the solver
     order: tuple[int, ...]
     resident: dict[int, list[int]]  #: tensor -> steps, ascending
     retrieved: frozenset[Cell]
@@ -181,7 +182,7 @@ class Model:
         solved = solve(self.model, limit, seconds)
         bound = solved.bound * self.unit
         if solved.cost is None:
-            return Answer(solved, (), {}, frozenset(), None, bound)
+            return Answer(solved.status, solved.effort, (), {}, frozenset(), None, bound)
         shift = self.part.start
         order = sorted((t, o) for (o, t), variable in self.x.items() if solved.is_set(variable))
         resident: dict[int, list[int]] = {a: [] for a in self.tensors}
@@ -189,7 +190,8 @@ class Model:
             if solved.is_set(variable):
                 resident[a].append(t + shift)
         retrieved = frozenset((a, t + shift) for (a, t), variable in self.R.items() if solved.is_set(variable))
-        return Answer(solved, tuple(o for _, o in order), resident, retrieved, solved.cost * self.unit, bound)
+        ran = tuple(o for _, o in order)
+        return Answer(solved.status, solved.effort, ran, resident, retrieved, solved.cost * self.unit, bound)
 
 
 def solve_part(

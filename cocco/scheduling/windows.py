@@ -48,8 +48,8 @@ def slide(
             answer = solve_part(
                 graph, part_of(graph, plan, start, stop), capacity, min(WINDOW_LIMIT, limit - effort), (), plan, seconds
             )
-            count, effort = count + 1, effort + answer.solved.effort
-            proved += answer.solved.status == "optimal"
+            count, effort = count + 1, effort + answer.effort
+            proved += answer.status == "optimal"
             if answer.cost is not None:
                 changed = replaced(graph, plan, start, stop, answer)
                 if cost_of(graph, changed) <= cost_of(graph, plan):
