@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "What do fixed orders, divide and conquer and a free order move and take (COSMA, Table II, Figure 4)?"
-SECONDS = command.Seconds(quick=20, full=300)
+SECONDS = command.Seconds(quick=90, full=400)
 LIMIT = 60.0  #: deterministic time of the solver for each method
 METHODS: dict[str, dict[str, Any]] = {
     "fixed default": {"method": "gap", "order": "default"},

@@ -18,7 +18,7 @@ from simulator.operators import operators_of
 #: the networks of COSMA's Figure 3 that people designed, as far as they can be built, and ours
 HUMAN = (
     "resnet50", "densenet121", "resnext50", "r2plus1d", "s3d", "fcn", "l_raspp", "deeplabv3", "vit_b16",
-    "transformer_10x32x512", "transformer_20x32x512", "vgg16", "resnet152", "googlenet", "gpt",
+    "transformer_10_20", "encoder_stack", "vgg16", "resnet152", "googlenet", "gpt",
 )  # fmt: skip
 NAS = ("pnasnet5large", "amoebanet_d", "nasnet", "darts")  #: those of its Table II
 BASELINES = tuple((order, method) for order in ("default", "mpmf") for method in ("belady", "greedy"))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "How many non-compulsory bytes does a joint schedule save (COSMA, Figure 3)?"
-SECONDS = command.Seconds(quick=5, full=60)
+SECONDS = command.Seconds(quick=2, full=30)
 LIMIT = 60.0  #: deterministic time of the solver for each point
 
 

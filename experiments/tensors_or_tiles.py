@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "Off-chip bytes of whole tensors, of tiles, and the compulsory bound, over the memory's capacity"
-SECONDS = command.Seconds(quick=30, full=600)
+SECONDS = command.Seconds(quick=10, full=300)
 NETWORKS = ("vgg16", "resnet50", "googlenet", "densenet121", "vit_b16", "gpt", "randwire_a", "randwire_b", "nasnet")
 KILOBYTES = (128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192)  #: one memory for weights and activations
 SAMPLES = 5_000  #: of the genetic algorithm
@@ -92,6 +92,8 @@ def compared(point: Point) -> Point:
 
 def plot(table: pandas.DataFrame) -> Figure:
     """Return a panel for each network: bytes over capacity, both logarithmic."""
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
     names = list(dict.fromkeys(table["network"]))
     columns = min(3, len(names))
     rows = -(-len(names) // columns)
@@ -108,6 +110,11 @@ def plot(table: pandas.DataFrame) -> Figure:
         each.set_xscale("log", base=2)
         each.set_yscale("log")
         each.set_title(title(name), size=9)
+        for axis, form in ((each.xaxis, "{x:,.0f}"), (each.yaxis, "{x:,.3g}")):
+            axis.set_major_formatter(StrMethodFormatter(form))
+        each.yaxis.set_minor_formatter(StrMethodFormatter("{x:,.3g}"))
+        each.yaxis.set_minor_locator(LogLocator(subs=(1.5, 2, 3, 5, 7)))
+        each.tick_params(which="both", labelsize=7)
     for each in axes[len(names) :]:
         each.set_visible(False)
     for each in axes[::columns]:

@@ -30,8 +30,8 @@ from cocco.scheduling.plan import Plan, cost_of, is_order, live_bytes, peak_of
 from simulator.operators import operators_of
 from simulator.schedule import Operator, replay
 
-FEW = settings(max_examples=60, deadline=None)
-MANY = settings(max_examples=200, deadline=None)
+FEW = settings(max_examples=40, deadline=None)
+MANY = settings(max_examples=120, deadline=None)
 
 
 def judged(graph: Graph, found: Joint, capacity: int) -> int:
@@ -120,6 +120,16 @@ def test_free_order_paper_and_brute_force_agree(found: tuple[Operator, ...], has
     own = beam(graph, capacity)
     assert (own.cost, own.is_optimal) == (best, True)
     assert max(live_bytes(graph, own.plan)) <= capacity and cost_of(graph, own.plan) == best
+
+
+@pytest.mark.slow
+@settings(max_examples=400, deadline=None)
+@given(random_operators(most=8), st.booleans(), st.integers(0, 4))
+def test_eight_operators_agree_too(found: tuple[Operator, ...], has_copy: bool, more: int):
+    graph = graph_of(found, has_copy)
+    capacity = max(graph.need) + more
+    best = least_of_all(found, capacity, has_copy)
+    assert tight(graph, capacity).bound == solve_paper(graph, capacity, 30).bound == beam(graph, capacity).cost == best
 
 
 @MANY
