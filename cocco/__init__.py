@@ -11,6 +11,7 @@ from cocco.handwritten import load_partition
 from cocco.limits import Limited, minimize
 from cocco.pareto import pareto
 from cocco.result import Result
+from cocco.scheduling.schedule import schedule
 from cocco.search.settings import Settings
 from cocco.space import Range, SeparateBuffers, SharedBuffer
 
@@ -35,4 +36,5 @@ __all__ = [
     "minimize",
     "pareto",
     "partition",
+    "schedule",
 ]

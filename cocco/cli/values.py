@@ -27,6 +27,17 @@ def size(text: str) -> int:
         raise ArgumentTypeError(str(error)) from None
 
 
+def budget(text: str) -> int | str:
+    """Return a size, or the name of a budget of COSMA: minimum (MR), half (MH), peak (MP)."""
+    names = {"MR": "minimum", "MH": "half", "MP": "peak"}
+    if text in names or text in names.values():
+        return names.get(text, text)
+    try:
+        return size(text)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"must be minimum, half, peak or a size; {error}") from None
+
+
 def capacity_range(text: str) -> tuple[int, int, int]:
     """Return (low, high, step) of 'LOW:HIGH:STEP', each a size."""
     parts = text.split(":")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cocco.cli.words import allocating, handmade, inspecting, mapping, searching, shared
+from cocco.cli.words import allocating, handmade, inspecting, mapping, scheduling, searching, shared
 
 __all__ = ["COMMANDS", "shared"]
 
@@ -15,5 +15,6 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     searching.add,
     inspecting.add_report,
     allocating.add,
+    scheduling.add,
     mapping.add,
 )  #: each enters its commands, in the order of --help; a new family of commands is a file and a line here

@@ -1,0 +1,113 @@
+"""Table II and Figure 4 of COSMA: schedules of networks from architecture search, by every method."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments import command, schedules
+from experiments.drawing import bars, panels, title
+from experiments.points import Point
+from experiments.searches import rows_of
+from experiments.sweep import sweep
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+QUESTION = "What do fixed orders, divide and conquer and a free order move and take (COSMA, Table II, Figure 4)?"
+SECONDS = command.Seconds(quick=90, full=400)
+LIMIT = 60.0  #: deterministic time of the solver for each method
+METHODS: dict[str, dict[str, Any]] = {
+    "fixed default": {"method": "gap", "order": "default"},
+    "fixed MPMF": {"method": "gap", "order": "mpmf"},
+    "divide": {"method": "divide"},
+    "free": {"method": "auto"},
+}
+#: COSMA, Table II: seconds of FS (default), FS (MPMF) and DnC at M_R, M_H, M_P
+PAPER_SECONDS = {
+    "pnasnet5large": {
+        "fixed default": (12.2, 12.3, 12.2), "fixed MPMF": (24.2, 22.4, 23.5), "divide": (65.9, 63.5, 58.0),
+    },
+    "amoebanet_d": {"fixed default": (8.1, 8.3, 8.1), "fixed MPMF": (84.4, 8.2, 8.5), "divide": (62.1, 59.9, 112.8)},
+    "nasnet": {"fixed default": (19.8, 20.0, 19.7), "fixed MPMF": (22.4, 22.4, 21.6), "divide": (37.5, 22.9, 39.2)},
+    "darts": {"fixed default": (5.0, 5.0, 5.0), "fixed MPMF": (5.2, 5.2, 5.2), "divide": (19.1, 19.1, 19.1)},
+}  # fmt: skip
+
+
+def run(
+    *,
+    quick: bool,
+    seed: int,
+    folder: Path,
+    workers: int = 1,
+    dask: str | None = None,
+    networks: Sequence[str] | None = None,
+) -> pandas.DataFrame:
+    """Return one row per network, budget and method, activations only; nothing is random.
+
+    cpu_seconds are of this machine, the paper's of an Apple M1 Pro with Gurobi; all numbers but these are the same
+    everywhere. reduction: of the mean of the four baselines; the paper's mean over its four networks is 85 %.
+    """
+    import pandas
+
+    names = networks or schedules.present(schedules.NAS)
+    budgets = schedules.points(names, (False,), limit=LIMIT)
+    if quick:
+        budgets = [point for point in budgets if point["budget"] == "half"]
+    points = [point | {"method": method} for point in budgets for method in METHODS]
+    return pandas.DataFrame(rows_of(points, sweep(scheduled, points, folder, workers=workers, dask=dask)))
+
+
+def scheduled(point: Point) -> Point:
+    """Return what one method moves and takes, beside the baselines."""
+    found, seconds = schedules.timed(point, limit=point["limit"], **METHODS[point["method"]])
+    base = schedules.baselines(point)
+    paper = PAPER_SECONDS.get(point["network"], {}).get(point["method"])
+    place = [name for name in ("minimum", "half", "peak") if name in point["budget"]][0]
+    return {
+        "operators": found.operators,
+        "status": found.status,
+        "offchip_bytes": found.offchip_bytes,
+        "lower_bound_bytes": found.lower_bound_bytes,
+        "packing": found.packing,
+        "windows": found.windows,
+        "windows_proved": found.windows_proved,
+        **base,
+        "reduction": schedules.reduction(found.offchip_bytes, base),
+        "cpu_seconds": round(seconds, 1),
+        "paper_seconds": paper[("minimum", "half", "peak").index(place)] if paper else None,
+    }
+
+
+def plot(table: pandas.DataFrame) -> Figure:
+    """Return the bytes of each method and of the mean baseline, a panel for each network."""
+    names = list(dict.fromkeys(table["network"]))
+    figure, axes = panels(1, len(names), max(6.4, 4.2 * len(names)), 3.8)
+    for each, name in zip(axes, names):
+        rows = table[table["network"] == name]
+        groups = list(dict.fromkeys(rows["budget"]))
+        first = rows[rows["method"] == "free"]
+        base = [f"{order}_{method}_bytes" for order, method in schedules.BASELINES]
+        heights: dict[str, Sequence[float | None]] = {
+            "mean of baselines": [float(value) / 2**20 for value in first[base].mean(axis=1)]
+        }
+        for method in METHODS:
+            heights[method] = [float(value) / 2**20 for value in rows[rows["method"] == method]["offchip_bytes"]]
+        bars(each, groups, heights)
+        each.set_title(title(name), size=10)
+        each.set_ylabel("off-chip (MB)")
+    axes[0].legend(fontsize=7)
+    figure.suptitle("Bytes spilled and retrieved, activations only; no bar: 0 bytes", size=10)
+    return figure
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this script and return its exit code."""
+    return command.main("nas_schedules", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

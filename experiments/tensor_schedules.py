@@ -1,0 +1,110 @@
+"""Figure 3 of COSMA: off-chip bytes of whole-tensor schedules beside four baselines, networks that people designed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments import command, schedules
+from experiments.drawing import bars, number, panels, title
+from experiments.points import Point
+from experiments.searches import rows_of
+from experiments.sweep import sweep
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+QUESTION = "How many non-compulsory bytes does a joint schedule save (COSMA, Figure 3)?"
+SECONDS = command.Seconds(quick=2, full=30)
+LIMIT = 60.0  #: deterministic time of the solver for each point
+
+
+def run(
+    *,
+    quick: bool,
+    seed: int,
+    folder: Path,
+    workers: int = 1,
+    dask: str | None = None,
+    networks: Sequence[str] | None = None,
+) -> pandas.DataFrame:
+    """Return one row per network, setting and budget, and the mean reductions at M_R; nothing is random.
+
+    Budgets of the same bytes are one row. reduction: of the mean of the four baselines. The paper gives only a mean
+    in its text: 84 % at M_R.
+    """
+    import pandas
+
+    names = networks or schedules.present(("resnet50", "googlenet") if quick else schedules.HUMAN)
+    points = schedules.points(names, (False, True), limit=LIMIT)
+    rows = rows_of(points, sweep(scheduled, points, folder, workers=workers, dask=dask))
+    return pandas.DataFrame([*rows, *means(rows)])
+
+
+def scheduled(point: Point) -> Point:
+    """Return what the joint schedule and the baselines move."""
+    found, seconds = schedules.timed(point, limit=point["limit"])
+    base = schedules.baselines(point)
+    return {
+        "operators": found.operators,
+        "method": found.method,
+        "status": found.status,
+        "offchip_bytes": found.offchip_bytes,
+        "lower_bound_bytes": found.lower_bound_bytes,
+        "compulsory_bytes": found.compulsory_bytes,
+        "packing": found.packing,
+        **base,
+        "reduction": schedules.reduction(found.offchip_bytes, base),
+        "cpu_seconds": round(seconds, 2),
+    }
+
+
+def means(rows: Sequence[Point]) -> list[Point]:
+    """Return the mean reduction at M_R of each setting and of both, beside the paper's."""
+    found = []
+    for setting, wanted in (("activations", (False,)), ("with parameters", (True,)), ("both", (False, True))):
+        values = [
+            row["reduction"]
+            for row in rows
+            if row["parameters"] in wanted and row["budget"].startswith("minimum") and row["reduction"] is not None
+        ]
+        if values:
+            mean = {"network": f"mean, {setting}", "budget": "minimum", "reduction": sum(values) / len(values)}
+            found.append({**mean, "paper_reduction": schedules.PAPER_HUMAN})
+    return found
+
+
+def plot(table: pandas.DataFrame) -> Figure:
+    """Return the bytes at M_R, logarithmic, activations above, with parameters below."""
+    figure, axes = panels(2, 1, 11, 6.4)
+    for each, with_weights in zip(axes, (False, True)):
+        rows = table[(table["parameters"] == with_weights) & table["budget"].str.startswith("minimum")]
+        names = [title(name) for name in rows["network"]]
+        columns = {"default, Belady": "default_belady", "default, greedy": "default_greedy"}
+        columns |= {"MPMF, Belady": "mpmf_belady", "MPMF, greedy": "mpmf_greedy"}
+        heights: dict[str, Sequence[float | None]] = {
+            label: [number(value / 2**20) for value in rows[f"{column}_bytes"]] for label, column in columns.items()
+        }
+        heights["joint schedule"] = [number(value / 2**20) for value in rows["offchip_bytes"]]
+        bars(each, names, heights)
+        each.set_yscale("symlog", linthresh=0.1)
+        each.set_ylabel("off-chip (MB)")
+        each.tick_params(axis="x", rotation=20)
+        setting = "with parameters" if with_weights else "activations only"
+        each.set_title(f"{setting}, at M_R; no bar: 0 bytes", size=9)
+    axes[0].legend(fontsize=7, ncols=5, loc="upper left")
+    axes[0].set_ylim(top=axes[0].get_ylim()[1] * 6)
+    figure.suptitle("Bytes spilled and retrieved, beyond what every schedule moves", size=10)
+    return figure
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this script and return its exit code."""
+    return command.main("tensor_schedules", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

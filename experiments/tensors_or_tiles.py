@@ -1,0 +1,135 @@
+"""Whole tensors (COSMA) or tiles (Cocco)? Off-chip bytes of both in one memory, beside what every plan must move."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cocco
+import workloads
+from cocco.scheduling.beam import WIDTH
+from cocco.scheduling.budgets import budgets_of
+from cocco.scheduling.graph import graph_of
+from experiments import command, schedules
+from experiments.drawing import LINES, panels, title
+from experiments.points import Point
+from experiments.searches import rows_of
+from experiments.sweep import sweep
+from simulator.accelerator import Accelerator
+from simulator.operators import operators_of
+from simulator.schedule import compulsory_bytes
+from simulator.technology import KiB
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+QUESTION = "Off-chip bytes of whole tensors, of tiles, and the compulsory bound, over the memory's capacity"
+SECONDS = command.Seconds(quick=10, full=300)
+NETWORKS = ("vgg16", "resnet50", "googlenet", "densenet121", "vit_b16", "gpt", "randwire_a", "randwire_b", "nasnet")
+KILOBYTES = (128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192)  #: one memory for weights and activations
+SAMPLES = 5_000  #: of the genetic algorithm
+LIMIT = 10.0  #: deterministic time of the solver
+
+
+def run(
+    *,
+    quick: bool,
+    seed: int,
+    folder: Path,
+    workers: int = 1,
+    dask: str | None = None,
+    networks: Sequence[str] | None = None,
+    samples: int | None = None,
+) -> pandas.DataFrame:
+    """Return one row per network and capacity; bytes are all that crosses DRAM, weights among it.
+
+    The capacities are those of KILOBYTES and the network's own M_R and M_P with parameters. Below M_R whole tensors
+    have no schedule. Both answers are of the same simulator's kind: a plan that was priced or replayed.
+    """
+    import pandas
+
+    names = networks or schedules.present(NETWORKS[1:3] if quick else NETWORKS)
+    count = samples or (2_000 if quick else SAMPLES)
+    points = []
+    for name in names:
+        budgets = budgets_of(graph_of(operators_of(workloads.load(name), parameters=True)))
+        own = {_words(budgets.minimum), _words(budgets.peak)}
+        for capacity in sorted({*(each * KiB for each in KILOBYTES), *own}):
+            points.append({"network": name, "bytes": capacity, "samples": count, "seed": seed, "limit": LIMIT})
+    return pandas.DataFrame(rows_of(points, sweep(compared, points, folder, workers=workers, dask=dask)))
+
+
+def _words(size: int) -> int:
+    """Return a size in whole words of 8 bytes, the width of the buffer."""
+    return -(-size // 8) * 8
+
+
+def compared(point: Point) -> Point:
+    """Return what both ways move in one memory."""
+    network = workloads.load(point["network"])
+    must = compulsory_bytes(operators_of(network, parameters=True))
+    tensors = cocco.schedule(network, point["bytes"], parameters=True, limit=point["limit"], width=WIDTH // 2)
+    chip = Accelerator(shared_buffer=point["bytes"])
+    tiles = cocco.partition(network, chip, metric="ema", samples=point["samples"], seed=point["seed"])
+    moved = None if tensors.offchip_bytes is None else must + tensors.offchip_bytes
+    fits = math.isfinite(tiles.cost)
+    return {
+        "compulsory_bytes": must,
+        "tensors_bytes": moved,
+        "tensors_status": tensors.status,
+        "tiles_bytes": tiles.evaluation.ema_bytes if fits else None,
+        "tiles_status": tiles.status,
+        "tiles_subgraphs": len(tiles.plan) if fits else None,
+        "minimum_bytes": tensors.minimum_bytes,
+        "peak_bytes": tensors.peak_bytes,
+        "peak_proved": tensors.peak_proved,
+    }
+
+
+def plot(table: pandas.DataFrame) -> Figure:
+    """Return a panel for each network: bytes over capacity, both logarithmic."""
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
+    names = list(dict.fromkeys(table["network"]))
+    columns = min(3, len(names))
+    rows = -(-len(names) // columns)
+    figure, axes = panels(rows, columns, 3.7 * columns, 2.9 * rows)
+    lines = {"tiles_bytes": "tiles (Cocco)", "tensors_bytes": "whole tensors (COSMA)"}
+    for each, name in zip(axes, names):
+        part = table[table["network"] == name]
+        for style, (column, label) in zip(LINES, lines.items()):
+            known = part[part[column].notna()]
+            each.plot(known["bytes"] / KiB, known[column] / 2**20, label=label, markersize=4, **style)
+        each.axhline(part["compulsory_bytes"].iloc[0] / 2**20, color="black", linestyle=":", label="compulsory")
+        least = part["minimum_bytes"].iloc[0] / KiB
+        each.axvspan(part["bytes"].min() / KiB, max(least, part["bytes"].min() / KiB), color="0.93")
+        each.set_xscale("log", base=2)
+        each.set_yscale("log")
+        each.set_title(title(name), size=9)
+        for axis, form in ((each.xaxis, "{x:,.0f}"), (each.yaxis, "{x:,.3g}")):
+            axis.set_major_formatter(StrMethodFormatter(form))
+        each.yaxis.set_minor_formatter(StrMethodFormatter("{x:,.3g}"))
+        each.yaxis.set_minor_locator(LogLocator(subs=(1.5, 2, 3, 5, 7)))
+        each.tick_params(which="both", labelsize=7)
+    for each in axes[len(names) :]:
+        each.set_visible(False)
+    for each in axes[::columns]:
+        each.set_ylabel("off-chip (MB)")
+    for each in axes[max(0, len(names) - columns) : len(names)]:
+        each.set_xlabel("one memory (KB)")
+    axes[0].legend(fontsize=7)
+    figure.suptitle("All bytes across DRAM; grey: below M_R whole tensors do not fit", size=10)
+    return figure
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this script and return its exit code."""
+    return command.main("tensors_or_tiles", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
