@@ -14,7 +14,6 @@ from typing import NamedTuple
 from cocco.mapping.program import CONSTANT, Linear, Program, total
 from cocco.mapping.rules import Rules, factors_of
 from simulator.mapping import DIMENSIONS, TENSORS, Architecture, LayerShape
-from simulator.mapping.nest import LayerMapping
 
 SPATIAL, TEMPORAL = 0, 1
 WALKS: Mapping[str, str] = {"W": "RSCK", "I": "PQCN", "O": "PQKN"}  #: the paper's A; R and S touch I by the halo only
@@ -311,28 +310,3 @@ def _parts(factors: Mapping[Factor, int]) -> list[tuple[int, dict[Factor, int]]]
     for counts in product(*choices):
         found.append((math.prod(f.prime**n for f, n in zip(factors, counts)), dict(zip(factors, counts))))
     return found
-
-
-def decode(formulation: Formulation, values: tuple[float, ...], arch: Architecture) -> LayerMapping:
-    """Return the mapping of a solution: the factors of a dimension at a level become one loop.
-
-    At the ordered level it stands at the innermost rank of its dimension; elsewhere in the order R S P Q C K N.
-    """
-    factors: dict[tuple[int, int], dict[str, int]] = {}
-    for (d, f, i, k), variable in formulation.counts.items():
-        often = round(values[variable])
-        if often:
-            at = factors.setdefault((i, k), {})
-            at[d] = at.get(d, 1) * f.prime**often
-    order: dict[str, int] = {}
-    for z, rank in enumerate(formulation.ranks):
-        for (d, _), variable in rank.items():
-            if round(values[variable]):
-                order.setdefault(d, z)
-    ordered = len(arch.levels) - 2
-    levels = []
-    for i in range(len(arch.levels)):
-        loops = [(d, f) for d, f in factors.get((i, TEMPORAL), {}).items()]
-        place = (lambda loop: order[loop[0]]) if i == ordered else (lambda loop: DIMENSIONS.index(loop[0]))
-        levels.append((factors.get((i, SPATIAL), {}), sorted(loops, key=place)))
-    return LayerMapping.of(levels)

@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from cocco.mapping.cosa import SHARES, Formulation, decode, formulate
+from cocco.mapping.cosa import SHARES, Formulation, formulate
+from cocco.mapping.decoding import decode
 from cocco.mapping.program import SOLVERS, Solution, Solver, solve, value
 from cocco.mapping.result import MappingResult, Status
 from cocco.mapping.rules import Rules

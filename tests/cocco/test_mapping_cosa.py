@@ -6,6 +6,8 @@ import math
 from itertools import permutations, product
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from layer_lists import shapes
 
 from cocco.mapping import MappingResult, Rules, Weights, map_layer
@@ -64,7 +66,7 @@ def test_the_fourth_shape_needs_the_ranks():
     assert without.mapping is not None and without.mapping.levels[4].temporal == ()
 
 
-TINY = [(1, 1, 4, 1, 2, 1, 1), (3, 1, 2, 1, 1, 2, 1), (1, 1, 1, 5, 3, 3, 1), (3, 3, 2, 1, 1, 1, 1)]
+TINY = [(1, 1, 4, 1, 2, 1, 1), (3, 1, 2, 1, 1, 2, 1), (1, 1, 1, 5, 3, 3, 1)]
 SMALL = Architecture(
     (
         Level("registers", 1, 6, {"W": 1}, 1),
@@ -130,6 +132,32 @@ def brute_force(shape: LayerShape) -> float:
         loops = [n for n, slot in enumerate(slots) if slot[2:] == (3, 1)]
         best = min(best, *(log_objective(shape, slots, order) for order in permutations(loops)))
     return best
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.tuples(*[st.sampled_from((1, 1, 2, 3))] * 2, *[st.sampled_from((1, 1, 2, 3, 4, 6))] * 4, st.just(1)),
+    st.integers(1, 2),
+    st.sampled_from(("corrected", "published", "exact")),
+    st.booleans(),
+)
+def test_both_solvers_and_both_forms_agree_on_random_layers(
+    extents: tuple[int, ...], stride: int, halo: str, multicast: bool
+):
+    shape, rules = shape_of(extents, stride), Rules(halo, multicast=multicast)  # type: ignore[arg-type]
+    answers = [
+        map_cosa(shape, SMALL, rules, Limits(solver), literal)  # type: ignore[arg-type]
+        for solver in ("cp", "highs")
+        for literal in (False, True)
+    ]
+    first = answers[0]
+    assert {each.status for each in answers} == {first.status}
+    if all(each.rounds == 1 for each in answers) and first.status == "optimal":
+        assert [objective(each) for each in answers] == pytest.approx([objective(first)] * 4, abs=TOLERANCE)
+    for each in answers:
+        if each.mapping is not None:
+            assert evaluate(each.mapping, shape, SMALL).valid
 
 
 @pytest.mark.parametrize("extents", TINY)
@@ -248,7 +276,7 @@ def test_multicast_and_stride_once_only_loosen():
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(halo="published"), Rules(stride_rule="once", multicast=True)])
-@pytest.mark.parametrize("extents", [(3, 3, 28, 14, 24, 60, 1), (1, 1, 7, 7, 61, 61, 1)])
+@pytest.mark.parametrize("extents", [(3, 3, 14, 7, 12, 20, 1), (1, 1, 7, 7, 61, 61, 1)])
 def test_the_objective_of_a_mapping_is_that_of_its_solution(rules: Rules, extents: tuple[int, ...]):
     """And no random mapping that fits has a lower one."""
     shape = shape_of(extents, 2)

@@ -59,6 +59,15 @@ def test_words_between_levels_are_those_of_loops_that_run(case: tuple[LayerMappi
     assert cost.compute_cycles == math.prod(f for each in mapping.levels for _, f in each.temporal)
 
 
+@pytest.mark.slow
+@settings(max_examples=4_000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_words_of_thousands_of_mappings(case: tuple[LayerMapping, LayerShape]):
+    mapping, shape = case
+    accesses = evaluate(mapping, shape, SMALL).accesses
+    assert {n: {t: list(w) for t, w in e.items()} for n, e in accesses.items()} == count(mapping, shape, SMALL)
+
+
 def nest(**levels: tuple[dict[str, int], list[tuple[str, int]]]) -> LayerMapping:
     return LayerMapping.of([levels.get(f"l{i}", ({}, [])) for i in range(6)])
 
