@@ -126,6 +126,8 @@ class _Reader:
             raise NetworkError(f"node {node.name!r} ({str(node.target)[:64]}) is control flow or no operator of torch")
         op = node.target._schema.name.split("::")[-1]
         op = op[:-1] if op.endswith("_") and not op.startswith("_") else op
+        if op.startswith("_assert") or op.startswith("sym_"):
+            return
         sketch.at = _layer_name(node, op)
         layers = len(sketch.layers)
         shapes = _shapes(node)
