@@ -1,20 +1,18 @@
 """Reading an ONNX file without trusting it: shapes and short constants, never weights, never another file.
 
-Limits, our choice: a file of 1 GiB (weights belong into external data, which is not read), 2**17 nodes, constants of
-2**16 numbers; a batch that is symbolic is 1.
+Limits, our choice: 2**17 nodes, constants of 2**16 numbers, and those of onnx_wire; a batch that is symbolic is 1.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workloads.errors import FileFormatError, NetworkError, one_line, shown
-from workloads.files import read_bytes
+from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.onnx_tensors import attribute_value, tensor_value
+from workloads.importing.onnx_wire import without_weights
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, constant
 from workloads.network import Network, Note
@@ -22,7 +20,6 @@ from workloads.network import Network, Note
 if TYPE_CHECKING:
     from workloads.importing.onnx_call import Call
 
-MAX_ONNX_BYTES = 2**30
 MAX_NODES = 2**17
 ON_UNSUPPORTED = ("error", "passthrough")
 REAL_TYPES = (1, 10, 11, 16, 17, 18, 19, 20)  #: float, float16, double, bfloat16, float8: others are indices or masks
@@ -40,7 +37,7 @@ def read(path: str | PathLike[str], unsupported: str = "error", extents: Mapping
     try:
         return _Reader(_parse(path), Path(path).stem, unsupported, dict(extents or {})).read()
     except NetworkError as error:
-        raise NetworkError(f"{path}: {error}") from None
+        raise NetworkError(one_line(f"{path}: {error}")) from None
     except RecursionError:
         raise NetworkError(f"{path}: is nested too deep") from None
 
@@ -52,19 +49,8 @@ def _parse(path: str | PathLike[str]) -> Any:
     except ImportError:
         raise NetworkError("reading ONNX takes the package onnx: pip install 'cocco[onnx]'") from None
     try:
-        size = os.stat(path).st_size
-    except (OSError, ValueError):
-        size = 0  # said below
-    if size > MAX_ONNX_BYTES:
-        raise NetworkError(
-            f"has {size} bytes, more than {MAX_ONNX_BYTES}; save its weights as external data, which is not read"
-        )
-    try:
-        data = read_bytes(path, MAX_ONNX_BYTES)
-        model = onnx.ModelProto.FromString(data)
-    except FileFormatError as error:
-        raise NetworkError(str(error).removeprefix(f"{path}: ")) from None
-    except (DecodeError, ValueError) as error:
+        model = onnx.ModelProto.FromString(without_weights(path))
+    except DecodeError as error:
         raise NetworkError(f"is no ONNX model: {one_line(error) or 'it does not parse'}") from None
     if not model.HasField("graph") or not model.graph.node:
         raise NetworkError("is no ONNX model: it has no graph with nodes")

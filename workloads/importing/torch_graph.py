@@ -73,7 +73,7 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
     try:
         return _Reader(program, title, unsupported).read()
     except NetworkError as error:
-        raise NetworkError(f"module {title!r}: {error}") from None
+        raise NetworkError(one_line(f"module {title!r}: {error}")) from None
 
 
 class _Reader:
