@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=500)
     samples = parser.parse_args().samples
     print(f"{'':14}{'layers':>7}{'reference':>14}{'fast':>12}{'ratio':>8}   samples per CPU second")
-    for name in workloads.names():
+    for name in workloads.PAPER_NETWORKS:
         network = workloads.load(name)
         problem = over_space(network, SharedBuffer(), alpha=0.002)
         slow, slow_cost = seconds_per_sample(problem, ReferenceEngine(problem, SETTINGS), samples)

@@ -49,7 +49,7 @@ def certified(network: workloads.Network, machine: Accelerator, best: Result) ->
 def main() -> None:
     """Print one line per network, memory and metric."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", default=list(workloads.names()), metavar="NETWORK")
+    parser.add_argument("networks", nargs="*", default=list(workloads.PAPER_NETWORKS), metavar="NETWORK")
     parser.add_argument("--samples", type=int, default=200_000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--no-solvers", action="store_true")

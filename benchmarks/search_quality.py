@@ -52,7 +52,7 @@ def search(network: workloads.Network, method: str, samples: int, seed: int, set
 def main() -> None:
     """Print one line per search and one column per network."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", default=list(workloads.names()), metavar="NETWORK")
+    parser.add_argument("networks", nargs="*", default=list(workloads.PAPER_NETWORKS), metavar="NETWORK")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--ablation", action="store_true")
     options = parser.parse_args()

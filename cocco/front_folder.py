@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cocco.criteria import CRITERIA
 from cocco.front import Front, FrontPoint
 from cocco.limits import Limited
-from cocco.run_folder import PICTURE_FORMATS, _csv, save_picture
+from cocco.run_folder import PICTURE_FORMATS, csv_text, save_picture
 from workloads.files import write_atomic
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Pa
     front = found.front if isinstance(found, Front) else _front(found, points[0])
     texts = {
         "result.json": json.dumps(about, indent=1, allow_nan=False) + "\n",
-        "pareto.csv": _csv(front.assign(partition=partitions)),
-        "samples.csv": _csv(found.points),
+        "pareto.csv": csv_text(front.assign(partition=partitions)),
+        "samples.csv": csv_text(found.points),
     }
     for name, text in texts.items():
         write_atomic(folder / name, text)

@@ -92,7 +92,7 @@ def search(question: Question) -> Answer:
     chosen = make_engine(engine, problem, settings, threads)
     found = Founders([], 0)
     if settings.seeds:
-        found = founders(problem, lambda given: _costs(question, given), settings.islands, samples, seed)
+        found = founders(problem, lambda given: subgraph_costs(question, given), settings.islands, samples, seed)
     polishing = int(settings.polish * samples)
     if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
@@ -136,20 +136,20 @@ def enumeration(question: Question) -> Answer:
 
 def fusion(question: Question) -> Answer:
     """Halide's greedy fusion (Cocco, Sec. 4.2.2)."""
-    costs = _costs(question)
+    costs = subgraph_costs(question)
     return _of_labels(question, greedy(question.problem, costs)[0], costs, "greedy")
 
 
 def contiguous(question: Question) -> Answer:
     """Irregular-NN's dynamic programming over the layers by depth (Cocco, Sec. 4.2.3)."""
-    costs = _costs(question)
+    costs = subgraph_costs(question)
     labels, _ = dynamic(question.problem, costs, depth_order(question.problem))
     return _of_labels(question, labels, costs, "dp")
 
 
 def iterated(question: Question) -> Answer:
     """Iterated order DP from dp: the same cut of many linear orders (cocco.baselines.dynamic.improve)."""
-    problem, costs = question.problem, _costs(question)
+    problem, costs = question.problem, subgraph_costs(question)
     labels, _ = dynamic(problem, costs, depth_order(problem))
     left = max(1, question.samples - costs.samples)
     polished = polish(problem, labels, (), left, question.seed, question.engine)
@@ -204,7 +204,7 @@ def certified(problem: Problem, answer: Answer) -> Answer:
     return answer._replace(proof=proof._replace(lower_bound=bound, is_optimal=bound >= best.cost))
 
 
-def _costs(question: Question, given: Problem | None = None) -> SubgraphCosts:
+def subgraph_costs(question: Question, given: Problem | None = None) -> SubgraphCosts:
     """Return the prices of subgraphs on given hardware, by the compiled engine where it is asked for."""
     problem = given or question.problem
     if question.engine == "reference":

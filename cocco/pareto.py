@@ -216,7 +216,7 @@ def _founders(quest: Quest, cloud: Cloud) -> tuple[tuple[Population, np.ndarray]
 
     None where they would take too many of the samples, as in cocco.seeding.
     """
-    from cocco.methods import Question, _costs
+    from cocco.methods import Question, subgraph_costs
 
     problem, found = quest.problem, list[list[int]]()
     start = Population.empty(0, problem.size), np.zeros((0, len(quest.objectives)))
@@ -229,7 +229,7 @@ def _founders(quest: Quest, cloud: Cloud) -> tuple[tuple[Population, np.ndarray]
         share = (number + 1) / (FOUNDERS + 1)
         memory = [int(share * len(sizes)) for sizes in problem.candidates]
         given = in_memory(problem, memory)
-        prices = _costs(question, given)
+        prices = subgraph_costs(question, given)
         found.append(greedy(given, prices)[0])
         cloud.spend(min(prices.samples, max(0, cloud.left - 1)))
         if not cloud.left:

@@ -85,7 +85,7 @@ def save(folder: Path, result: Result, about: dict[str, Any]) -> list[Path]:
     for plan, path in zip(result.plans, paths):
         plan.save(path)
     content = json.dumps(about, indent=1, allow_nan=False) + "\n"
-    texts = {"result.json": content, "history.csv": _csv(result.history), "samples.csv": _csv(result.points)}
+    texts = {"result.json": content, "history.csv": csv_text(result.history), "samples.csv": csv_text(result.points)}
     for name, text in texts.items():
         write_atomic(folder / name, text)
         paths.append(folder / name)
@@ -129,7 +129,8 @@ def version(package: str) -> str:
         return "not installed"
 
 
-def _csv(frame: Any) -> str:
+def csv_text(frame: Any) -> str:
+    """Return a table as CSV text, the same on every system."""
     text: str = frame.to_csv(index=False, lineterminator="\n")
     return text
 

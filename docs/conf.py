@@ -14,7 +14,7 @@ project = "Cocco"
 author = "the Cocco contributors"
 copyright = "2026, the Cocco contributors"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
 exclude_patterns = ["_build"]
 

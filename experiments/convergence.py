@@ -101,7 +101,8 @@ def plot(table: pandas.DataFrame) -> Figure:
     _draw_needed(axes[len(names)], table, names)
     for left in axes[len(names) + 1 :]:
         left.remove()
-    axes[0].legend(fontsize=8)
+    axes[len(names)].legend(fontsize=7, ncols=3, loc="upper center")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
     return figure
 
 
@@ -131,7 +132,7 @@ def _draw_needed(axes: Axes, table: pandas.DataFrame, names: Sequence[str]) -> N
             needed.append(None if median == float("inf") else float(median))
         heights[method] = needed
     axes.set_yscale("log")
-    axes.set_ylim(10, 200_000)
+    axes.set_ylim(10, 3_000_000)
     bars(axes, [title(name) for name in names], heights)
     axes.set_ylabel(f"samples until within {WITHIN:.0%}, median")
     axes.set_title("Samples needed (n/a: half of the runs never)", size=10)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-NETWORKS = ("vgg16", "resnet50", "googlenet", "transformer", "randwire_a")
+NETWORKS = ("vgg16", "resnet50", "googlenet", "transformer", "randwire_a", "nasnet")
 QUICK_NETWORKS = ("resnet50", "googlenet")
 SAMPLES, QUICK_SAMPLES = 20_000, 2_000
 ALPHA = 0.002  #: Cocco, Sec. 5.3.1

@@ -17,7 +17,6 @@ from simulator.pricing import Price, PricingRules, Shortage, SubgraphModel
 from simulator.regions import Region, allocate_regions, derive_tiling
 from simulator.streaming import residencies
 from simulator.subgraph import Geometry
-from simulator.technology import BUFFER_WORD_BYTES
 from simulator.tiling import TileRule
 from workloads.network import Network
 
@@ -46,7 +45,8 @@ class Plan:
         """Return the bytes of this memory that whole words fill."""
         machine = self.accelerator
         capacity = machine.weight_capacity if memory == "weight" else machine.activation_capacity
-        return capacity // BUFFER_WORD_BYTES * BUFFER_WORD_BYTES
+        word = machine.technology.buffer_word_bytes
+        return capacity // word * word
 
     def live(self, memory: Memory, step: int) -> list[Buffer]:
         """Return the buffers that this memory holds while a subgraph runs."""
@@ -63,7 +63,7 @@ def plan_buffers(
     The weights of a subgraph are one buffer. All live in [i, i + 1); with prefetch="resident" weights that are not
     streamed live in [i - 1, i + 1): they are loaded while the previous subgraph runs. Sizes are rounded up to words.
     """
-    rules = PricingRules(Geometry(network), accelerator, tile_rule)
+    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
     models = [SubgraphModel(rules, group) for group in partition.subgraphs]
     prices = price_subgraphs(models, accelerator)
     if any(isinstance(price, Shortage) for price in prices):
@@ -86,15 +86,16 @@ def make_plan(
     )
     assert len(holdings) == len(names), "a subgraph does not fit"
     buffers: dict[Memory, list[Buffer]] = {"shared": []} if accelerator.is_shared else {"global": [], "weight": []}
+    word = accelerator.technology.buffer_word_bytes
     first, last = list(buffers.values())[0], list(buffers.values())[-1]
     for i, holding in enumerate(holdings):
         for u, region in holding.regions.items():
-            size = round_up(region.main_bytes + region.side_bytes)
-            first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, BUFFER_WORD_BYTES))
+            size = round_up(region.main_bytes + region.side_bytes, word)
+            first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, word))
         if holding.weight_bytes:
             is_ahead = accelerator.prefetch == "resident" and not holding.is_streamed
-            size = round_up(holding.weight_bytes)
-            last.append(Buffer(weights_id(i), max(i - is_ahead, 0), i + 1, size, BUFFER_WORD_BYTES))
+            size = round_up(holding.weight_bytes, word)
+            last.append(Buffer(weights_id(i), max(i - is_ahead, 0), i + 1, size, word))
     return Plan(network, accelerator, holdings, {memory: tuple(found) for memory, found in buffers.items()})
 
 
@@ -131,6 +132,6 @@ def weights_id(step: int) -> str:
     return f"{step}/weights"
 
 
-def round_up(size: int) -> int:
+def round_up(size: int, word: int) -> int:
     """Return the bytes of the words that hold so many bytes."""
-    return -(-size // BUFFER_WORD_BYTES) * BUFFER_WORD_BYTES
+    return -(-size // word) * word

@@ -145,7 +145,7 @@ def _gaps(text: str, addend: int) -> tuple[Interval, ...]:
         match = _GAP.fullmatch(part)
         if not match:
             raise AllocationError(
-                f"gaps must be pairs such as '3-5' split by blanks, without windows, got {shown(part)}"
+                f"gaps must be pairs such as '3-5' split by blanks, without windows ('@0:4'), got {shown(part)}"
             )
         found.append((int(match[1]), int(match[2]) + addend))
     return tuple(sorted(found))

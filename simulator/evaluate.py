@@ -152,7 +152,7 @@ def evaluate(
         raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {tile_rule!r}")
     if partition.network_name != network.name or sum(map(len, partition.subgraphs)) != len(network.layers):
         raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
-    rules = PricingRules(Geometry(network), accelerator, tile_rule)
+    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
     models = [SubgraphModel(rules, group) for group in partition.subgraphs]
     return summarise(network, partition, accelerator, tile_rule, price_subgraphs(models, accelerator))
 

@@ -26,6 +26,7 @@ from simulator.pricing import Price, PricingRules, Shortage, SubgraphModel
 from simulator.regions import allocate_regions, derive_tiling
 from simulator.streaming import Stream, residencies
 from simulator.subgraph import Geometry, Subgraph
+from simulator.technology import Technology
 from simulator.tiling import TileRule
 from workloads.network import Layer, Network, NetworkError
 from workloads.resize import shrink
@@ -48,10 +49,10 @@ class Verification:
 class _Scaled:
     """The network at one scale, and the values of all its tensors from running layer by layer."""
 
-    def __init__(self, network: Network, factor: int) -> None:
+    def __init__(self, network: Network, factor: int, technology: Technology) -> None:
         self.factor = factor
         self.network = shrink(network, factor) if factor > 1 else network
-        self.geometry = Geometry(self.network)
+        self.geometry = Geometry(self.network, technology)
 
     @cached_property
     def arithmetic(self) -> Arithmetic:
@@ -76,9 +77,9 @@ def verify(
     """
     if addresses is not None and accelerator.bands > 1:
         raise ValueError(f"addresses are executed for one core a sample; here {accelerator.bands} cores share one")
-    rules = PricingRules(Geometry(network), accelerator, tile_rule)
+    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
     models = [SubgraphModel(rules, group) for group in partition.subgraphs]
-    scales = {1: _Scaled(network, 1)}
+    scales = {1: _Scaled(network, 1, accelerator.technology)}
     shrunk: dict[int, int] = {}
     prices = price_subgraphs(models, accelerator)
     memory = None
@@ -120,7 +121,7 @@ def _affordable(
     for factor in FACTORS:
         if factor not in scales:
             try:
-                scales[factor] = _Scaled(network, factor)
+                scales[factor] = _Scaled(network, factor, best.geometry.technology)
             except NetworkError:  # a kernel no longer fits its map
                 break
         best = scales[factor]

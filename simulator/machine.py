@@ -114,6 +114,7 @@ class Execution:
         self.made = {u: np.zeros((tensors[u].height, tensors[u].width), dtype=bool) for u in subgraph.tensors}
         self.stored = {v: np.zeros_like(dram_map(arithmetic, v)) for v in subgraph.outputs}
         self.trace = Trace()
+        self.oldest: dict[int, int] = {}  # of the current row of tiles
 
     def run(self) -> Trace:
         """Run all tiles; raises Miss at the first element that is not where the plan claims it."""
@@ -127,6 +128,7 @@ class Execution:
         else:
             columns = derive_sweep(self.subgraph, COLUMNS, steps[COLUMNS], room[COLUMNS], False).events()
             for operation in self._row_operations(steps[ROWS], room[ROWS]):
+                self.oldest = self._oldest_rows(operation)
                 for event in columns:
                     self._advance(event.tensor, operation[event.tensor], (event.start, event.stop))
         self._check_complete()
@@ -139,6 +141,18 @@ class Execution:
             return [{u: (0, height[u]) for u in self.subgraph.tensors}]
         return derive_sweep(self.subgraph, ROWS, steps, room, True).operations()
 
+    def _oldest_rows(self, operation: dict[int, Span]) -> dict[int, int]:
+        """Return the first row of each tensor in DRAM that this row of tiles reads; its end where it reads none."""
+        geometry, oldest = self.subgraph.geometry, {}
+        for u in self.dram:
+            starts = [operation[u][1]]
+            for v, local, _ in self.subgraph.readers[u]:
+                if local and operation[v][0] < operation[v][1]:
+                    first = operation[v][0] * geometry.stride[ROWS][v] - geometry.padding[ROWS][v]
+                    starts.append(max(0, -(-first // geometry.upsample[ROWS][v])))
+            oldest[u] = min(starts)
+        return oldest
+
     def _advance(self, u: int, rows: Span, columns: Span) -> None:
         """Bring the kept rows of these columns back, make or load the new rows, keep the last ones for later."""
         memory = self.memory[u]
@@ -148,7 +162,7 @@ class Execution:
             if top < rows[0]:
                 self.trace.side_read[u] += memory.restore((top, rows[0]), columns)
         elif self.reload_halo and u in self.dram and memory.main_shape[1] < self.made[u].shape[1]:
-            self._reload(u, (max(0, rows[1] - memory.main_shape[0]), rows[0]), columns)
+            self._reload(u, (self.oldest[u], rows[0]), columns)
         if rows[1] > rows[0] and u not in self.passing:
             self.trace.updates[u] += 1
             rows_at_once = rows[1] - rows[0] if self.subgraph.readers[u] else self.tiling.rows[u].step

@@ -7,44 +7,48 @@ dimensions of the PE array is configured by the mapper).
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
+from functools import lru_cache
+from itertools import combinations_with_replacement, product
 
-from simulator.technology import PE_COLUMNS, PE_INPUTS, PE_LIGHT_CHANNELS, PE_OUTPUTS, PE_ROWS
+from simulator.technology import PE_COLUMNS, PE_ROWS, Technology
 from workloads.network import Layer
 
 AXES = "KCPQ"
 
 
-def _unrollings() -> tuple[dict[str, int], ...]:
+@lru_cache(maxsize=16)
+def _unrollings(pe_rows: int, pe_columns: int) -> tuple[dict[str, int], ...]:
     found = []
-    for first, second in combinations_with_replacement(AXES, 2):
+    pairs = combinations_with_replacement(AXES, 2) if pe_rows == pe_columns else product(AXES, repeat=2)
+    for first, second in pairs:
         widths = dict.fromkeys(AXES, 1)
-        widths[first] *= PE_ROWS
-        widths[second] *= PE_COLUMNS
+        widths[first] *= pe_rows
+        widths[second] *= pe_columns
         found.append(widths)
     return tuple(found)
 
 
-UNROLLINGS = _unrollings()  #: the 10 choices: axis -> PEs along it
+UNROLLINGS = _unrollings(PE_ROWS, PE_COLUMNS)  #: the 10 choices: axis -> PEs along it
 
 
-def layer_cycles(layer: Layer, samples: int = 1, bands: int = 1) -> int:
+def layer_cycles(layer: Layer, samples: int = 1, bands: int = 1, technology: Technology | None = None) -> int:
     """Return the cycles of one core that computes `samples` samples of its band of columns of this layer.
 
     Conv and matmul reduce over 8 input channels per PE and cycle; depth-wise convolutions, pools and
-    element-wise layers keep 4 channels of a PE busy.
+    element-wise layers keep 4 channels of a PE busy (technology: other widths than these of the paper).
     """
+    array = technology or Technology()
     rows, columns = layer.height, -(-layer.width // bands)
     outputs, inputs = layer.channels, layer.in_channels // layer.groups
     best = min(
         _ceil(rows, width["P"])
         * _ceil(columns, width["Q"])
         * (
-            _ceil(outputs, PE_LIGHT_CHANNELS * width["K"])
+            _ceil(outputs, array.pe_light_channels * width["K"])
             if layer.is_depthwise
-            else _ceil(outputs, PE_OUTPUTS * width["K"]) * _ceil(inputs, PE_INPUTS * width["C"])
+            else _ceil(outputs, array.pe_outputs * width["K"]) * _ceil(inputs, array.pe_inputs * width["C"])
         )
-        for width in UNROLLINGS
+        for width in _unrollings(array.pe_rows, array.pe_columns)
     )
     return best * layer.taps * samples
 

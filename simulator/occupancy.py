@@ -29,7 +29,7 @@ def occupancies(network: Network, evaluation: Evaluation) -> tuple[Occupancy, ..
     """
     if evaluation.network != network.name:
         raise ValueError(f"the evaluation is of network {evaluation.network!r}, not of {network.name!r}")
-    geometry, index = Geometry(network), network.index
+    geometry, index = Geometry(network, evaluation.accelerator.technology), network.index
     found = []
     for cost in evaluation.subgraphs:
         subgraph = Subgraph(geometry, (index[name] for name in cost.layers))

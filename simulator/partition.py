@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike
 
-from workloads.files import read_mapping, write_atomic
+from simulator.errors import PartitionError
+from simulator.handwritten import read_handwritten
+from simulator.patterns import expand
+from workloads.files import write_atomic
 from workloads.network import Network
 
-
-class PartitionError(ValueError):
-    """A partition that is malformed or not valid: the message names the layer, the rule and the value."""
+__all__ = ["Partition", "PartitionError", "connected_parts", "order_subgraphs"]
 
 
 @dataclass(frozen=True)
@@ -40,32 +41,13 @@ class Partition:
     def from_groups(cls, network: Network, groups: Iterable[Iterable[str]]) -> Partition:
         """Return the partition with these groups of layer names; layers that are not named run alone.
 
-        Raises PartitionError for an unknown or repeated layer, an empty or disconnected group, or groups that wait
-        for each other.
+        A name may be a wildcard ("s1b1_*") or a range ("conv1..pool1"): simulator.patterns.
+        Raises PartitionError for an unknown or repeated layer, a pattern without a layer, an empty or disconnected
+        group, or groups that wait for each other.
         """
-        index, ids, seen = network.index, [], dict[str, int]()
-        for position, group in enumerate(groups):
-            if isinstance(group, str):
-                raise PartitionError(f"subgraph {position} is the string {group!r}; it must be a list of layer names")
-            found = []
-            for name in group:
-                if not isinstance(name, str):
-                    raise PartitionError(f"subgraph {position} has {name!r}; it must hold layer names only")
-                if name not in index:
-                    raise PartitionError(f"subgraph {position} names unknown layer {name!r}{_suggest(name, network)}")
-                if index[name] >= len(network.layers):
-                    raise PartitionError(
-                        f"subgraph {position} names {name!r}, a model input; only layers belong to subgraphs"
-                    )
-                if name in seen:
-                    raise PartitionError(f"layer {name!r} is in subgraph {seen[name]} and again in subgraph {position}")
-                seen[name] = position
-                found.append(index[name])
-            if not found:
-                raise PartitionError(f"subgraph {position} is empty; it needs at least one layer")
-            ids.append(found)
-        alone = [[i] for i, layer in enumerate(network.layers) if layer.name not in seen]
-        return cls.from_ids(network, ids + alone)
+        ids = named_groups(network, groups)
+        seen = {v for group in ids for v in group}
+        return cls.from_ids(network, ids + [[v] for v in range(len(network.layers)) if v not in seen])
 
     @classmethod
     def layerwise(cls, network: Network) -> Partition:
@@ -74,21 +56,17 @@ class Partition:
 
     @classmethod
     def load(cls, path: str | PathLike[str], network: Network) -> Partition:
-        """Return the partition in a .json or .yaml file: {"network": name, "subgraphs": [[layer names], ...]}."""
-        content = read_mapping(path)
-        if not isinstance(content, dict) or "subgraphs" not in content:
-            raise PartitionError(f"{path}: a partition is a mapping with the key 'subgraphs'")
-        unknown = sorted(str(key) for key in content if key not in ("network", "subgraphs"))
-        if unknown:
-            raise PartitionError(f"{path}: unknown key {unknown[0]!r}; a partition has 'network' and 'subgraphs'")
-        named = content.get("network", network.name)
-        if named != network.name:
-            raise PartitionError(f"{path}: is a partition of network {named!r}, not of {network.name!r}")
-        groups = content["subgraphs"]
-        if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
-            raise PartitionError(f"{path}: 'subgraphs' must be a list of lists of layer names")
+        """Return the partition in a .json or .yaml file: {"network": name, "subgraphs": [[layer names], ...]}.
+
+        Layers that are not named run alone; a file with "rest: greedy" is for cocco.load_partition, which has prices.
+        """
+        found = read_handwritten(path, network)
+        if found.rest != "layerwise":
+            raise PartitionError(
+                f"{path}: 'rest: {found.rest}' needs hardware and a search; load it with cocco.load_partition"
+            )
         try:
-            return cls.from_groups(network, groups)
+            return cls.from_groups(network, found.groups)  # type: ignore[arg-type]  # it checks them
         except PartitionError as error:
             raise PartitionError(f"{path}: {error}") from None
 
@@ -100,6 +78,25 @@ class Partition:
 
     def __len__(self) -> int:
         return len(self.subgraphs)
+
+
+def named_groups(network: Network, groups: Iterable[Iterable[object]]) -> list[list[int]]:
+    """Return the layer ids of groups of names, wildcards and ranges; raises PartitionError as from_groups does."""
+    index, found = network.index, []
+    for position, group in enumerate(expand(network, groups)):
+        for name in group:
+            if not isinstance(name, str):
+                raise PartitionError(f"subgraph {position} has {name!r}; it must hold layer names only")
+            if name not in index:
+                raise PartitionError(f"subgraph {position} names unknown layer {name!r}{_suggest(name, network)}")
+            if index[name] >= len(network.layers):
+                raise PartitionError(
+                    f"subgraph {position} names {name!r}, a model input; only layers belong to subgraphs"
+                )
+        if not group:
+            raise PartitionError(f"subgraph {position} is empty; it needs at least one layer")
+        found.append([index[str(name)] for name in group])
+    return found
 
 
 def order_subgraphs(network: Network, groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:

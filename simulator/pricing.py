@@ -14,8 +14,7 @@ from simulator.mapping import layer_cycles
 from simulator.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
 from simulator.streaming import Stream, stream_layer
 from simulator.subgraph import Geometry, Subgraph
-from simulator.technology import TILES
-from simulator.tiling import TileRule
+from simulator.tiling import TILE_RULES, TileRule
 from simulator.traffic import buffer_bytes, weight_buffer_bytes
 
 
@@ -58,13 +57,21 @@ class PricingRules:
     """What stays the same while a search varies capacities and partitions: cores, batch, tile rule, regions."""
 
     def __init__(self, geometry: Geometry, accelerator: Accelerator, tile_rule: TileRule) -> None:
+        technology = accelerator.technology
+        if tile_rule not in TILE_RULES:
+            raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {tile_rule!r}")
+        if geometry.technology != technology:
+            raise ValueError("geometry and accelerator have different technologies; they must have the same")
         self.geometry = geometry
+        self.tiles = technology.tiles
         self.tile_rule = tile_rule
         self.is_shared = accelerator.is_shared
         self.cores, self.batch = accelerator.cores, accelerator.batch
         self.samples, self.bands = accelerator.samples_per_core, accelerator.bands
         self.max_regions = accelerator.max_regions
-        self.cycles = [layer_cycles(layer, self.samples, self.bands) for layer in geometry.network.layers]
+        self.cycles = [
+            layer_cycles(layer, self.samples, self.bands, technology) for layer in geometry.network.layers
+        ]
 
 
 class SubgraphModel:
@@ -80,7 +87,7 @@ class SubgraphModel:
         self.cycles = sum(rules.cycles[v] for v in subgraph.layers)
         self.is_single = len(subgraph.layers) == 1
         self._tilings: dict[int, tuple[Tiling, dict[int, Region]] | None] = {}
-        self._needs: list[int | None] = [None] * len(TILES)
+        self._needs: list[int | None] = [None] * len(rules.tiles)
         self._moved: dict[int, tuple[int, int]] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
 
@@ -95,7 +102,7 @@ class SubgraphModel:
         if self.rules.is_shared:
             room -= self.weight_need
         if room >= 0 and (self.rules.is_shared or self.weight_need <= weight_capacity):
-            for position, tile in enumerate(TILES):
+            for position, tile in enumerate(self.rules.tiles):
                 need = self._needs[position]
                 if need is None:
                     need = self._needs[position] = self._activation_need(tile)
@@ -104,6 +111,21 @@ class SubgraphModel:
         if self.is_single:
             return self._streamed(activation_capacity, weight_capacity)
         return self._shortage(activation_capacity, weight_capacity)
+
+    @property
+    def rule_broken(self) -> Shortage | None:
+        """Why it runs in no memory: too many regions, or updates that cannot be aligned; None where it may run."""
+        return self._rule_broken
+
+    @property
+    def least_tile(self) -> int:
+        """The output tile that takes the fewest bytes, the largest of equals."""
+        return min(self.rules.tiles, key=lambda tile: (self._activation_need(tile), -tile))
+
+    @property
+    def least_activation(self) -> int:
+        """Bytes of one core that its activations take at least, whatever the tile."""
+        return self._activation_need(self.least_tile)
 
     def tiling(self, tile: int) -> tuple[Tiling, dict[int, Region]] | None:
         """The execution scheme and the regions for square output tiles, None where stage 3 has no solution."""
@@ -120,7 +142,7 @@ class SubgraphModel:
         tensors, most = len(self.subgraph.tensors), self.rules.max_regions
         if most is not None and tensors > most:
             return Shortage(f"{tensors} tensors (layers and inputs) exceed the {most} regions of the region manager")
-        if self.tiling(TILES[-1]) is None:
+        if self.tiling(self.rules.tiles[-1]) is None:
             return Shortage("paths between the same tensors differ in total stride, so updates cannot be aligned")
         return None
 
@@ -181,7 +203,7 @@ class SubgraphModel:
         )  # fmt: skip
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:
-        least = min(self._activation_need(tile) for tile in TILES)
+        least = self.least_activation
         if self.rules.is_shared:
             return Shortage(
                 "activations and weights exceed the shared buffer", least + self.weight_need, activation_capacity

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simulator.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.technology import CHANNEL_ALIGNMENT
 from simulator.tiling import Tile, TileRule, derive_tiles
 
 
@@ -67,6 +66,7 @@ def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands
     """Return MAIN and SIDE of every tensor of S and in(S), for a core with so many samples and column bands."""
     geometry = subgraph.geometry
     height, width = geometry.extent
+    alignment = geometry.technology.channel_alignment
     one_operation = (
         tiling.rule == "exact"
         and not subgraph.has_whole_edge
@@ -77,7 +77,7 @@ def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands
         rows, columns = tiling.rows[u], tiling.columns[u]
         is_whole = any(reader.whole for reader in subgraph.readers[u])
         band = width[u] if is_whole else -(-width[u] // bands)
-        element_bytes = -(-geometry.channels[u] // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT * samples
+        element_bytes = -(-geometry.channels[u] // alignment) * alignment * samples
         main = (min(tiling.held[u], height[u]), min(columns.size, band))
         side = (0, 0)
         if subgraph.readers[u] and columns.size < band and rows.size > rows.step:

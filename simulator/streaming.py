@@ -14,7 +14,6 @@ from typing import Literal, NamedTuple
 
 from simulator.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
 from simulator.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.technology import CHANNEL_ALIGNMENT, PE_INPUTS, PE_OUTPUTS, TILES
 from simulator.tiling import TileRule
 from simulator.traffic import window_ends
 
@@ -84,33 +83,45 @@ def residencies(subgraph: Subgraph, rule: TileRule, samples: int = 1, bands: int
     """Yield what can stay on chip: tiles from the largest, with SIDE and without, then the whole map."""
     geometry, (v,) = subgraph.geometry, subgraph.layers
     height, width = geometry.extent
-    stride, upsample = geometry.stride[ROWS][v], geometry.upsample[ROWS][v]
-    _, shared, _ = window_ends(geometry, ROWS, v)
-    for t in TILES:
+    for t in geometry.technology.tiles:
         tiling = _derive(subgraph, (t, t), rule)
         regions = allocate_regions(subgraph, tiling, samples, bands)
         yield Residency((t, t), tiling, regions, activation_bytes(regions), Fraction(1), True, False)
         without = {u: region._replace(side=(0, 0), side_bytes=0) for u, region in regions.items()}
-        rows = Fraction(min(t, height[v]) * stride, upsample).numerator  # of the input, for each row of tiles
-        halo = max(Fraction(1), Fraction(rows + shared, rows))
-        yield Residency((t, t), tiling, without, activation_bytes(without), halo, False, False)
+        yield Residency((t, t), tiling, without, activation_bytes(without), _halo(subgraph, t), False, False)
     tile = (height[v], width[v])
-    regions = {}
+    regions, alignment = {}, geometry.technology.channel_alignment
     for u in subgraph.tensors:
         main = (height[u], -(-width[u] // bands))
-        channels = -(-geometry.channels[u] // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT
+        channels = -(-geometry.channels[u] // alignment) * alignment
         regions[u] = Region(main, (0, 0), main[0] * main[1] * channels * samples, 0)
     yield Residency(tile, _derive(subgraph, tile, rule), regions, activation_bytes(regions), Fraction(1), True, True)
+
+
+def _halo(subgraph: Subgraph, tile: int) -> Fraction:
+    """Return how often the input is read where every row of tiles reads again the rows it shares with the one above.
+
+    As many rows again for each step of a tile; on maps lower than their tiles' steps (deep padding), exactly.
+    """
+    geometry, (v,) = subgraph.geometry, subgraph.layers
+    _, shared, _ = window_ends(geometry, ROWS, v)
+    if shared <= 0:
+        return Fraction(1)
+    height = geometry.extent[ROWS][v]
+    step = Fraction(min(tile, height) * geometry.stride[ROWS][v], geometry.upsample[ROWS][v]).numerator
+    least = min(geometry.extent[ROWS][u] for u in subgraph.inputs)
+    return 1 + max(Fraction(shared, step), Fraction((-(-height // tile) - 1) * shared, least))
 
 
 def _orders(subgraph: Subgraph, residency: Residency, room: int, cores: int, bands: int) -> Iterator[StreamPlan]:
     """Yield the two loop orders that are possible with so many bytes for the weights of one core."""
     geometry, (v,) = subgraph.geometry, subgraph.layers
     layer, weights = geometry.network.layers[v], subgraph.weight_bytes
-    groups = -(-layer.channels // PE_OUTPUTS)
+    array = geometry.technology
+    groups = -(-layer.channels // array.pe_outputs)
     chunks, chunk_bytes = 1, 0
     if weights:
-        unit = -(-weights // (groups * -(-(layer.in_channels // layer.groups) // PE_INPUTS)))
+        unit = -(-weights // (groups * -(-(layer.in_channels // layer.groups) // array.pe_inputs)))
         units = -(-weights // unit)
         chunk_bytes = room * cores // unit * unit
         if not chunk_bytes:
@@ -142,7 +153,7 @@ def _stream_operand(subgraph: Subgraph, capacity: int, rule: TileRule, samples: 
     if not passing or any(subgraph.readers[u][0].local for u in passing):
         return None
     rows, columns = geometry.extent[ROWS][v], -(-width[v] // bands)
-    for t in TILES:
+    for t in geometry.technology.tiles:
         tiling = _derive(subgraph, (t, t), rule)
         regions = allocate_regions(subgraph, tiling, samples, bands)
         for u in passing:

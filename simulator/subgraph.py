@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from workloads.network import Network
+from simulator.technology import Technology
+from workloads.network import Network, NetworkError
 
 ROWS, COLUMNS = 0, 1
 
@@ -19,10 +20,20 @@ class Reader(NamedTuple):
 
 
 class Geometry:
-    """Shapes and windows of a network by tensor id and axis, prepared once. Index 0 is rows, 1 is columns."""
+    """Shapes and windows of a network by tensor id and axis, prepared once. Index 0 is rows, 1 is columns.
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    technology: whose channel alignment, PEs and tiles the subgraphs use: that of the accelerator. Raises NetworkError
+    for a network that no tile can hold: one with windows over time (workloads/frames.py).
+    """
+
+    def __init__(self, network: Network, technology: Technology | None = None) -> None:
+        timed = next((layer.name for layer in network.layers if layer.frames), None)
+        if timed:
+            raise NetworkError(
+                f"network {network.name!r} has no price: {timed!r} is a window over the frames of a clip, and tiles "
+                "have no time axis; whole-tensor scheduling takes such networks"
+            )
+        self.network, self.technology = network, technology or Technology()
         self.count = len(network.layers)
         self.extent = ([t.height for t in network.tensors], [t.width for t in network.tensors])
         self.channels = [t.channels for t in network.tensors]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 KiB = 1024
@@ -26,10 +27,27 @@ BUFFER_WORD_BYTES = 8  #: regions start and end on words of the 64-bit wide buff
 MAX_REGIONS = 64  #: entries of the buffer region manager (Cocco, Sec. 3.2)
 TILES = (64, 32, 16, 8, 4, 2, 1)  #: our choice: output tiles tried, from the largest
 
+MAX_NUMBER = 1e15  #: of energies, bandwidth, clock and area; our choice: the cost of any network stays finite
+MAX_WIDTH = 2**16  #: of PEs, words, tiles; our choice: far above any that is built, and products fit 64 bits
+MAX_TILES = 32  #: our choice, as above
+MIN_CLOCK_GHZ = 1e-6  #: our choice, as above: 1 kHz
+
+NUMBERS = (
+    "dram_pj_per_byte", "clock_ghz", "sram_base_pj_per_byte", "sram_root_pj_per_byte", "operation_pj",
+    "crossbar_pj_per_byte", "sram_mm2_per_mb",
+)  # fmt: skip  #: the fields that may be any number from 0
+COUNTS = (
+    "dram_bytes_per_cycle", "pe_rows", "pe_columns", "pe_inputs", "pe_outputs", "pe_light_channels",
+    "channel_alignment", "buffer_word_bytes",
+)  # fmt: skip  #: the fields that are whole numbers from 1
+
 
 @dataclass(frozen=True)
 class Technology:
-    """Energy, bandwidth and area of the accelerator; the defaults are this module's constants."""
+    """Energy, bandwidth, area and PE array of the accelerator; the defaults are this module's constants.
+
+    Raises ValueError that names the field, the rule and the value.
+    """
 
     dram_pj_per_byte: float = DRAM_PJ_PER_BYTE
     dram_bytes_per_cycle: int = DRAM_BYTES_PER_CYCLE
@@ -39,17 +57,34 @@ class Technology:
     operation_pj: float = OPERATION_PJ
     crossbar_pj_per_byte: float = CROSSBAR_PJ_PER_BYTE
     sram_mm2_per_mb: float = SRAM_MM2_PER_MB
+    pe_rows: int = PE_ROWS
+    pe_columns: int = PE_COLUMNS
+    pe_inputs: int = PE_INPUTS
+    pe_outputs: int = PE_OUTPUTS
+    pe_light_channels: int = PE_LIGHT_CHANNELS
+    channel_alignment: int = CHANNEL_ALIGNMENT
+    buffer_word_bytes: int = BUFFER_WORD_BYTES
+    tiles: tuple[int, ...] = TILES
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-                raise ValueError(f"technology.{name} must be a finite number of at least 0, got {value!r}")
-        if not isinstance(self.dram_bytes_per_cycle, int) or self.dram_bytes_per_cycle < 1:
-            raise ValueError(
-                f"technology.dram_bytes_per_cycle must be an integer of at least 1, got {self.dram_bytes_per_cycle!r}"
-            )
-        if self.clock_ghz == 0:
-            raise ValueError("technology.clock_ghz must be above 0, got 0")
+        for name in NUMBERS:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_NUMBER:
+                raise ValueError(
+                    f"technology.{name} must be a finite number of at least 0 and at most {MAX_NUMBER:g}, got {value!r}"
+                )
+        for name in COUNTS:
+            _check_width(name, getattr(self, name))
+        if not self.clock_ghz >= MIN_CLOCK_GHZ:
+            raise ValueError(f"technology.clock_ghz must be at least {MIN_CLOCK_GHZ:g}, got {self.clock_ghz!r}")
+        tiles = tuple(self.tiles) if isinstance(self.tiles, Iterable) else ()
+        if not 1 <= len(tiles) <= MAX_TILES:
+            raise ValueError(f"technology.tiles must be a list of 1 to {MAX_TILES} sizes, got {self.tiles!r}")
+        for tile in tiles:
+            _check_width("tiles", tile)
+        if any(after >= before for before, after in zip(tiles, tiles[1:])):
+            raise ValueError(f"technology.tiles must fall from the largest, got {list(tiles)!r}")
+        object.__setattr__(self, "tiles", tiles)
 
     def sram_pj_per_byte(self, capacity_bytes: int) -> float:
         """Energy of one byte read from or written to a buffer of this capacity, pJ/B."""
@@ -58,3 +93,8 @@ class Technology:
     def sram_area_mm2(self, capacity_bytes: int) -> float:
         """Area of a buffer of this capacity, mm2."""
         return self.sram_mm2_per_mb * capacity_bytes / MiB
+
+
+def _check_width(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_WIDTH:
+        raise ValueError(f"technology.{name} must be an integer from 1 to {MAX_WIDTH}, got {value!r}")

@@ -13,18 +13,34 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-from workloads import googlenet, nasnet, randwire, resnet, transformer, vgg
+from workloads import (
+    amoebanet,
+    darts,
+    densenet,
+    googlenet,
+    nasnet,
+    pnasnet,
+    randwire,
+    resnet,
+    resnext,
+    segmentation,
+    transformer,
+    vgg,
+    video,
+    vit,
+)
 from workloads.builder import Builder
 from workloads.errors import NetworkError, shown
+from workloads.frames import Frames
 from workloads.network import Concat, Layer, Network, Note, Tensor
 from workloads.resize import shrink
 
 __all__ = [
-    "Builder", "Concat", "Layer", "Network", "NetworkError", "Note", "Tensor",
-    "from_torch", "load", "names", "save", "shrink",
+    "CLIP_NETWORKS", "PAPER_NETWORKS", "Builder", "Concat", "Frames", "Layer", "Network", "NetworkError", "Note",
+    "Tensor", "from_torch", "load", "names", "save", "shrink",
 ]  # fmt: skip
 
-#: in the order of Cocco, Sec. 5.1.1: plain, multi-branch, irregular
+#: first those of Cocco in the order of Sec. 5.1.1 (plain, multi-branch, irregular), then those of COSMA, Sec. V-A1
 _BUILT_IN: dict[str, Callable[..., Network]] = {
     "vgg16": vgg.vgg16,
     "resnet50": resnet.resnet50,
@@ -35,7 +51,24 @@ _BUILT_IN: dict[str, Callable[..., Network]] = {
     "randwire_a": randwire.randwire_a,
     "randwire_b": randwire.randwire_b,
     "nasnet": nasnet.nasnet,
+    "densenet121": densenet.densenet121,
+    "resnext50": resnext.resnext50,
+    "vit_b16": vit.vit_b16,
+    "transformer_10_20": transformer.transformer_10_20,
+    "encoder_stack": transformer.encoder_stack,
+    "fcn": segmentation.fcn,
+    "l_raspp": segmentation.l_raspp,
+    "deeplabv3": segmentation.deeplabv3,
+    "s3d": video.s3d,
+    "r2plus1d": video.r2plus1d,
+    "pnasnet5large": pnasnet.pnasnet5large,
+    "amoebanet_d": amoebanet.amoebanet_d,
+    "darts": darts.darts,
 }
+#: the networks of Cocco's evaluation (Sec. 5.1.1), for experiments, benchmarks and tests about that paper
+PAPER_NETWORKS = tuple(_BUILT_IN)[:9]
+#: built-in networks with windows over time: whole-tensor scheduling takes them, the simulator gives them no price
+CLIP_NETWORKS = ("s3d", "r2plus1d")
 
 
 def names() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from workloads.errors import NetworkError, shown
+from workloads.frames import Frames, check_frames, rows_of_a_frame
 from workloads.network import Concat, Layer, Network, Tensor
 from workloads.shapes import (
     MAX_EDGES,
@@ -77,9 +78,12 @@ class Builder:
         padding: Padding = 0,
         dilation: Pair = 1,
         groups: int = 1,
+        frames: Frames | None = None,
     ) -> str:
-        """Add a convolution (weights: kernel * in_channels / groups * channels)."""
-        return self._window("conv", name, inputs, kernel, stride, padding, dilation, channels=channels, groups=groups)
+        """Add a convolution (weights: kernel * in_channels / groups * channels); with frames also over time."""
+        return self._window(
+            "conv", name, inputs, kernel, stride, padding, dilation, channels=channels, groups=groups, frames=frames
+        )
 
     def conv_transpose(
         self,
@@ -176,9 +180,10 @@ class Builder:
         stride: Pair | None = None,
         padding: Padding = 0,
         ceil_mode: bool = False,
+        frames: Frames | None = None,
     ) -> str:
-        """Add a max pool; the stride is the kernel unless given."""
-        return self._window("maxpool", name, inputs, kernel, stride, padding, ceil_mode=ceil_mode)
+        """Add a max pool; the stride is the kernel unless given. With frames it is also over time."""
+        return self._window("maxpool", name, inputs, kernel, stride, padding, ceil_mode=ceil_mode, frames=frames)
 
     def avgpool(
         self,
@@ -305,10 +310,14 @@ class Builder:
         channels: int | None = None,
         groups: int = 1,
         upsample: tuple[int, int] = (1, 1),
+        frames: Frames | None = None,
     ) -> str:
         """Add a layer with windows; without a stride they touch, without channels it keeps those of its inputs."""
         sources = listed(inputs)
         *extents, in_channels = self._channels_joined(name, sources)
+        if frames is not None:
+            check_frames(name, frames)
+            extents[0] = rows_of_a_frame(name, extents[0], frames.count)
         taps, steps = pair_of(name, "kernel", kernel), pair_of(name, "stride", kernel if stride is None else stride)
         apart = pair_of(name, "dilation", dilation)
         reaches = [(taps[i] - 1) * apart[i] + 1 for i in (0, 1)]
@@ -318,9 +327,11 @@ class Builder:
             output_extent(name, spread[i], reaches[i], steps[i], sides[i], sides[i + 2], ceil_mode) for i in (0, 1)
         )
         out = in_channels if channels is None else channels
+        height *= frames.outputs if frames else 1
         return self.append(
-            Layer(name, op, sources, height, width, out, in_channels, taps, steps, sides, apart, groups, (), upsample)
-        )
+            Layer(name, op, sources, height, width, out, in_channels, taps, steps, sides, apart, groups,
+                  upsample=upsample, frames=frames)
+        )  # fmt: skip
 
     def _elementwise(self, op: str, name: str, inputs: Inputs) -> str:
         sources = listed(inputs)

@@ -26,6 +26,13 @@ def shown(value: object) -> str:
         return f"a {type(value).__name__} too large to show"
 
 
+def check_option(network: str, option: str, value: object, multiple: int) -> None:
+    """Raise NetworkError unless the option of a built-in network is a positive multiple of a number."""
+    if type(value) is not int or value < 1 or value % multiple:
+        rule = f"it must be a positive multiple of {multiple}"
+        raise NetworkError(f"network {network!r} has {option} {shown(value)}; {rule}")
+
+
 def one_line(error: object) -> str:
     """Return the text of an error with its line breaks and runs of blanks as single blanks."""
     return " ".join(str(error).split())

@@ -12,6 +12,7 @@ from typing import Any
 
 from workloads.builder import Builder
 from workloads.errors import NetworkError, shown
+from workloads.frames import Frames
 from workloads.network import Layer, Network
 from workloads.shapes import (
     DENSE_OPS,
@@ -222,9 +223,10 @@ class _Reader:
             channels, groups = node.number("in_channels"), node.number("groups")
         top, left, bottom, right = sides
         padding = (top, left, bottom, right)
+        frames = Frames(*node.numbers("frames", 4, 0)) if "frames" in node.content else None
         self.builder.append(
             Layer(node.name, node.op, sources, *node.shape, channels, kernel, stride, padding, dilation, groups,
-                  upsample=upsample)
+                  upsample=upsample, frames=frames)
         )  # fmt: skip
 
     def _folded(self, node: Node, own: int, pad: int) -> int:

@@ -26,6 +26,9 @@ By op it has too
     concat                    by channel
     pad                       padding; goes into the conv or pool that reads it
 
+A conv or pool over the frames of a clip (workloads/frames.py) has "frames" too: how many its inputs have, and kernel,
+stride and padding along time. Its maps are the frames one below the other, [1, C, frames * H, W].
+
 Other keys are information for people and ignored. Limits: shapes.MAX_EXTENT, shapes.MAX_BYTES, files.MAX_JSON_BYTES.
 """
 
@@ -131,6 +134,8 @@ def _node(layer: Layer, inputs: tuple[str, ...], heads: dict[str, int], shapes: 
     elif layer.op in WINDOW_OPS - {"concat"}:
         for key in ("kernel", "stride", "padding", "dilation"):
             node[key] = list(getattr(layer, key))
+        if layer.frames:
+            node["frames"] = [layer.frames.count, layer.frames.kernel, layer.frames.stride, layer.frames.padding]
         if layer.op in SPREAD_OPS:
             node["upsample"] = list(layer.upsample)
         if layer.has_weights:

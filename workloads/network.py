@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from workloads.errors import NetworkError, shown
+from workloads.frames import Frames
 from workloads.shapes import (
     DENSE_OPS,
     ELEMENTWISE_OPS,
@@ -24,7 +25,7 @@ from workloads.shapes import (
 
 __all__ = [
     "DENSE_OPS", "ELEMENTWISE_OPS", "OPS", "POOL_OPS", "WINDOW_OPS",
-    "Concat", "Layer", "Network", "NetworkError", "Tensor",
+    "Concat", "Frames", "Layer", "Network", "NetworkError", "Tensor",
 ]  # fmt: skip
 
 
@@ -73,6 +74,7 @@ class Layer:
     groups: int = 1
     whole: tuple[int, ...] = ()
     upsample: tuple[int, int] = (1, 1)  #: the window slides over the map with upsample - 1 empty rows in between
+    frames: Frames | None = None  #: of a layer over time (conv, pools): its map is a stack of frames
 
     @property
     def output(self) -> Tensor:
@@ -107,7 +109,7 @@ class Layer:
         if self.op in ELEMENTWISE_OPS:
             return len(self.inputs)
         rows, columns = (self._most_taps(axis) for axis in (0, 1))
-        return rows * columns
+        return rows * columns * (self.frames.kernel if self.frames else 1)
 
     def _most_taps(self, axis: int) -> int:
         """Taps that meet an element of the map, and no empty row: with upsample u and dilation d, one in u / gcd."""
@@ -119,7 +121,8 @@ class Layer:
         """kernel x in_channels / groups x out_channels, without bias; 0 for layers without weights."""
         if not self.has_weights:
             return 0
-        return self.kernel[0] * self.kernel[1] * (self.in_channels // self.groups) * self.channels
+        frames = self.frames.kernel if self.frames else 1
+        return self.kernel[0] * self.kernel[1] * frames * (self.in_channels // self.groups) * self.channels
 
     @property
     def macs(self) -> int:
@@ -131,7 +134,7 @@ class Layer:
             rows, columns = (self._source_extent(axis) for axis in (0, 1))
             return rows * columns * self.weight_bytes
         if self.has_weights or self.op == "matmul":
-            return self.size_bytes * self.kernel[0] * self.kernel[1] * (self.in_channels // self.groups)
+            return self.size_bytes * self.taps * (self.in_channels // self.groups)
         return 0
 
     def _source_extent(self, axis: int) -> int:

@@ -26,9 +26,10 @@ def shrink(network: Network, factor: int) -> Network:
     """Return the network with the height and width of its model inputs divided by `factor`, rounded up.
 
     Every other map follows through its layer's own kernel, stride, padding and dilation, rounding as it did. What
-    spans its whole map keeps spanning it (a flattening fc, a global pool); asymmetric "same" padding is computed
-    anew; channels stay, except where they count positions (scores of attention). Raises NetworkError where a kernel
-    no longer fits its map or two branches no longer meet in equal maps: a smaller factor may do.
+    spans its whole map keeps spanning it (a flattening fc, a global pool), what is cropped to one window keeps that
+    window (a class token); asymmetric "same" padding is computed anew; channels stay, except where they count positions
+    (scores of attention). Raises NetworkError where a kernel no longer fits its map or two branches no longer meet in
+    equal maps, when a smaller factor may do, and where a layer works on the frames of a clip.
     """
     if type(factor) is not int or factor < 1:
         raise NetworkError(f"a network shrinks by a factor of {shown(factor)}; it must be an integer of at least 1")
@@ -38,6 +39,9 @@ def shrink(network: Network, factor: int) -> Network:
     )
     before = {tensor.name: (tensor.height, tensor.width, tensor.channels) for tensor in network.tensors}
     after = {tensor.name: (tensor.height, tensor.width, tensor.channels) for tensor in inputs}
+    timed = next((layer.name for layer in network.layers if layer.frames), None)
+    if timed:
+        raise NetworkError(f"network {network.name!r} does not shrink: {timed!r} works on the frames of a clip")
     layers = []
     try:
         for layer in network.layers:
@@ -89,6 +93,8 @@ def _follow_window(layer: Layer, before: Shape, after: Sequence[Shape]) -> Layer
         side = layer.padding[axis], layer.padding[axis + 2]
         if layer.upsample == (1, 1) and side[0] != side[1] and side == same_padding(before[axis], reach, stride):
             side = same_padding(after[0][axis], reach, stride)
+        elif side[1] < 0 and before[axis] + sum(side) == reach:  # cropped to one window
+            side = side[0], reach - side[0] - after[0][axis]
         sides.append(side)
         extent = spread_extent(after[0][axis], layer.upsample[axis])
         extents.append(output_extent(layer.name, extent, reach, stride, *side, rounds_up))

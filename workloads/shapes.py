@@ -11,6 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from workloads.errors import NetworkError, shown
+from workloads.frames import check_frames, rows_of_a_frame
 
 if TYPE_CHECKING:
     from workloads.network import Layer
@@ -172,6 +173,10 @@ def _check_fields(layer: Layer) -> None:
             raise NetworkError(
                 f"layer {layer.name!r} has padding {shown(value)}; it must be an integer from -2**20 to 2**20"
             )
+    if layer.frames is not None:
+        check_frames(layer.name, layer.frames)
+        if layer.op not in ("conv", "maxpool", "avgpool"):
+            raise _broken(layer, "must have no frames; a conv or pool may", layer.frames)
     if layer.size_bytes > MAX_BYTES or layer.weight_bytes > MAX_BYTES:
         raise NetworkError(
             f"layer {layer.name!r} has {layer.size_bytes} bytes of output and {layer.weight_bytes} of weights; "
@@ -214,7 +219,13 @@ def _check_window(layer: Layer, operands: Sequence[Shape]) -> None:
         raise _broken(layer, "must have stride 1 over the spread map", layer.stride)
     if layer.op == "fc" and layer.kernel not in ((1, 1), (height, width)):
         raise _broken(layer, f"must have kernel 1x1 or that of its map, {text((height, width))}", layer.kernel)
-    for axis, (what, extent, found) in enumerate((("height", height, layer.height), ("width", width, layer.width))):
+    rows = layer.height
+    if layer.frames is not None:
+        height, rows = (
+            rows_of_a_frame(layer.name, extent, count)
+            for extent, count in ((height, layer.frames.count), (rows, layer.frames.outputs))
+        )
+    for axis, (what, extent, found) in enumerate((("height", height, rows), ("width", width, layer.width))):
         before, after = layer.padding[axis], layer.padding[axis + 2]
         extent = spread_extent(extent, layer.upsample[axis])
         if before < 0 or after < 0:

@@ -2,7 +2,9 @@
 """The compiled twin of `canonical.Search`: the same nodes in the same order, in machine integers without Python.
 
 Names follow the Python engine, which is the one to read; tests hold the two equal. The door (`simulator.allocation`)
-keeps all sums within 64 bits.
+keeps all sums within 64 bits. What differs is where things are looked up, so that lists of 60,000 buffers end: buffers
+stand in the order of their first sections, the items of a frame are those not placed in a range of that order, and each
+block of it remembers its least position and its least top until something in it changes.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -18,10 +20,14 @@ ctypedef int64_t i64
 
 cdef int SOLVED = 1, REFUTED = 0, LIMIT = -1, NO_MEMORY = -2, INTERRUPTED = -3
 cdef i64 PULSE = 4096  # nodes between two looks for Ctrl-C
+cdef i64 SHIFT = 6  # a block is 64 buffers, or pieces, that follow each other in time
+cdef i64 NONE = 0x7fffffffffffffff
 
 cdef struct Frame:
-    i64 lo, hi, a, b, y0, r0
-    i64 candidate, candidates_end, candidates_start  # in the pool of candidates
+    i64 lo, hi, a, b  # the unplaced ones of timed[lo:hi], which start in the sections [a, b)
+    i64 count         # of them
+    i64 top           # the least low + size of them
+    i64 tried_low, tried_rank  # where the last candidate stood; the next one comes after it
     i64 fixed_low, fixed_rank                        # of the first fixed item; fixed_low -1: none
     i64 most_rest
     i64 trail_mark, log_mark
@@ -29,7 +35,12 @@ cdef struct Frame:
     bint hatless
 
 cdef struct Part:
-    i64 lo, hi, a, b
+    i64 count, a, b
+
+cdef struct Block:
+    i64 low, rank, item  # the first unplaced one by (low, rank); low is NONE where all are placed
+    i64 top              # the least low + size of the unplaced ones
+    bint is_stale
 
 cdef struct Pool:
     i64* items
@@ -72,21 +83,31 @@ cdef class Search:
     cdef i64* state
     cdef i64* rest
     cdef i64* crossing
-    cdef i64* order
-    cdef i64* where
+    cdef const i64* timed        # the buffers by first section
+    cdef const i64* when         # where each stands in `timed`
+    cdef const i64* begin        # how many of them start before each section
+    cdef const i64* piece_owner  # the pieces by first section: of which buffer, where they start and end
+    cdef const i64* piece_start
+    cdef const i64* piece_end
+    cdef const i64* piece_begin  # how many of them start before each section
+    cdef const i64* piece_reach  # for each block of pieces, its last end
+    cdef bint has_fixed
+    cdef Block* blocks
     cdef i64* log
     cdef i64* least
+    cdef i64* steps_low  # the stairs of `_bounds_hold`
+    cdef i64* steps_end
     cdef i64* top
     cdef i64* scratch
     cdef i64* part_at
     cdef i64 low, rank, floor  # where these start in `state`
     cdef i64 logged
-    cdef Pool trail, pool, parts
+    cdef Pool trail, parts
     cdef Frame* frames
     cdef readonly i64 nodes
 
     def __cinit__(self, problem, i64 capacity, rank):
-        cdef i64 n = len(problem.size), sections = problem.sections, i
+        cdef i64 n = len(problem.size), sections = problem.sections, i, pieces = len(problem.piece_first)
         cdef const i64[::1] view
         self.count, self.sections, self.capacity = n, sections, capacity
         self.by_contention = rank[0] == "T"
@@ -94,25 +115,29 @@ cdef class Search:
             problem.size, problem.alignment, problem.fixed, problem.first, problem.last, problem.piece_starts,
             problem.piece_first, problem.piece_last, problem.starts, problem.neighbours,
             canonical.base_ranks(problem, rank), problem.contention, canonical.crossings(problem),
+            *_in_time(problem.first, problem.last, sections),
+            *_in_time(problem.piece_first, problem.piece_last, sections, np.diff(problem.piece_starts)),
         ]
         arrays = [np.ascontiguousarray(np.append(each, 0), dtype=np.int64) for each in arrays]  # none is empty
         self.keep = arrays
-        cdef const i64* pointers[13]
-        for i in range(13):
+        cdef const i64* pointers[21]
+        for i in range(21):
             view = arrays[i]
             pointers[i] = &view[0]
         self.size, self.alignment, self.fixed, self.first, self.last = (
             pointers[0], pointers[1], pointers[2], pointers[3], pointers[4])
         self.piece_starts, self.piece_first, self.piece_last = pointers[5], pointers[6], pointers[7]
         self.starts, self.near, self.base = pointers[8], pointers[9], pointers[10]
-        self.block = <i64*> malloc((9 * n + 5 * sections + 8) * sizeof(i64))
+        self.timed, self.when, self.begin = pointers[13], pointers[14], pointers[15]
+        self.piece_begin, self.piece_owner = pointers[16], pointers[17]
+        self.piece_start, self.piece_end, self.piece_reach = pointers[18], pointers[19], pointers[20]
+        self.block = <i64*> malloc((6 * n + 2 * pieces + 5 * sections + 8) * sizeof(i64))
+        self.blocks = <Block*> malloc(((n >> SHIFT) + 1) * sizeof(Block))
         self.frames = <Frame*> malloc((n + 1) * sizeof(Frame))
-        if self.block == NULL or self.frames == NULL:
+        if self.block == NULL or self.blocks == NULL or self.frames == NULL:
             raise MemoryError
         self.place = self.block
-        self.order = self.place + n
-        self.where = self.order + n
-        self.log = self.where + n
+        self.log = self.place + n
         self.top = self.log + n
         self.scratch = self.top + n
         self.state = self.scratch + n
@@ -121,21 +146,25 @@ cdef class Search:
         self.crossing = self.rest + sections
         self.least = self.crossing + sections + 2
         self.part_at = self.least + sections
+        self.steps_low = self.part_at + sections
+        self.steps_end = self.steps_low + pieces
         for i in range(n):
             self.place[i] = -1
-            self.order[i] = self.where[i] = i
+            self.has_fixed |= self.fixed[i] >= 0
             self.state[i] = max(self.fixed[i], 0)
             self.state[n + i] = 0
         for i in range(sections):
             self.state[2 * n + i] = 0
+        for i in range((n >> SHIFT) + 1):
+            self.blocks[i].is_stale = True
         memcpy(self.rest, pointers[11], sections * sizeof(i64))
         memcpy(self.crossing, pointers[12], (sections + 1) * sizeof(i64))
 
     def __dealloc__(self):
         free(self.block)
+        free(self.blocks)
         free(self.frames)
         free(self.trail.items)
-        free(self.pool.items)
         free(self.parts.items)
 
     @property
@@ -169,7 +198,7 @@ cdef class Search:
                 return REFUTED
         if limit < 1:
             return LIMIT
-        if not self._open_part(0, self.count, 0, self.sections):
+        if not self._open_part(self.count, 0, self.sections):
             return NO_MEMORY
         while True:
             if self.nodes % PULSE == 0:
@@ -186,7 +215,7 @@ cdef class Search:
                 if not self._retreat():
                     return REFUTED
                 continue
-            if frame.hi - 1 == frame.lo:
+            if frame.count == 1:
                 if self._succeed():
                     return SOLVED
                 if self.nodes == limit:
@@ -201,7 +230,6 @@ cdef class Search:
 
     cdef void _pop(self) noexcept nogil:
         cdef Frame* frame = &self.frames[self.used_frames - 1]
-        self.pool.used = frame.candidates_start
         self.parts.used = frame.parts_start
         self.used_frames -= 1
 
@@ -224,8 +252,8 @@ cdef class Search:
     cdef bint _open_next_part(self) noexcept nogil:
         cdef Frame* frame = &self.frames[self.used_frames - 1]
         cdef Part* part = <Part*> (self.parts.items + frame.part)
-        frame.part += 4
-        return self._open_part(part.lo, part.hi, part.a, part.b)
+        frame.part += 3
+        return self._open_part(part.count, part.a, part.b)
 
     cdef bint _descend(self, Frame* frame, i64 placed) noexcept nogil:
         cdef i64 k
@@ -237,54 +265,32 @@ cdef class Search:
                 break
         if not cut:
             return self._open(
-                frame.lo, frame.hi - 1, frame.a, frame.b, self.state[placed], self.state[self.rank + placed])
+                frame.count - 1, frame.a, frame.b, self.state[placed], self.state[self.rank + placed])
         if not self._split(frame):
             return False
-        if frame.parts_end - frame.parts_start == 4:
+        if frame.parts_end - frame.parts_start == 3:
             part = <Part*> (self.parts.items + frame.parts_start)
             frame.part = frame.parts_end
-            return self._open(part.lo, part.hi, part.a, part.b, self.state[placed], self.state[self.rank + placed])
+            return self._open(part.count, part.a, part.b, self.state[placed], self.state[self.rank + placed])
         return self._open_next_part()
 
     cdef bint _split(self, Frame* frame) noexcept nogil:
-        """Sort the items by the borders that nothing unplaced crosses; push the parts in time order."""
-        cdef i64 lo = frame.lo, hi = frame.hi - 1, start = frame.a, border, i, k, at = frame.lo, begin
-        cdef i64 ends = 0, s
+        """Part the items at the borders that nothing unplaced crosses; push the parts in time order."""
+        cdef i64 start = frame.a, border, k, i, count
         cdef Part* part
-        # least[s]: the part that section s belongs to; part_at: how many items each part has, then where they go
         for border in range(frame.a + 1, frame.b + 1):
-            if border == frame.b or self.crossing[border] == 0:
-                for s in range(start, border):
-                    self.least[s] = ends
-                ends += 1
-                start = border
-        for k in range(ends):
-            self.part_at[k] = 0
-        for k in range(lo, hi):
-            self.part_at[self.least[self.first[self.order[k]]]] += 1
-        if not grow(&self.parts, 4 * ends):
-            return False
-        start = frame.a
-        s = frame.a
-        for k in range(ends):
-            start = s
-            while s < frame.b and self.least[s] == k:
-                s += 1
-            begin = at
-            at += self.part_at[k]
-            self.part_at[k] = begin
-            if at > begin:
+            if border < frame.b and self.crossing[border] > 0:
+                continue
+            count = 0
+            for k in range(self.begin[start], self.begin[border]):
+                count += self.place[self.timed[k]] < 0
+            if count:
+                if not grow(&self.parts, 3):
+                    return False
                 part = <Part*> (self.parts.items + self.parts.used)
-                part.lo, part.hi, part.a, part.b = begin, at, start, s
-                self.parts.used += 4
-        for k in range(lo, hi):
-            i = self.order[k]
-            s = self.least[self.first[i]]
-            self.scratch[self.part_at[s]] = i
-            self.part_at[s] += 1
-        for k in range(lo, hi):
-            self.order[k] = self.scratch[k]
-            self.where[self.order[k]] = k
+                part.count, part.a, part.b = count, start, border
+                self.parts.used += 3
+            start = border
         frame.part = frame.parts_start
         frame.parts_end = self.parts.used
         return True
@@ -326,60 +332,46 @@ cdef class Search:
                 child = 2 * parent + 1
             items[parent] = item
 
-    cdef bint _open_part(self, i64 lo, i64 hi, i64 a, i64 b) noexcept nogil:
-        cdef i64 k, i, p, s, most
-        for k in range(lo, hi):
-            i = self.order[k]
+    cdef bint _open_part(self, i64 count, i64 a, i64 b) noexcept nogil:
+        cdef i64 k, i, p, s, most, found = 0
+        for k in range(self.begin[a], self.begin[b]):
+            i = self.timed[k]
+            if self.place[i] >= 0:
+                continue
             most = 0
             for p in range(self.piece_starts[i], self.piece_starts[i + 1]):
                 for s in range(self.piece_first[p], self.piece_last[p]):
                     if self.rest[s] > most:
                         most = self.rest[s]
             self.top[i] = most
-            self.scratch[k] = i
-        self._sort_by_rank(self.scratch + lo, hi - lo)
-        for k in range(lo, hi):
-            if not self._set(self.rank + self.scratch[k], k - lo):
+            self.scratch[found] = i
+            found += 1
+        self._sort_by_rank(self.scratch, count)
+        for k in range(count):
+            if not self._set(self.rank + self.scratch[k], k):
                 return False
-        return self._open(lo, hi, a, b, 0, -1)
+            self._touch(self.scratch[k])
+        return self._open(count, a, b, 0, -1)
 
-    cdef bint _open(self, i64 lo, i64 hi, i64 a, i64 b, i64 y0, i64 r0) noexcept nogil:
+    cdef bint _open(self, i64 count, i64 a, i64 b, i64 y0, i64 r0) noexcept nogil:
         cdef Frame* frame = &self.frames[self.used_frames]
-        cdef i64 k, i, low, rank, at, other, s, top = self.state[self.order[lo]] + self.size[self.order[lo]]
+        cdef i64 k, i, low, rank, s
         self.nodes += 1
         self.used_frames += 1
-        frame.lo, frame.hi, frame.a, frame.b, frame.y0, frame.r0 = lo, hi, a, b, y0, r0
+        frame.lo, frame.hi, frame.a, frame.b, frame.count = self.begin[a], self.begin[b], a, b, count
+        frame.tried_low, frame.tried_rank = y0, r0
         frame.trail_mark, frame.log_mark, frame.hatless = 0, 0, False
         frame.part = frame.parts_start = frame.parts_end = self.parts.used
-        frame.candidates_start = frame.candidate = self.pool.used
         frame.fixed_low, frame.fixed_rank = -1, 0
-        for k in range(lo, hi):
-            i = self.order[k]
-            low = self.state[i]
-            if low + self.size[i] < top:
-                top = low + self.size[i]
-            if self.fixed[i] >= 0:
-                rank = self.state[self.rank + i]
+        if self.has_fixed:
+            for k in range(frame.lo, frame.hi):
+                i = self.timed[k]
+                low, rank = self.state[i], self.state[self.rank + i]
+                if self.fixed[i] < 0 or self.place[i] >= 0:
+                    continue
                 if frame.fixed_low < 0 or low < frame.fixed_low or (low == frame.fixed_low and rank < frame.fixed_rank):
                     frame.fixed_low, frame.fixed_rank = low, rank
-        if not grow(&self.pool, hi - lo):
-            return False
-        for k in range(lo, hi):
-            i = self.order[k]
-            low = self.state[i]
-            rank = self.state[self.rank + i]
-            if low >= top or low < y0 or (low == y0 and rank <= r0):
-                continue
-            at = self.pool.used
-            while at > frame.candidates_start:  # insertion sort: they are few
-                other = self.pool.items[at - 1]
-                if self.state[other] < low or (self.state[other] == low and self.state[self.rank + other] < rank):
-                    break
-                self.pool.items[at] = other
-                at -= 1
-            self.pool.items[at] = i
-            self.pool.used += 1
-        frame.candidates_end = self.pool.used
+        frame.top = self._least_top(frame.lo, frame.hi)
         frame.most_rest = 0
         for s in range(a, b):
             if self.rest[s] > frame.most_rest:
@@ -390,10 +382,12 @@ cdef class Search:
         """Return the buffer placed, -1 if the frame is refuted, or NO_MEMORY."""
         cdef i64 i, y, rank
         cdef int fits
-        while frame.candidate < frame.candidates_end:
-            i = self.pool.items[frame.candidate]
-            frame.candidate += 1
+        while True:
+            i = self._next_candidate(frame)
+            if i < 0:
+                return -1
             y = self.state[i]
+            frame.tried_low, frame.tried_rank = y, self.state[self.rank + i]
             if y + frame.most_rest > self.capacity:
                 return -1
             if frame.fixed_low >= 0:
@@ -405,7 +399,6 @@ cdef class Search:
                     return -1
                 continue
             frame.trail_mark, frame.log_mark = self.trail.used, self.logged
-            self._move_last(frame, i)
             fits = self._place(frame, i)
             if fits == 1:
                 return i
@@ -414,7 +407,78 @@ cdef class Search:
             self._undo(frame)
             if frame.hatless:
                 return -1
-        return -1
+
+    cdef i64 _next_candidate(self, Frame* frame) noexcept nogil:
+        """Return the first item by (low, rank) after the one tried last, with its low below the least top; -1: none."""
+        cdef i64 k = frame.lo, end, best = -1, low = frame.top, rank = -1
+        cdef Block* block
+        while k < frame.hi:
+            end = ((k >> SHIFT) + 1) << SHIFT
+            if (k & ((<i64> 1 << SHIFT) - 1)) == 0 and end <= frame.hi:
+                block = self._fresh(k >> SHIFT)
+                if block.low > low or (block.low == low and block.rank >= rank):
+                    k = end
+                    continue
+                if block.low > frame.tried_low or (block.low == frame.tried_low and block.rank > frame.tried_rank):
+                    best, low, rank = block.item, block.low, block.rank
+                    k = end
+                    continue
+            best = self._first_after(frame, k, min(end, frame.hi), best, &low, &rank)
+            k = end
+        return best
+
+    cdef i64 _first_after(
+        self, Frame* frame, i64 lo, i64 hi, i64 best, i64* best_low, i64* best_rank
+    ) noexcept nogil:
+        """As above, for the range [lo, hi) and the best one so far."""
+        cdef i64 k, i, low, rank
+        for k in range(lo, hi):
+            i = self.timed[k]
+            low = self.state[i]
+            if low > best_low[0] or low < frame.tried_low or self.place[i] >= 0:
+                continue
+            rank = self.state[self.rank + i]
+            if (low == frame.tried_low and rank <= frame.tried_rank) or (low == best_low[0] and rank >= best_rank[0]):
+                continue
+            best = i
+            best_low[0], best_rank[0] = low, rank
+        return best
+
+    cdef i64 _least_top(self, i64 lo, i64 hi) noexcept nogil:
+        """Return the least low + size of the unplaced ones of timed[lo:hi]."""
+        cdef i64 k = lo, end, i, m, top = NONE
+        while k < hi:
+            end = ((k >> SHIFT) + 1) << SHIFT
+            if (k & ((<i64> 1 << SHIFT) - 1)) == 0 and end <= hi:
+                top = min(top, self._fresh(k >> SHIFT).top)
+            else:
+                for m in range(k, min(end, hi)):
+                    i = self.timed[m]
+                    if self.place[i] < 0:
+                        top = min(top, self.state[i] + self.size[i])
+            k = end
+        return top
+
+    cdef inline Block* _fresh(self, i64 number) noexcept nogil:
+        """Return a block of 64 whose values hold now."""
+        cdef Block* block = &self.blocks[number]
+        cdef i64 k, i, low
+        if not block.is_stale:
+            return block
+        block.low = block.rank = block.top = NONE
+        block.item, block.is_stale = -1, False
+        for k in range(number << SHIFT, (number + 1) << SHIFT):
+            i = self.timed[k]
+            if self.place[i] >= 0:
+                continue
+            low = self.state[i]
+            block.top = min(block.top, low + self.size[i])
+            if low < block.low or (low == block.low and self.state[self.rank + i] < block.rank):
+                block.low, block.rank, block.item = low, self.state[self.rank + i], i
+        return block
+
+    cdef inline void _touch(self, i64 i) noexcept nogil:
+        self.blocks[self.when[i] >> SHIFT].is_stale = True
 
     cdef bint _has_room_above(self, i64 i, i64 top) noexcept nogil:
         cdef i64 p, s, most = self.capacity + self.size[i] - top
@@ -432,18 +496,12 @@ cdef class Search:
                 return False
         return True
 
-    cdef void _move_last(self, Frame* frame, i64 i) noexcept nogil:
-        cdef i64 at = self.where[i], other = self.order[frame.hi - 1]
-        self.order[at] = other
-        self.where[other] = at
-        self.order[frame.hi - 1] = i
-        self.where[i] = frame.hi - 1
-
     cdef int _place(self, Frame* frame, i64 i) noexcept nogil:
         """Place i at its low; return 1 if every bound still holds, 0 if not, or NO_MEMORY."""
         cdef i64 y = self.state[i], size = self.size[i], top = y + size
         cdef i64 p, s, k, j, low, from_section = self.first[i], to_section = self.last[i]
         self.place[i] = y
+        self._touch(i)
         self.log[self.logged] = i
         self.logged += 1
         for p in range(self.piece_starts[i], self.piece_starts[i + 1]):
@@ -467,23 +525,14 @@ cdef class Search:
                     return 0
                 if not self._set(j, low):
                     return NO_MEMORY
+                self._touch(j)
                 from_section = min(from_section, self.first[j])
                 to_section = max(to_section, self.last[j])
         return self._bounds_hold(frame, y, from_section, to_section)
 
     cdef int _bounds_hold(self, Frame* frame, i64 y, i64 from_section, i64 to_section) noexcept nogil:
-        cdef i64 k, i, p, s, low
-        for s in range(from_section, to_section):
-            self.least[s] = self.capacity + 1
-        for k in range(frame.lo, frame.hi - 1):
-            i = self.order[k]
-            low = self.state[i]
-            if self.last[i] <= from_section or self.first[i] >= to_section:
-                continue
-            for p in range(self.piece_starts[i], self.piece_starts[i + 1]):
-                for s in range(max(self.piece_first[p], from_section), min(self.piece_last[p], to_section)):
-                    if low < self.least[s]:
-                        self.least[s] = low
+        cdef i64 s
+        self._find_least(self.piece_begin[frame.a], from_section, to_section)
         for s in range(from_section, to_section):
             if self.rest[s] == 0:
                 continue
@@ -493,6 +542,56 @@ cdef class Search:
             if max(self.state[self.floor + s], y) + self.rest[s] > self.capacity:
                 return 0
         return 1
+
+    cdef void _find_least(self, i64 earliest, i64 from_section, i64 to_section) noexcept nogil:
+        """Put the least low of the unplaced buffers of each of these sections into `least`.
+
+        Pieces come in time order, those of no use left out: they end no later than one that is no higher. So the
+        others are stairs, the lower they are the sooner they end.
+        """
+        cdef i64 p = self.piece_begin[from_section], s, first = 0, steps = 0, reach
+        while p > earliest:
+            p -= 1
+            reach = self.piece_reach[p >> SHIFT]
+            if reach <= from_section:
+                p = (p >> SHIFT) << SHIFT
+            elif self.piece_end[p] > from_section:
+                steps = self._add_step(p, first, steps)
+        p = self.piece_begin[from_section]
+        for s in range(from_section, to_section):
+            while p < self.piece_begin[s + 1]:
+                steps = self._add_step(p, first, steps)
+                p += 1
+            while first < steps and self.steps_end[first] <= s:
+                first += 1
+            self.least[s] = self.steps_low[first] if first < steps else self.capacity + 1
+
+    cdef inline i64 _add_step(self, i64 p, i64 first, i64 steps) noexcept nogil:
+        """Add a piece to the stairs [first, steps); return where they end now."""
+        cdef i64 i = self.piece_owner[p], low, end, at = steps, keep, k
+        if self.place[i] >= 0:
+            return steps
+        low, end = self.state[i], self.piece_end[p]
+        while at > first and self.steps_low[at - 1] >= low:
+            at -= 1
+        if at > first and self.steps_end[at - 1] >= end:
+            return steps
+        keep = at  # [at, keep) are no lower and end no later
+        while keep < steps and self.steps_end[keep] <= end:
+            keep += 1
+        if keep < steps and self.steps_low[keep] == low:
+            return steps
+        if keep == at:
+            for k in range(steps, at, -1):
+                self.steps_low[k], self.steps_end[k] = self.steps_low[k - 1], self.steps_end[k - 1]
+            steps += 1
+        elif keep > at + 1:
+            for k in range(keep, steps):
+                self.steps_low[at + 1 + k - keep] = self.steps_low[k]
+                self.steps_end[at + 1 + k - keep] = self.steps_end[k]
+            steps -= keep - at - 1
+        self.steps_low[at], self.steps_end[at] = low, end
+        return steps
 
     cdef inline bint _set(self, i64 index, i64 value) noexcept nogil:
         if not grow(&self.trail, 2):
@@ -509,6 +608,7 @@ cdef class Search:
             self.logged -= 1
             i = self.log[self.logged]
             self.place[i] = -1
+            self._touch(i)
             for p in range(self.piece_starts[i], self.piece_starts[i + 1]):
                 for s in range(self.piece_first[p], self.piece_last[p]):
                     self.rest[s] += self.size[i]
@@ -516,9 +616,26 @@ cdef class Search:
                 self.crossing[k] += 1
         while self.trail.used > frame.trail_mark:
             self.trail.used -= 2
-            self.state[self.trail.items[self.trail.used]] = self.trail.items[self.trail.used + 1]
+            k = self.trail.items[self.trail.used]
+            self.state[k] = self.trail.items[self.trail.used + 1]
+            if k < self.floor:
+                self._touch(k if k < self.rank else k - self.rank)
         self.parts.used = frame.parts_start
         frame.part = frame.parts_end = frame.parts_start
+
+
+def _in_time(first, last, i64 sections, counts=None):
+    """Return the order by first section, its inverse, and how many start before each section; for pieces instead how
+    many start before each, the owners, starts and ends in this order, and the last end of each block."""
+    order = np.argsort(first, kind="stable")
+    begin = np.searchsorted(first[order], np.arange(sections + 1))
+    if counts is None:
+        when = np.empty_like(order)
+        when[order] = np.arange(len(order))
+        return order, when, begin
+    ends = last[order]
+    reach = np.maximum.reduceat(ends, np.arange(0, len(ends), 1 << SHIFT)) if len(ends) else ends
+    return begin, np.repeat(np.arange(len(counts)), counts)[order], first[order], ends, reach
 
 
 def neighbour_rows(const i64[::1] order, const i64[::1] behind):

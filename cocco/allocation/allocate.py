@@ -16,6 +16,7 @@ from simulator.accelerator import MAX_CAPACITY
 from simulator.allocation import Allocation, Buffer, check_allocation, check_buffers
 
 MAX_NODES = 10**15  #: our choice: above any number that could be meant
+LARGE = 20_000  #: buffers; our choice: of more, `auto` minimizes without the search, a node of which can take seconds
 MAX_EXPLAINED = 2_000  #: buffers; our choice: a proof by search is not explained for more
 
 
@@ -30,11 +31,12 @@ def allocate(
 ) -> AllocationResult:
     """Return an address for every buffer in a memory of so many bytes, or why there is none.
 
-    method: "auto" (the greedy portfolio, then "search"), "greedy", "search" (complete, in canonical order),
-    "telamalloc" (the paper's search), "ilp" or "cp" (exact encodings, extra `solvers`). minimize: the least height
-    within the capacity, rather than any. nodes: the limit of the method, counted, never a time; None for its own
-    default (200,000 frames; 500,000 steps for telamalloc). engine: "fast" or "reference", None for what is there.
-    explain: name buffers that cannot be placed together where the answer is "infeasible".
+    method: "auto" (the greedy portfolio, then "search"; with minimize and more than 20,000 buffers the portfolio
+    only), "greedy", "search" (complete, in canonical order), "telamalloc" (the paper's search),
+    "ilp" or "cp" (exact encodings, extra `solvers`). minimize: the least height within the capacity, rather than any.
+    nodes: the limit of the method, counted, never a time; None for its own default (200,000 frames; 500,000 steps for
+    telamalloc). engine: "fast" or "reference", None for what is there. explain: name buffers that cannot be placed
+    together where the answer is "infeasible".
 
     Raises ValueError, one line, for malformed buffers and arguments. Every answer was checked by
     simulator.allocation.check_allocation.
@@ -130,7 +132,8 @@ def _portfolio(problem: Problem, capacity: int, minimize: bool, _: int = 0, __: 
 
 def _auto(problem: Problem, capacity: int, minimize: bool, nodes: int, engine: str) -> Outcome:
     first = _portfolio(problem, capacity, minimize)
-    if first.address is not None and (not minimize or height_of(problem, first.address) == problem.bound):
+    is_large = len(problem.size) > LARGE
+    if first.address is not None and (not minimize or is_large or height_of(problem, first.address) == problem.bound):
         return first._replace(nodes=0)
     return _search(problem, capacity, minimize, nodes, engine, first)
 

@@ -13,7 +13,6 @@ from cocco.search.pricing import Group, Pricer
 from cocco.search.problem import Problem
 from simulator.cost import METRICS, Totals
 from simulator.subgraph import COLUMNS, ROWS
-from simulator.technology import CHANNEL_ALIGNMENT
 
 MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
 
@@ -84,12 +83,12 @@ class SubgraphCosts:
         inputs: list[tuple[int, int, int, int]] = []
         reads: list[Reads] = []
         windows: list[tuple[int, int, int, int, int, int]] = []
-        first_input = problem.size
+        first_input, alignment = problem.size, problem.accelerator.technology.channel_alignment
         for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
                 height, width = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
-                element_bytes = -(-geometry.channels[u] // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT * samples
+                element_bytes = -(-geometry.channels[u] // alignment) * alignment * samples
                 (layers if u < count else inputs).append((height, width, -(-width // bands), element_bytes))
             read: list[list[tuple[int, bool, bool]]] = [[] for _ in range(count)]
             for u, readers in enumerate(geometry.readers):

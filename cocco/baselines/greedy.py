@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from cocco.baselines.costs import SubgraphCosts
 from cocco.search.problem import Problem
@@ -12,7 +13,11 @@ Pair = tuple[int, int]  # subgraphs by their smallest layers; the first feeds th
 
 
 def greedy(
-    problem: Problem, costs: SubgraphCosts, stream: Stream | None = None, noise: float = 0.0
+    problem: Problem,
+    costs: SubgraphCosts,
+    stream: Stream | None = None,
+    noise: float = 0.0,
+    fixed: Sequence[Sequence[int]] = (),
 ) -> tuple[list[int], float]:
     """Return labels and Formula 1: from one layer each, fuse the best pair until no fusion is of benefit.
 
@@ -20,8 +25,9 @@ def greedy(
     cycle. The benefit is what the fusion saves; of equal benefits the smallest pair goes first (our choice).
     stream, noise: each benefit is taken for a random part of it, 1 - noise at the least, so that each stream gives
     another partition (our choice: founders of a search).
+    fixed: groups that stay as they are, which can run one after the other; the other layers are fused around them.
     """
-    grouping = _Grouping(problem, costs, stream, noise)
+    grouping = _Grouping(problem, costs, stream, noise, fixed)
     while (pair := grouping.best_pair()) is not None:
         grouping.fuse(*pair)
     labels = [0] * problem.size
@@ -36,13 +42,30 @@ def greedy(
 class _Grouping:
     """The subgraphs at one moment, the edges between them and the benefit of fusing each pair."""
 
-    def __init__(self, problem: Problem, costs: SubgraphCosts, stream: Stream | None, noise: float) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        costs: SubgraphCosts,
+        stream: Stream | None,
+        noise: float,
+        fixed: Sequence[Sequence[int]],
+    ) -> None:
         self.costs, self.stream, self.noise = costs, stream, noise
-        self.members: dict[int, tuple[int, ...]] = {v: (v,) for v in range(problem.size)}
-        self.feeds = {v: set(consumers) for v, consumers in enumerate(problem.consumers)}
-        self.reads = {v: set(producers) for v, producers in enumerate(problem.producers)}
+        self.fixed = {min(group) for group in fixed}
+        label = list(range(problem.size))
+        for group in fixed:
+            for v in group:
+                label[v] = min(group)
+        self.members: dict[int, tuple[int, ...]] = {v: (v,) for v in range(problem.size) if label[v] == v}
+        self.members |= {min(group): tuple(sorted(group)) for group in fixed}
+        self.feeds: dict[int, set[int]] = {v: set() for v in self.members}
+        self.reads: dict[int, set[int]] = {v: set() for v in self.members}
         self.benefits: dict[Pair, float] = {}  # of the pairs that gain
-        for edge in problem.edges:
+        edges = dict.fromkeys((label[u], label[v]) for u, v in problem.edges if label[u] != label[v])
+        for u, v in edges:
+            self.feeds[u].add(v)
+            self.reads[v].add(u)
+        for edge in edges:
             self._weigh(*edge)
 
     def best_pair(self) -> Pair | None:
@@ -67,6 +90,8 @@ class _Grouping:
             self._weigh(before, label)
 
     def _weigh(self, first: int, second: int) -> None:
+        if first in self.fixed or second in self.fixed:
+            return
         fused = tuple(sorted(self.members[first] + self.members[second]))
         after = self.costs.costs(fused) if self.costs.may_fit(fused) else math.inf
         gain = self.costs.costs(self.members[first]) + self.costs.costs(self.members[second]) - after

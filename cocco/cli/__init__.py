@@ -45,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     namespace = parser.parse(arguments)
+    if "hardware_file" in namespace:
+        from cocco.cli.hardware import settle
+
+        settle(namespace)
     module, name = namespace.run.split(":")
     run: Callable[[Namespace, Sequence[str]], int] = getattr(import_module(f"cocco.cli.{module}"), name)
     return run(namespace, arguments)

@@ -34,6 +34,10 @@ def networks(options: Namespace, _: Sequence[str]) -> int:
 
 def show(options: Namespace, _: Sequence[str]) -> int:
     """cocco show: the layers of a network. out_shape is [1, channels, height, width]."""
+    if options.hardware is not None or options.network is None:
+        from cocco.cli.hardware_text import show_hardware
+
+        return show_hardware(options)
     network = load(options.network, options)
     if not options.json:
         print(report.layers_table(network))
@@ -60,10 +64,11 @@ def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
     """cocco evaluate: the price of a partition on given hardware; with --verify, the proof that it runs."""
     accelerator = accelerator_of(options)
     network = load(options.network, options)
-    if options.partition == LAYERWISE:
-        partition = Partition.layerwise(network)
-    else:
-        partition = Partition.load(options.partition, network)
+    partition = read_partition(options.partition, network, accelerator, options.tile_rule)
+    if options.explain or options.trace is not None:
+        from cocco.cli.explaining import evaluate_explained
+
+        return evaluate_explained(options, network, partition, accelerator)
     if options.addresses or options.output is not None:
         from cocco.cli.addressing import evaluate_addresses
 
@@ -79,6 +84,17 @@ def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
         if verified:
             print("\nVerified: executed tile by tile in regions of the claimed sizes, with the same output.")
     return 0 if evaluation.fits and verified is not False else 1
+
+
+def read_partition(
+    text: str, network: Network, accelerator: Accelerator | None = None, tile_rule: TileRule = "exact"
+) -> Partition:
+    """Return the partition of a file, or 'layerwise'; what a file leaves to a search is found for the accelerator."""
+    if text == LAYERWISE:
+        return Partition.layerwise(network)
+    from cocco.handwritten import load_partition
+
+    return load_partition(text, network, accelerator, tile_rule=tile_rule)
 
 
 def verify(

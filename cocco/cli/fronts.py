@@ -19,10 +19,11 @@ from cocco.cli.front_report import front_text, limited_text
 from cocco.cli.hardware import machine_of, space_of
 from cocco.cli.networks import load
 from cocco.cli.parser import UsageError
-from cocco.cli.searching import CODES, _path, _settings
+from cocco.cli.searching import CODES, output_path, settings_of
 from cocco.front import Front
 from cocco.limits import Limited
 from cocco.search.nsga import Progress
+from simulator.hardware import MACHINE
 
 FORBIDDEN = {"method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False}
 
@@ -67,7 +68,7 @@ def _run(
 ) -> int:
     space = space_of(options)
     networks = [load(name, options) for name in options.networks]
-    folder = _path(options.output)
+    folder = output_path(options.output)
     written: list[Path] = []
     with run_folder.ready(folder, front_folder.FILES) if folder else nullcontext():
         start = time.monotonic()
@@ -80,9 +81,10 @@ def _run(
         seconds = time.monotonic() - start
         how = "stopped by Ctrl-C, this is the best so far: " if found.status == "stopped" else ""
         print(f"cocco: {how}{found.samples:,} samples in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
+        keys = ("samples", *MACHINE, "tile_rule")
         about = {
             "command": shlex.join(["cocco", *arguments]),
-            "settings": question | _settings(options, networks, space, ("samples", *machine_of(options), "tile_rule")),
+            "settings": question | settings_of(options, networks, space, keys),
             "seed": options.seed,
             "versions": run_folder.versions(),
             "engine": found.engine,

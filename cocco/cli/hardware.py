@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from cocco.cli.parser import UsageError
-from simulator import Accelerator, KiB, MiB
+from simulator import Accelerator, KiB, MiB, Technology
+from simulator.hardware import BUFFERS, MACHINE, read_hardware
 
 if TYPE_CHECKING:
     from cocco.space import Space
 
+DEFAULTS = Accelerator(shared_buffer=1)  #: of everything but the buffers
 PAPER_BUFFERS = {"global_buffer": 1 * MiB, "weight_buffer": 1152 * KiB}  #: Cocco, Sec. 5.2
 
 
+def settle(options: Namespace) -> None:
+    """Put into the options of `add_machine` what --hardware says, or the default, where the command line is silent."""
+    path = options.hardware_file
+    found = {} if path is None else read_hardware(path)
+    for name in MACHINE:
+        if not hasattr(options, name):
+            setattr(options, name, found.get(name, getattr(DEFAULTS, name)))
+    options.technology = found.get("technology", Technology())
+    options.file_buffers = {name: found[name] for name in BUFFERS if name in found}
+
+
 def accelerator_of(options: Namespace) -> Accelerator:
-    """Return the hardware of --global-buffer and --weight-buffer, or of --shared-buffer, or the paper's."""
-    buffers = {name: getattr(options, name) for name in ("global_buffer", "weight_buffer", "shared_buffer")}
+    """Return the hardware of the buffer options, or else of --hardware, or else of the paper."""
+    buffers = {name: getattr(options, name) for name in BUFFERS}
     given = [name for name, size in buffers.items() if size is not None]
     if "shared_buffer" in given and len(given) > 1:
         raise UsageError(f"--shared-buffer not allowed with {flag(given[0])}: hardware has one buffer or two")
     if len(given) == 1 and given != ["shared_buffer"]:
         missing = "weight_buffer" if given == ["global_buffer"] else "global_buffer"
         raise UsageError(f"{flag(given[0])} needs {flag(missing)}: separate buffers come in pairs")
-    return Accelerator(**(buffers if given else PAPER_BUFFERS), **machine_of(options))
+    return Accelerator(**(buffers if given else options.file_buffers or PAPER_BUFFERS), **machine_of(options))
 
 
 def machine_of(options: Namespace) -> dict[str, Any]:
     """Return what of the hardware is never searched, as keywords."""
-    return {name: getattr(options, name) for name in ("cores", "batch", "max_regions", "prefetch")}
+    return {name: getattr(options, name) for name in (*MACHINE, "technology")}
 
 
 def space_of(options: Namespace) -> Space:
     """Return the candidates of --separate or else of --shared, with --range where it is given."""
     from cocco.space import Range, SeparateBuffers, SharedBuffer
 
+    if options.file_buffers:
+        file = options.hardware_file
+        print(f"cocco: note: the buffers of {file} are not used: they are chosen here", file=sys.stderr)
     ranges = options.ranges or []
     flag, wanted = ("--separate", 2) if options.separate else ("--shared", 1)
     if len(ranges) not in (0, wanted):

@@ -65,7 +65,7 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
     space = space_of(options)
     networks = [load(name, options) for name in options.networks]
     paid: tuple[cocco.Compromise, ...] = ()
-    folder = _path(options.output)
+    folder = output_path(options.output)
     written: list[Path] = []
     maps: list[AddressMap] = []
     options.addresses |= options.check_addresses
@@ -90,7 +90,7 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
             maps = addressing.maps_of(networks, result)
         about = {
             "command": shlex.join(["cocco", *arguments]),
-            "settings": _settings(options, networks, space),
+            "settings": settings_of(options, networks, space),
             "seed": options.seed,
             "versions": run_folder.versions(),
             "engine": result.engine,
@@ -117,14 +117,15 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
 
 
 def _partition_file(text: str | None) -> Path | None:
-    path = _path(text)
+    path = output_path(text)
     if path is not None and path.suffix.lower() not in run_folder.PARTITION_SUFFIXES:
         suffixes = ", ".join(run_folder.PARTITION_SUFFIXES)
         raise UsageError(f"-o {path}: a partition file ends in one of {suffixes}; got {path.suffix!r}")
     return path
 
 
-def _path(text: str | None) -> Path | None:
+def output_path(text: str | None) -> Path | None:
+    """Return where -o says, None where it was not given; raises UsageError where it is empty."""
     if text == "":
         raise UsageError("-o is empty; it must be a path")
     return None if text is None else Path(text)
@@ -140,14 +141,16 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def _settings(
+def settings_of(
     options: Namespace, networks: Sequence[Network], space: Space, keys: Sequence[str] = SETTINGS
 ) -> dict[str, Any]:
+    """Return what a run folder keeps of the question: networks, weights, space and these options."""
     return {
         "networks": [network.name for network in networks],
         "weights": options.weights or [1.0] * len(networks),
         "space": {"shared_buffer": asdict(space)} if isinstance(space, SharedBuffer) else asdict(space),
         **{key: getattr(options, key) for key in keys},
+        "technology": asdict(options.technology),
     }
 
 
@@ -206,6 +209,8 @@ def _proof(options: Namespace, network: str, result: Result, path: Path) -> str:
     for name in ("global_buffer", "weight_buffer", "shared_buffer"):
         if (size := getattr(result.accelerator, name)) is not None:
             words += [flag(name), capacity(size).replace(" bytes", "").replace(" ", "")]
+    if options.hardware_file is not None:
+        words += ["--hardware", options.hardware_file]
     for name, default in OTHERS.items():
         if (value := getattr(options, name)) != default:
             words += [flag(name), "none" if value is None else str(value)]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import re
 from argparse import ArgumentTypeError
-from fractions import Fraction
 
-UNITS = {"": 1, "B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
 MAX_COUNT = 10**15  #: our choice: above any number of samples or regions that could be meant
 MAX_NUMBER = 1e15  #: of alpha and weights; our choice: the cost of any network stays finite
 MAX_SEED = 2**64 - 1  #: the random streams are keyed by 64 bits
@@ -18,26 +16,15 @@ LIMIT_UNITS = {
     "area": {"": 1.0, "mm2": 1.0},
 }  #: of numbers on the command line, by criterion; sizes have their own
 
-_SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
-
 
 def size(text: str) -> int:
     """Return bytes: '1344KB' is 1344 * 1024, '1.5MB' is 1572864, '65536' is itself. Whole bytes only."""
-    match = _SIZE.fullmatch(text)
-    if not match or match[2].upper() not in UNITS:
-        raise ArgumentTypeError(
-            f"a size is a whole number of bytes, or a number with KB, MB or GB (1 KB = 1024 bytes); got {text!r}"
-        )
-    found = Fraction(match[1]) * UNITS[match[2].upper()]
-    if "." in match[1] and not match[2]:
-        raise ArgumentTypeError(f"a size without a unit is a whole number of bytes; got {text!r}")
-    if found.denominator != 1:
-        raise ArgumentTypeError(f"a size must come to a whole number of bytes; {text!r} is {float(found):.10g} bytes")
-    from simulator.accelerator import MAX_CAPACITY
+    from simulator.sizes import parse_size
 
-    if not 1 <= found <= MAX_CAPACITY:
-        raise ArgumentTypeError(f"a size must be at least 1 byte and at most {MAX_CAPACITY}; got {text!r}")
-    return int(found)
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def capacity_range(text: str) -> tuple[int, int, int]:

@@ -5,7 +5,6 @@
   const tip = document.getElementById("tip"), chart = svg.parentElement;
   const NEAR = 24;  // pixels of the drawing
   const size = bytes => bytes % 1024 ? bytes.toLocaleString("en") + " bytes" : (bytes / 1024).toLocaleString("en") + " KB";
-  const recommended = data.x.length - 1;
   const walk = [...document.querySelectorAll(".best")].map(dot => {
     const x = Number(dot.getAttribute("cx")), y = Number(dot.getAttribute("cy"));
     return data.x.findLastIndex((each, i) => each === x && data.y[i] === y);
@@ -13,11 +12,14 @@
   let at = -1;
 
   function text(i) {
-    const lines = Object.entries(data.buffers).map(([name, sizes]) => name + " " + size(sizes[i]));
-    lines.push(data.metric + " " + data.value[i].toLocaleString("en", {maximumSignificantDigits: 6}) + " " + data.unit);
-    if (data.subgraphs[i] !== null) lines.push("partition of " + data.subgraphs[i] + " subgraphs");
-    lines.push("cost " + data.cost[i].toLocaleString("en"));
-    lines.push(i === recommended ? "recommended" : "sample " + data.sample[i].toLocaleString("en"));
+    const lines = [];
+    for (const {before, after, kind, values} of data.columns) {
+      const value = values[i];
+      if (value === null) continue;
+      const digits = kind === "rounded" ? {maximumSignificantDigits: 6} : {};
+      lines.push(before + (kind === "size" ? size(value) : value.toLocaleString("en", digits)) + after);
+    }
+    lines.push(data.titles[i]);
     return lines.join("\n");
   }
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocco.objective import EVALUATED
+from cocco.report.reading import NUMBER, Reader, table_of
 from simulator.accelerator import Accelerator
 from simulator.cost import EnergyBreakdown
 from simulator.technology import Technology
 from simulator.tiling import TILE_RULES, TileRule
 from workloads.errors import FileFormatError, one_line, shown
-from workloads.files import read_mapping
 
 if TYPE_CHECKING:
     import pandas
 
-MAX_CSV_BYTES = 2**30  #: our choice: 10 million samples
-NUMBER = (int, float)
+SINGLE = "result: "  #: where the plan of a run for one network stands
 NEEDED = ("sample", "generation", "value", "cost", "best_cost")
 
 
@@ -73,74 +72,46 @@ class Run:
     points: pandas.DataFrame  #: as samples.csv, with "capacity", the bytes of all buffers of one core
 
 
-def read(folder: Path) -> Run:
-    """Return the run in a folder.
-
-    Raises FileFormatError, one line that names the file, where it is missing, cut off or of something else.
-    """
-    if not folder.is_dir():
-        raise FileFormatError(f"{folder}: is no directory; give the one that 'cocco explore -o DIR' wrote")
-    path = folder / "result.json"
-    about = _Reader(path, read_mapping(path))
-    result = about.inner("result")
-    is_single = "networks" not in result.content
-    plans = [result] if is_single else result.items("networks")
-    fitting = [plan for plan in plans if "infeasible" not in plan.content]
-    accelerators = [_accelerator(plan) for plan in fitting]
-    if len(set(accelerators)) > 1:
-        raise FileFormatError(f"{path}: its networks have different accelerators; a run chooses one for all")
+def read_run(folder: Path, about: Reader, result: Reader) -> Run:
+    """Return the run of 'cocco explore' in a folder."""
+    plans = plans_of(result)
+    accelerator = common_accelerator(plans)
     return Run(
         folder, about.get("command", str), about.get("settings", dict), about.get("seed", int),
         {str(name): str(text) for name, text in about.get("versions", dict).items()}, about.get("engine", str),
         result.get("method", str), result.one_of("metric", EVALUATED), result.get("status", str),
         result.get("samples", int),
         result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
-        accelerators[0] if accelerators else None,
-        fitting[0].one_of("tile_rule", TILE_RULES) if fitting else "exact",
-        tuple(_network(plan, 1.0 if is_single else plan.get("weight", *NUMBER)) for plan in fitting),
-        _points(folder),
+        accelerator, tile_rule_of(plans), networks_of(plans), _points(folder),
     )  # fmt: skip
 
 
-class _Reader:
-    """Takes values out of a mapping, and says where it is if one is missing or of another kind."""
-
-    def __init__(self, path: Path, content: Any, where: str = "") -> None:
-        if not isinstance(content, Mapping):
-            raise FileFormatError(f"{path}: {where or 'it'} is {shown(content)}, which 'cocco explore' does not write")
-        self.path, self.content, self.where = path, content, where
-
-    def get(self, key: str, *kinds: type) -> Any:
-        value = self.content.get(key)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            found = f"is {shown(value)}" if key in self.content else "is missing"
-            raise FileFormatError(f"{self.path}: {self.where}{key!r} {found}; 'cocco explore -o' writes it otherwise")
-        return value
-
-    def one_of(self, key: str, known: Collection[str]) -> Any:
-        value = self.get(key, str)
-        if value not in known:
-            raise FileFormatError(f"{self.path}: {self.where}{key!r} is {shown(value)}; known are {', '.join(known)}")
-        return value
-
-    def optional(self, key: str) -> float | None:
-        return None if self.content.get(key) is None else float(self.get(key, *NUMBER))
-
-    def inner(self, key: str) -> _Reader:
-        return _Reader(self.path, self.get(key, dict), f"{self.where}{key}: ")
-
-    def items(self, key: str) -> list[_Reader]:
-        found = self.get(key, list)
-        return [_Reader(self.path, each, f"{self.where}{key} {i}: ") for i, each in enumerate(found)]
-
-    def list_of(self, key: str, *kinds: type) -> tuple[Any, ...]:
-        found = self.get(key, list)
-        if not found or not all(isinstance(each, kinds) for each in found):
-            raise FileFormatError(f"{self.path}: {self.where}{key!r} is {shown(found)}, which is no list it writes")
-        return tuple(found)
+def plans_of(result: Reader) -> list[Reader]:
+    """Return the plans of a result that fit: the result itself, or one for each network."""
+    plans = [result] if "networks" not in result.content else result.items("networks")
+    return [plan for plan in plans if "infeasible" not in plan.content]
 
 
-def _accelerator(plan: _Reader) -> Accelerator:
+def common_accelerator(plans: Sequence[Reader]) -> Accelerator | None:
+    """Return the accelerator of all plans, None where there is no plan."""
+    accelerators = [_accelerator(plan) for plan in plans]
+    if len(set(accelerators)) > 1:
+        raise FileFormatError(f"{plans[0].path}: its networks have different accelerators; a run chooses one for all")
+    return accelerators[0] if accelerators else None
+
+
+def tile_rule_of(plans: Sequence[Reader]) -> TileRule:
+    """Return the tile rule that the plans were priced with."""
+    rule: TileRule = plans[0].one_of("tile_rule", TILE_RULES) if plans else "exact"
+    return rule
+
+
+def networks_of(plans: Sequence[Reader]) -> tuple[RunNetwork, ...]:
+    """Return the networks of the plans; one alone has the weight 1."""
+    return tuple(_network(plan, 1.0 if plan.where == SINGLE else plan.get("weight", *NUMBER)) for plan in plans)
+
+
+def _accelerator(plan: Reader) -> Accelerator:
     content = dict(plan.inner("accelerator").content)
     try:
         return Accelerator(**content | {"technology": Technology(**content.get("technology", {}))})
@@ -148,7 +119,7 @@ def _accelerator(plan: _Reader) -> Accelerator:
         raise FileFormatError(f"{plan.path}: {plan.where}'accelerator': {one_line(error)}") from None
 
 
-def _network(plan: _Reader, weight: float) -> RunNetwork:
+def _network(plan: Reader, weight: float) -> RunNetwork:
     totals = plan.inner("totals")
     ema, energy, latency = (totals.get(name, *NUMBER) for name in ("ema_bytes", "energy_pj", "latency_cycles"))
     subgraphs = tuple(_subgraph(each) for each in plan.items("subgraphs"))
@@ -157,7 +128,7 @@ def _network(plan: _Reader, weight: float) -> RunNetwork:
     return RunNetwork(plan.get("network", str), weight, ema, energy, latency, subgraphs)
 
 
-def _subgraph(each: _Reader) -> RunSubgraph:
+def _subgraph(each: Reader) -> RunSubgraph:
     tile = each.list_of("tile", int)
     if len(tile) != 2:
         raise FileFormatError(f"{each.path}: {each.where}'tile' is {shown(tile)}; it must be rows and columns")
@@ -171,7 +142,7 @@ def _subgraph(each: _Reader) -> RunSubgraph:
 
 def _points(folder: Path) -> pandas.DataFrame:
     """Return samples.csv, checked against history.csv, which says how many samples there were."""
-    points, history = _table(folder / "samples.csv"), _table(folder / "history.csv")
+    points, history = table_of(folder / "samples.csv"), table_of(folder / "history.csv")
     path = folder / "samples.csv"
     buffers = [name for name in points.columns if name.endswith("_buffer_bytes")]
     missing = [name for name in NEEDED if name not in points.columns]
@@ -182,22 +153,3 @@ def _points(folder: Path) -> pandas.DataFrame:
     if last != told:
         raise FileFormatError(f"{path}: ends with sample {last}, history.csv with {told}; it is cut off")
     return points.assign(capacity=points[buffers].sum(axis=1))
-
-
-def _table(path: Path) -> pandas.DataFrame:
-    import pandas
-
-    try:
-        if path.stat().st_size > MAX_CSV_BYTES:
-            raise FileFormatError(f"{path}: is larger than {MAX_CSV_BYTES} bytes, the most that is read")
-        table = pandas.read_csv(path)
-        numbers = table.astype(float)
-    except FileFormatError:
-        raise
-    except OSError as error:
-        raise FileFormatError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise FileFormatError(f"{path}: is no table of numbers: {one_line(error)}") from None
-    if table.empty or not (abs(numbers) < float("inf")).all(axis=None):
-        raise FileFormatError(f"{path}: is empty or cut off, or has a number that is not finite")
-    return table

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from cocco.cli.front_report import shown
 from cocco.cli.text import buffers, counted, machine, megabytes, millijoules, milliseconds
+from cocco.criteria import CRITERIA
+from cocco.report.front_run import FrontRun
 from cocco.report.run import Run, RunNetwork
+from simulator.accelerator import Accelerator
 
 METRIC_UNITS = {"ema": "bytes", "energy": "pJ", "latency": "cycles"}
 STATUS = {
     "optimal": "proved: no memory and no partition of the space costs less",
     "feasible": "not proved",
     "stopped": "not proved: the user stopped the search, this is the best so far",
+}
+
+
+FRONT_STATUS = {
+    "optimal": "proved: nothing in the space is better, and none is missing",
+    "feasible": "not proved: a longer search may find better ones",
+    "stopped": "not proved: the user stopped the search, this is the best so far",
+    "infeasible": "proved: none in the space does",
 }
 
 
@@ -21,13 +33,12 @@ def recommendation(run: Run) -> str:
     if len(run.networks) > 1:
         return f"{build} for {', '.join(network.name for network in run.networks)}."
     network = run.networks[0]
-    return f"{build}: {costs(run, network)}, in {counted(len(network.subgraphs), 'subgraph')}."
+    return f"{build}: {costs(run.accelerator, network)}, in {counted(len(network.subgraphs), 'subgraph')}."
 
 
-def costs(run: Run, network: RunNetwork) -> str:
+def costs(machine: Accelerator, network: RunNetwork) -> str:
     """Return energy, latency and traffic of a network."""
-    assert run.accelerator is not None
-    clock = run.accelerator.technology.clock_ghz
+    clock = machine.technology.clock_ghz
     return (
         f"energy {millijoules(network.energy_pj)}, latency {milliseconds(network.latency_cycles, clock)}, "
         f"off-chip traffic {megabytes(network.ema_bytes)}"
@@ -48,6 +59,36 @@ def facts(run: Run) -> list[tuple[str, str]]:
         if run.lower_bound is not None and run.status != "optimal":
             gap = "" if run.gap is None else f"; the gap is {100 * run.gap:.2f} %"
             found.append(("lower bound", f"{run.lower_bound:,.0f}{gap}"))
+    found.append(("search", f"{run.samples:,} samples by {run.method}, seed {run.seed}, {run.engine} engine"))
+    found.append(("command", run.command))
+    found.append(("versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())))
+    return found
+
+
+def front_sentence(run: FrontRun) -> str:
+    """Return how large the front is, or which memory keeps the limits."""
+    names = ", ".join(run.names)
+    if not run.is_limited:
+        low, high = run.front.iloc[0], run.front.iloc[-1]
+        ends = ", ".join(
+            f"{name} {shown(name, low[CRITERIA[name].column])} to {shown(name, high[CRITERIA[name].column])}"
+            for name in run.objectives
+        )
+        return (
+            f"{len(run.front)} {'memory' if len(run.front) == 1 else 'memories'} with partitions for {names}: {ends}."
+        )
+    limits = " and ".join(f"{name} at most {shown(name, run.limits[name])}" for name in run.limits)
+    if run.accelerator is None:
+        proved = ", proved" if run.status == "infeasible" else ", as far as the search went"
+        return f"No memory keeps {limits}{proved}."
+    value = shown(str(run.minimize), run.front.iloc[0][CRITERIA[str(run.minimize)].column])
+    build = f"Build {buffers(run.accelerator)}{machine(run.accelerator)} for {names}"
+    return f"{build}: {run.minimize} {value}, the least that was found with {limits}."
+
+
+def front_facts(run: FrontRun) -> list[tuple[str, str]]:
+    """Return how good the front is, how it was searched and by what."""
+    found = [("optimum", FRONT_STATUS.get(run.status, run.status))]
     found.append(("search", f"{run.samples:,} samples by {run.method}, seed {run.seed}, {run.engine} engine"))
     found.append(("command", run.command))
     found.append(("versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())))

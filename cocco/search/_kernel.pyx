@@ -95,6 +95,10 @@ cdef class Kernel:
         self.machine.samples, self.machine.bands = rule.samples, rule.bands
         self.machine.max_regions = rule.max_regions or 0
         self.machine.bandwidth = problem.accelerator.dram_bytes_per_cycle
+        technology = problem.accelerator.technology
+        self.machine.alignment = technology.channel_alignment
+        self.machine.pe_inputs, self.machine.pe_outputs = technology.pe_inputs, technology.pe_outputs
+        self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
 
     def _fill_graph(self, problem):
         self.graph.size, self.graph.edges = problem.size, len(problem.edges)

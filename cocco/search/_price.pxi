@@ -81,8 +81,8 @@ cdef int price(
     need = ceil_div(w.weights, m.cores)
     room = capacity - need if m.is_shared else capacity
     if room >= 0 and (m.is_shared or need <= weight_capacity):
-        for i in range(TILE_COUNT):
-            tile = TILES[i]
+        for i in range(m.tile_count):
+            tile = m.tiles[i]
             status = derive_tiling(net, m, w, tile, tile)
             if status != FITS:
                 return status

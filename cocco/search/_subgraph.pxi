@@ -13,12 +13,6 @@ cdef enum:
     FITS = 0
     SHORT = 1
     OVERFLOW = 2
-    TILE_COUNT = 7
-    ALIGNMENT = 8
-    PE_INPUTS = 8
-    PE_OUTPUTS = 8
-
-cdef i64[7] TILES = [64, 32, 16, 8, 4, 2, 1]
 
 
 cdef struct Net:  # shapes and windows by tensor id (layers first, then model inputs), as simulator.subgraph.Geometry
@@ -51,6 +45,11 @@ cdef struct Machine:  # what PricingRules holds
     i64 bands
     i64 max_regions     # 0: no limit
     i64 bandwidth       # DRAM bytes per cycle of all cores
+    i64 alignment       # channels of a layout word (this and the next: simulator.technology.Technology)
+    i64 pe_inputs
+    i64 pe_outputs
+    i64 tile_count
+    i64* tiles          # output tiles tried, from the largest
 
 
 cdef struct Row:  # what a subgraph adds to the totals (simulator.cost.Totals), and what it holds

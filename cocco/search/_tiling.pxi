@@ -212,7 +212,7 @@ cdef i64 allocate_regions(Net* net, Machine* m, Work* w) noexcept nogil:
         t = w.ids[u]
         height = net.extent[0][t]
         band = net.extent[1][t] if w.any_whole[u] else ceil_div(net.extent[1][t], m.bands)
-        element = ceil_div(net.channels[t], ALIGNMENT) * ALIGNMENT * m.samples
+        element = ceil_div(net.channels[t], m.alignment) * m.alignment * m.samples
         w.main_rows[u] = imin(w.held[u], height)
         w.main_columns[u] = imin(w.axis[1].size[u], band)
         w.side_rows[u] = w.side_columns[u] = 0

@@ -103,7 +103,10 @@ class Problem:
     @cached_property
     def rules(self) -> tuple[PricingRules, ...]:
         """The simulator's rules, per network: what does not change with capacities."""
-        return tuple(PricingRules(Geometry(network), self.accelerator, self.tile_rule) for network in self.networks)
+        machine = self.accelerator
+        return tuple(
+            PricingRules(Geometry(network, machine.technology), machine, self.tile_rule) for network in self.networks
+        )
 
     @cached_property
     def candidates(self) -> tuple[tuple[int, ...], ...]:

@@ -24,6 +24,7 @@ EXACT = [("ilp", "scipy"), ("cp", "ortools")]
 HEIGHTS = {  # sky, ff, bf, low of the ten buffers; ties by index
     "start": [13, 9, 9, 7], "size": [9, 8, 8, 8], "lifetime": [8, 8, 8, 7], "area": [8, 8, 8, 7],
     "contention": [8, 8, 8, 7], "size*lifetime^2": [8, 8, 8, 7], "overlaps": [8, 8, 8, 6],
+    "long first": [9, 8, 8, 8],  # no life is long here, so the order is by size
 }  # fmt: skip
 
 

@@ -134,7 +134,7 @@ def test_engines_agree_on_networks_of_the_paper(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("name", workloads.PAPER_NETWORKS)
 @pytest.mark.parametrize("mode", range(4))
 def test_engines_agree_on_all_networks_in_all_modes(name, mode):
     """Shared and separate spaces, fixed hardware, cores and batch, for 1, 2 and 3 threads."""

@@ -62,6 +62,15 @@ def page_of(folder: Path) -> Page:
     return Page((folder / "report.html").read_text())
 
 
+def points_of(folder: Path) -> dict[str, Any]:
+    """What the page says of the points that are drawn."""
+    text = (folder / "report.html").read_text()
+    found = re.search(r'<script type="application/json" id="points">(.*?)</script>', text)
+    assert found
+    content: dict[str, Any] = json.loads(found[1])
+    return content
+
+
 def change(folder: Path, edit: Any) -> None:
     path = folder / "result.json"
     content = json.loads(path.read_text())
@@ -99,21 +108,19 @@ def test_page_fetches_nothing(run_folder: Path):
 
 def test_points_in_the_page_are_the_samples(run_folder: Path):
     """The line goes through the samples that nothing beats, and the last point is the recommendation."""
-    text = (run_folder / "report.html").read_text()
-    data = json.loads(re.search(r'<script type="application/json" id="points">(.*?)</script>', text)[1])
+    data = points_of(run_folder)
+    sizes, values, counts, costs = (column["values"] for column in data["columns"])
     samples = pandas.read_csv(run_folder / "samples.csv")
     capacity, value = samples["shared_buffer_bytes"], samples["value"]
     front = {(int(capacity[i]), float(f"{value[i] * 1e-9:.6g}")) for i in non_dominated(capacity, value)}
-    assert front <= set(zip(data["buffers"]["shared buffer"], data["value"]))
-    for i, sample in enumerate(data["sample"][:-1]):
-        row = samples.iloc[sample - 1]
-        assert data["buffers"]["shared buffer"][i] == row["shared_buffer_bytes"]
-        assert data["subgraphs"][i] == row["subgraphs"]
-        assert data["cost"][i] == round(row["cost"])
+    assert front <= set(zip(sizes, values))
+    for i, title in enumerate(data["titles"][:-1]):
+        row = samples.iloc[int(title.removeprefix("sample ").replace(",", "")) - 1]
+        assert (sizes[i], counts[i], costs[i]) == (row["shared_buffer_bytes"], row["subgraphs"], round(row["cost"]))
     result = json.loads((run_folder / "result.json").read_text())["result"]
-    assert data["sample"][-1] is None and data["cost"][-1] == round(result["cost"])
-    assert data["subgraphs"][-1] == len(result["subgraphs"])
-    assert len({len(column) for column in (data["x"], data["y"], data["value"], data["sample"])}) == 1
+    assert data["titles"][-1] == "recommended" and costs[-1] == round(result["cost"])
+    assert counts[-1] == len(result["subgraphs"])
+    assert len({len(column) for column in (data["x"], data["y"], values, data["titles"])}) == 1
 
 
 def test_same_run_gives_the_same_page(run_folder: Path, copy: Path):

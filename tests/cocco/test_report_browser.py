@@ -131,3 +131,19 @@ def test_hostile_names_run_no_script(browser: Any, tmp_path: Path):
     assert find(browser, "img, b") == []
     assert hover(browser, browser.find_element("class name", "star"))
     assert browser.get_log("browser") == []
+
+
+def test_front_is_walked_and_sorted_like_a_run(browser: Any, tmp_path: Path):
+    """The page of cocco pareto: arrow keys go along the front, a click sorts its table."""
+    assert main(["pareto", "googlenet", "--samples", "1000", "-o", str(tmp_path)]) == 0
+    browser.get(report.write(tmp_path).as_uri())
+    chart = browser.find_element("class name", "chart")
+    for number in (1, 2):
+        chart.send_keys("\ue014")  # the right arrow
+        lines = browser.find_element("id", "tip").text.splitlines()
+        assert lines[-1] == f"point {number} of the front" and lines[0].startswith("shared buffer ")
+    head = find(browser, "th")[-1]
+    head.find_element("css selector", "button").click()
+    shown = [float(cell.get_attribute("data-v")) for cell in find(browser, "tbody td:last-child")]
+    assert shown == sorted(shown, reverse=True) and len(shown) > 3
+    assert browser.get_log("browser") == []

@@ -162,7 +162,7 @@ def test_a_column_named_end_is_read_like_upper_and_says_so(tmp_path):
         (HEAD + "a,-1,3,5,,,\n", "line 2: buffer 'a': lower must be an integer from 0"),
         (HEAD + "a,0,3,5,0,,\n", "line 2: buffer 'a': alignment must be an integer from 1"),
         (HEAD + "a,0,3,5,4,6,\n", "line 2: buffer 'a': offset must be a multiple of the alignment 4, got 6"),
-        (HEAD + "a,0,3,5,,,1-2@0:4\n", "without windows, got '1-2@0:4'"),
+        (HEAD + "a,0,3,5,,,1-2@0:4\n", "without windows ('@0:4'), got '1-2@0:4'"),
         (HEAD + "a,0,3,5,,,1-9\n", "line 2: buffer 'a': gaps must be in order"),
         (HEAD + 'a,0,3,5,,,"\n', "is not CSV"),
     ],

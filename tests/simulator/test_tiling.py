@@ -94,7 +94,10 @@ def test_a_tensor_that_is_needed_whole_has_its_extent_as_step_and_size():
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from((1, 2, 4, 8)))
 def test_exact_sizes_are_never_below_the_papers_step_and_equal_it_on_chains(seed, tile):
-    """The exact rule holds at least one step; on a chain both rules are the same."""
+    """The exact rule holds at least one step; on a chain both rules are the same.
+
+    Over a spread map, which the paper does not have, the window's place is known to the exact rule only: one less.
+    """
     network = random_network(seed)
     exact, paper = tiles(network, tile), tiles(network, tile, "paper")
     if exact is None:
@@ -104,7 +107,7 @@ def test_exact_sizes_are_never_below_the_papers_step_and_equal_it_on_chains(seed
         assert found.size >= found.step == paper[name].step
         assert found.updates == paper[name].updates >= 1
     one_reader = all(len(readers) <= 1 for readers in network.consumers)
-    if one_reader:
+    if one_reader and all(layer.upsample == (1, 1) for layer in network.layers):
         assert {name: tile.size for name, tile in exact.items()} == {name: t.size for name, t in paper.items()}
 
 

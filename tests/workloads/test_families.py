@@ -22,8 +22,9 @@ PUBLISHED = {
 TOLERANCE = 0.03  # ours count no bias and no batch norm; published figures are rounded
 
 
-def test_the_names_are_the_nine_of_the_paper():
-    assert workloads.names() == tuple(PUBLISHED)
+def test_the_first_names_are_the_nine_of_the_paper():
+    assert workloads.PAPER_NETWORKS == tuple(PUBLISHED)
+    assert workloads.names()[:9] == workloads.PAPER_NETWORKS
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cocco.cli.words import allocating, inspecting, searching, shared
+from cocco.cli.words import allocating, handmade, inspecting, searching, shared
 
 __all__ = ["COMMANDS", "shared"]
 
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     inspecting.add,
+    handmade.add,
     searching.add,
     inspecting.add_report,
     allocating.add,

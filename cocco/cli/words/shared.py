@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from cocco.cli import values
@@ -68,15 +69,20 @@ def add_space(parser: Parser) -> None:
 def add_machine(parser: Parser) -> None:
     """Add cores, batch and the rules of the model."""
     group = parser.add_argument_group("machine and model")
-    whole: dict[str, Any] = {"type": values.count, "default": 1, "metavar": "N"}
+    group.add_argument(
+        "--hardware", metavar="FILE", dest="hardware_file",
+        help="a .yaml or .json file of buffers, machine and technology (see 'cocco show --hardware'); options win",
+    )  # fmt: skip
+    unset = argparse.SUPPRESS  # cocco.cli.hardware.settle puts in what the file says, or the default
+    whole: dict[str, Any] = {"type": values.count, "default": unset, "metavar": "N"}
     group.add_argument("--cores", **whole, help="cores that share a network; default 1")
     group.add_argument("--batch", **whole, help="samples computed together; default 1")
     group.add_argument(
-        "--max-regions", type=values.count_or_none, default=64, metavar="N|none",
+        "--max-regions", type=values.count_or_none, default=unset, metavar="N|none",
         help="tensors that a subgraph of several layers may hold; default 64, as in the paper",
     )  # fmt: skip
     group.add_argument(
-        "--prefetch", choices=("free", "resident"), default="free",
+        "--prefetch", choices=("free", "resident"), default=unset,
         help="resident: the weights of the next subgraph must fit as well; default free, as in the paper",
     )  # fmt: skip
     group.add_argument(

@@ -1,0 +1,149 @@
+"""Hardware files: an accelerator and its technology as YAML or JSON (docs/partitions.md).
+
+Every number of the model may be given; what is not given is the default. `hardware_text` writes all of them, each with
+its unit and source, and what it writes can be read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from os import PathLike
+from typing import Any
+
+from simulator.accelerator import Accelerator
+from simulator.sizes import parse_size
+from simulator.technology import Technology
+from workloads.errors import FileFormatError, shown
+from workloads.files import read_mapping
+
+BUFFERS = ("global_buffer", "weight_buffer", "shared_buffer")
+MACHINE = ("cores", "batch", "max_regions", "prefetch")
+KEYS = (*BUFFERS, *MACHINE, "technology")
+
+WORDS = {
+    "global_buffer": "bytes of one core, or a size such as 1MB; for activations",
+    "weight_buffer": "bytes of one core; for weights",
+    "shared_buffer": "bytes of one core, for both; in place of the two",
+    "cores": "cores that share a network",
+    "batch": "samples computed together",
+    "max_regions": "tensors that a subgraph of several layers may hold, null for any number (Cocco, Sec. 3.2)",
+    "prefetch": "free, or resident: the weights of the next subgraph must fit as well",
+    "technology": "what a byte, an operation and a cycle cost",
+    "dram_pj_per_byte": "pJ per byte; 12.5 pJ/bit (Cocco, Sec. 5.1.2)",
+    "dram_bytes_per_cycle": "bytes per cycle and core; 16 GB/s at 1 GHz (Cocco, Sec. 5.1.2)",
+    "clock_ghz": "GHz (Cocco, Sec. 5.1.2)",
+    "sram_base_pj_per_byte": "pJ per byte; our choice: a byte costs base + root * sqrt(capacity / 1 MiB)",
+    "sram_root_pj_per_byte": "pJ per byte; our choice: grows with the side length of the array",
+    "operation_pj": "pJ per MAC or other operation; our choice: fitted to Cocco's Tables 1 and 2",
+    "crossbar_pj_per_byte": "pJ per byte; our choice: one hop between cores",
+    "sram_mm2_per_mb": "mm2 per MiB at 12 nm (Cocco, Fig. 2)",
+    "pe_rows": "PEs of a core (Cocco, Sec. 5.1.2)",
+    "pe_columns": "PEs of a core (Cocco, Sec. 5.1.2)",
+    "pe_inputs": "input channels that a PE reduces in a cycle (Cocco, Sec. 5.1.2)",
+    "pe_outputs": "output channels of a PE (Cocco, Sec. 5.1.2)",
+    "pe_light_channels": "channels that depth-wise work keeps busy in a PE; our choice",
+    "channel_alignment": "channels are stored in multiples of this; NWHC8c (Cocco, Fig. 7)",
+    "buffer_word_bytes": "bytes; regions start and end on words (Cocco, Sec. 3.2)",
+    "tiles": "output tiles tried, from the largest; our choice",
+}  #: by key: unit, meaning, source
+
+
+def load_accelerator(path: str | PathLike[str], **changes: Any) -> Accelerator:
+    """Return the accelerator of a .yaml or .json file; changes are fields that replace those of the file.
+
+    A buffer among the changes replaces all buffers of the file. Raises ValueError, one line that names the file, the
+    key, the rule and the value.
+    """
+    found = read_hardware(path)
+    if any(name in changes for name in BUFFERS):
+        found = {name: value for name, value in found.items() if name not in BUFFERS}
+    try:
+        return Accelerator(**found | changes)
+    except ValueError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+
+
+def read_hardware(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return what a hardware file gives, as keywords for Accelerator: bytes, numbers, a Technology; else nothing.
+
+    Each value is checked; a file may have no buffers, and leave them to whoever builds the accelerator.
+    """
+    content = read_mapping(path)
+    _check_keys(path, content, KEYS, "hardware")
+    found: dict[str, Any] = {}
+    for name in BUFFERS:
+        if content.get(name) is not None:
+            found[name] = _size(path, name, content[name])
+    for name in MACHINE:
+        if name in content:
+            found[name] = None if name == "max_regions" and content[name] == "none" else content[name]
+    if "technology" in content:
+        found["technology"] = _technology(path, content["technology"])
+    given = [name for name in BUFFERS if name in found]
+    if len(given) == 1 and given != ["shared_buffer"]:
+        missing = "weight_buffer" if given == ["global_buffer"] else "global_buffer"
+        raise FileFormatError(f"{path}: {given[0]} needs {missing}: separate buffers come in pairs")
+    try:
+        Accelerator(**(found if given else {"shared_buffer": 1} | found))
+    except ValueError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+    return found
+
+
+def hardware_text(accelerator: Accelerator) -> str:
+    """Return the accelerator as a hardware file (YAML) that names every number, its unit and its source."""
+    lines = ["# Hardware for cocco: --hardware FILE. What is left out is the default."]
+    for name in BUFFERS:
+        value = getattr(accelerator, name)
+        lines.append(_line("" if value is not None else "# ", name, 2**21 if value is None else value))
+    lines += [_line("", name, getattr(accelerator, name)) for name in MACHINE]
+    lines.append("technology:".ljust(44) + f"  # {WORDS['technology']}")
+    for each in fields(Technology):
+        value = getattr(accelerator.technology, each.name)
+        lines.append(_line("  ", each.name, value) + ("" if value == each.default else f"; default {each.default}"))
+    return "\n".join(lines) + "\n"
+
+
+def _line(before: str, name: str, value: object) -> str:
+    return f"{before}{name}: {_yaml(value)}".ljust(44) + f"  # {WORDS[name]}"
+
+
+def _yaml(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_yaml, value))}]"
+    text = str(value)
+    if isinstance(value, float) and "e" in text and "." not in text:
+        return text.replace("e", ".0e")  # YAML reads 1e-06 as text
+    return text
+
+
+def _check_keys(path: str | PathLike[str], content: dict[str, Any], known: tuple[str, ...], what: str) -> None:
+    for key in content:
+        if key not in known:
+            raise FileFormatError(f"{path}: unknown key {shown(key)}; {what} has {', '.join(known)}")
+
+
+def _size(path: str | PathLike[str], name: str, value: object) -> int:
+    if isinstance(value, str):
+        try:
+            return parse_size(value)
+        except ValueError as error:
+            raise FileFormatError(f"{path}: {name}: {error}") from None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise FileFormatError(f"{path}: {name} must be {WORDS['global_buffer'].partition(';')[0]}, got {shown(value)}")
+    return value
+
+
+def _technology(path: str | PathLike[str], content: object) -> Technology:
+    if not isinstance(content, dict):
+        raise FileFormatError(f"{path}: technology is {shown(content)}; it must be a mapping of numbers")
+    names = tuple(each.name for each in fields(Technology))
+    _check_keys(path, content, names, "technology")
+    try:
+        return Technology(**content)
+    except ValueError as error:
+        wrong = next((name for name in names if str(error).startswith(f"technology.{name} ")), None)
+        unit = f"; it is in {WORDS[wrong].partition(';')[0].partition(' (')[0]}" if wrong else ""
+        raise FileFormatError(f"{path}: {error}{unit}") from None
