@@ -39,6 +39,7 @@ def corpus(folder: Path) -> dict[str, list[bytes]]:
 
     light = Path(next(iter(data.__path__))) / "light"
     models = [(light / f"light_{name}.onnx").read_bytes() for name in MODELS]
+    models += [pieces()] * 3
     networks, plans = [], []
     for name in ("googlenet", "transformer", NETWORK):
         workloads.save(workloads.load(name), folder / "network.json")
@@ -50,6 +51,46 @@ def corpus(folder: Path) -> dict[str, list[bytes]]:
         Partition.from_groups(network, groups).save(path)
         plans.append([path.read_bytes()])
     return dict(zip(KINDS, (models, models, networks, *plans), strict=True))
+
+
+def pieces() -> bytes:
+    """Return a model with what the others have not: resizes, transposed convolutions, attention, slices, padding."""
+    from onnx import TensorProto, helper
+
+    stored = [
+        helper.make_tensor(name, TensorProto.INT64, [len(numbers)], numbers)
+        for name, numbers in {
+            "pads": [0, 0, 1, 1, 0, 0, 1, 1], "size": [1, 8, 16, 16], "rows": [1, 8, 256], "heads": [1, 256, 3, 2, 4],
+            "joined": [1, 256, 8], "zero": [0], "one": [1], "two": [2], "many": [200], "axis": [-1],
+        }.items()
+    ]  # fmt: skip
+    for name, dims in {"w": [8, 3, 3, 3], "up": [8, 8, 2, 2], "qkv": [8, 24], "table": [1, 256, 8]}.items():
+        stored.append(TensorProto(name=name, data_type=1, dims=dims))
+    node = helper.make_node
+    nodes = [
+        node("Pad", ["x", "pads"], ["p"]), node("Conv", ["p", "w"], ["c"], strides=[2, 2], dilations=[1, 1], group=1),
+        node("ConvTranspose", ["c", "up"], ["t"], strides=[2, 2]), node("Relu", ["t"], ["r"]),
+        node("Resize", ["r", "", "", "size"], ["z"], mode="linear"), node("Reshape", ["z", "rows"], ["f"]),
+        node("Transpose", ["f"], ["s"], perm=[0, 2, 1]), node("Add", ["s", "table"], ["a"]),
+        node("ReduceMean", ["a"], ["m"], axes=[-1]), node("Sub", ["a", "m"], ["d"]), node("Mul", ["d", "d"], ["v"]),
+        node("ReduceMean", ["v"], ["n"], axes=[-1]), node("Sqrt", ["n"], ["q"]), node("Div", ["d", "q"], ["l"]),
+        node("MatMul", ["l", "qkv"], ["k"]), node("Reshape", ["k", "heads"], ["h"]),
+        node("Transpose", ["h"], ["y"], perm=[2, 0, 3, 1, 4]), node("Split", ["y"], ["y0", "y1", "y2"], axis=0),
+        node("Squeeze", ["y0", "zero"], ["u0"]), node("Squeeze", ["y1", "zero"], ["u1"]),
+        node("Squeeze", ["y2", "zero"], ["u2"]), node("Transpose", ["u1"], ["u3"], perm=[0, 1, 3, 2]),
+        node("MatMul", ["u0", "u3"], ["e"]), node("Softmax", ["e"], ["g"], axis=-1), node("MatMul", ["g", "u2"], ["i"]),
+        node("Transpose", ["i"], ["j"], perm=[0, 2, 1, 3]), node("Reshape", ["j", "joined"], ["o"]),
+        node("Concat", ["o", "a"], ["b"], axis=1), node("Slice", ["b", "one", "many", "one", "two"], ["w0"]),
+        node("Gather", ["w0", "zero"], ["w1"], axis=1), node("Shape", ["w1"], ["w2"]),
+        node("Expand", ["w1", "w2"], ["w3"]), node("Flatten", ["w3"], ["out"]),
+    ]  # fmt: skip
+    ends = [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)]
+    starts = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3, 16, 16])]
+    model = helper.make_model(
+        helper.make_graph(nodes, "pieces", starts, ends, stored), opset_imports=[helper.make_opsetid("", 17)]
+    )
+    data: bytes = model.SerializeToString()
+    return data
 
 
 def mutate_bytes(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:

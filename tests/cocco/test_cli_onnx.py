@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from tests.cocco.command_line import answer, assert_malformed, cocco
+from tests.cocco.command_line import ENVIRONMENT, answer, assert_malformed, cocco
 from tests.workloads.onnx_graphs import LIGHT, Graph, TensorProto, helper
 
 
@@ -104,3 +107,13 @@ def test_nothing_is_read_but_the_file_itself(tmp_path):
     g.stored.append(external)
     path = g.save(tmp_path, g.node("Conv", g.input("x", 1, 3, 8, 8), "w"))
     assert answer(cocco("show", path, "--json"))["weight_bytes"] == 216
+
+
+@pytest.mark.parametrize(("package", "call"), [("onnx", "load('x.onnx')"), ("torch", "from_torch(None, None)")])
+def test_a_missing_package_is_named_with_its_extra(tmp_path, package, call):
+    code = f"import sys; sys.modules[{package!r}] = None; import workloads; workloads.{call}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert "NetworkError" in last and f"pip install 'cocco[{package}]'" in last

@@ -210,6 +210,20 @@ def test_channels_are_joined_split_and_cut(tmp_path):
     assert [layer.inputs for layer in found.values()][:2] == [("x",), ("x",)]
 
 
+def test_every_second_channel_is_a_slice(tmp_path):
+    """Rotary embeddings: (x1 cos - x2 sin, x2 cos + x1 sin) of the even and the odd channels of each head."""
+    g = Graph()
+    x = g.node("MatMul", g.input("x", 1, 5, 16), g.weight(16, 16))
+    heads = g.node("Reshape", x, g.numbers(1, 5, 2, 8))
+    even, odd = (g.node("Slice", heads, g.numbers(i), g.numbers(8), g.numbers(-1), g.numbers(2)) for i in range(2))
+    turned = g.node("Concat", g.node("Neg", odd), even, axis=-1)
+    out = g.node("Add", g.node("Mul", heads, g.weight(8)), g.node("Mul", turned, g.weight(8)))
+    found = list(layers(tmp_path, g, out).values())
+    assert [(layer.op, layer.channels) for layer in found] == [
+        ("fc", 16), ("slice", 8), ("slice", 8), ("concat", 16), ("add", 16),
+    ]  # fmt: skip
+
+
 def test_shapes_are_computed_by_the_graph_itself(tmp_path):
     """Reshape to (Shape(x)[0], -1), as exporters of PyTorch write flatten."""
     g = Graph()

@@ -105,6 +105,10 @@ def part(sketch: Sketch, value: Value, axis: int, start: int, stop: int, step: i
     dim = value.dims[axis]
     if step == 1 and len(dim) == 1 and dim[0].axis == CHANNELS:
         return sketch.cut(value, axis, kept[0], kept[-1] + 1)
+    if len(dim) == 1 and dim[0].axis == CHANNELS and step > 1 and kept == range(start, value.shape[axis], step):
+        if start < step and value.shape[axis] % step == 0:  # every step-th channel, as halves of rotary embeddings
+            pairs = reshape(sketch, value, (*shape[: axis + 1], step, *shape[axis + 1 :]))
+            return pick(sketch, pairs, axis + 1, start)
     for along, extent in ((ROWS, height), (COLUMNS, width)):
         if step > 0 and dim == full(along, extent):
             return _cropped(sketch, value, axis, along, kept)

@@ -10,6 +10,8 @@ from workloads.errors import NetworkError, shown
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
 
+Answer = Value | list[Value]
+
 
 @dataclass(frozen=True)
 class Call:

@@ -1,33 +1,28 @@
 """Reading an ONNX file without trusting it: shapes and short constants, never weights, never another file.
 
-Limits, our choice: a file of 1 GiB (weights belong into external data, which is not read), 2**17 nodes, constants of
-2**16 numbers; a batch that is symbolic is 1.
+Limits, our choice: 2**17 nodes, constants of 2**16 numbers, and those of onnx_wire; a batch that is symbolic is 1.
 """
 
 from __future__ import annotations
 
-import ntpath
-import os
-import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workloads.errors import FileFormatError, NetworkError, one_line, shown
-from workloads.files import read_bytes
+from workloads.errors import NetworkError, one_line, shown
+from workloads.importing.onnx_tensors import attribute_value, tensor_value
+from workloads.importing.onnx_wire import without_weights
 from workloads.importing.sketch import Sketch
-from workloads.importing.values import MAX_DATA, Value, constant
+from workloads.importing.values import Value, constant
 from workloads.network import Network, Note
 
 if TYPE_CHECKING:
     from workloads.importing.onnx_call import Call
 
-MAX_ONNX_BYTES = 2**30
 MAX_NODES = 2**17
 ON_UNSUPPORTED = ("error", "passthrough")
 REAL_TYPES = (1, 10, 11, 16, 17, 18, 19, 20)  #: float, float16, double, bfloat16, float8: others are indices or masks
-EXTERNAL = 1
 WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "BatchNormalization", "LayerNormalization", "InstanceNormalization")
 
 
@@ -42,7 +37,7 @@ def read(path: str | PathLike[str], unsupported: str = "error", extents: Mapping
     try:
         return _Reader(_parse(path), Path(path).stem, unsupported, dict(extents or {})).read()
     except NetworkError as error:
-        raise NetworkError(f"{path}: {error}") from None
+        raise NetworkError(one_line(f"{path}: {error}")) from None
     except RecursionError:
         raise NetworkError(f"{path}: is nested too deep") from None
 
@@ -54,19 +49,8 @@ def _parse(path: str | PathLike[str]) -> Any:
     except ImportError:
         raise NetworkError("reading ONNX takes the package onnx: pip install 'cocco[onnx]'") from None
     try:
-        size = os.stat(path).st_size
-    except (OSError, ValueError):
-        size = 0  # said below
-    if size > MAX_ONNX_BYTES:
-        raise NetworkError(
-            f"has {size} bytes, more than {MAX_ONNX_BYTES}; save its weights as external data, which is not read"
-        )
-    try:
-        data = read_bytes(path, MAX_ONNX_BYTES)
-        model = onnx.ModelProto.FromString(data)
-    except FileFormatError as error:
-        raise NetworkError(str(error).removeprefix(f"{path}: ")) from None
-    except (DecodeError, ValueError) as error:
+        model = onnx.ModelProto.FromString(without_weights(path))
+    except DecodeError as error:
         raise NetworkError(f"is no ONNX model: {one_line(error) or 'it does not parse'}") from None
     if not model.HasField("graph") or not model.graph.node:
         raise NetworkError("is no ONNX model: it has no graph with nodes")
@@ -89,10 +73,11 @@ class _Reader:
 
     def read(self) -> Network:
         """Return the network."""
+        self._check_names()
         for tensor in self.graph.initializer:
-            self._define(tensor.name, _tensor(tensor))
+            self._define(tensor.name, tensor_value(tensor))
         for sparse in self.graph.sparse_initializer:
-            self._define(sparse.values.name, constant(_dims(sparse)))
+            self._define(sparse.values.name, constant(tuple(sparse.dims)))
         self._read_inputs()
         for node in self._ordered():
             self._read_node(node)
@@ -103,6 +88,15 @@ class _Reader:
             outputs.append(self.values[info.name])
         self.sketch.at = "output"
         return self.sketch.finish(outputs)
+
+    def _check_names(self) -> None:
+        """Raise NetworkError where a name is no text: protobuf hands on bytes that are not UTF-8."""
+        infos = [*self.graph.input, *self.graph.output, *self.graph.initializer]
+        nodes = self.graph.node
+        names = [each.name for each in (*infos, *nodes)] + [node.op_type for node in nodes]
+        for name in (*names, *(name for node in nodes for name in (*node.input, *node.output))):
+            if type(name) is not str:
+                raise NetworkError(f"has the name {shown(name)}, which is no text")
 
     def _define(self, name: str, value: Value) -> None:
         if name in self.values:
@@ -214,7 +208,7 @@ class _Reader:
             if name and name not in self.values:
                 raise NetworkError(f"reads {shown(name)}, which nothing defines")
             inputs.append(self.values[name] if name else None)
-        attributes = {a.name: _attribute(a) for a in node.attribute}
+        attributes = {a.name: attribute_value(a) for a in node.attribute}
         call = Call(self.sketch, node.op_type, self.sketch.at, inputs, attributes, node.output, self.opset)
         known = evaluate(call)
         if known is not None:
@@ -275,65 +269,3 @@ def _lie(shape: Sequence[int], reader: tuple[Any, int] | None) -> tuple[list[int
     if rank == 3:
         return ([2], []) if slides else ([1], [])
     return ([], []) if rank == 2 else (list(range(1, rank - 1)), [])
-
-
-def _dims(tensor: Any) -> tuple[int, ...]:
-    return tuple(tensor.dims)
-
-
-def _tensor(tensor: Any) -> Value:
-    """A stored tensor: its shape, and its numbers where they are few and in this file."""
-    shape = _dims(tensor)
-    name = shown(tensor.name)
-    try:
-        value = constant(shape)
-        if tensor.data_location == EXTERNAL:
-            _check_external(tensor)
-        elif 0 <= _count(shape) <= MAX_DATA:
-            value = constant(shape, _numbers(tensor))
-    except NetworkError as error:
-        raise NetworkError(f"initialiser {name}: {error}") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise NetworkError(f"initialiser {name} is malformed: {one_line(error)}") from None
-    return value
-
-
-def _count(shape: Iterable[int]) -> int:
-    from math import prod
-
-    return prod(shape)
-
-
-def _numbers(tensor: Any) -> Any:
-    """The numbers of a tensor, None where the file leaves them out."""
-    from onnx import numpy_helper
-
-    fields = ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
-    if not any(len(getattr(tensor, field)) for field in fields) or tensor.data_type == 8:
-        return None
-    return numpy_helper.to_array(tensor)
-
-
-def _check_external(tensor: Any) -> None:
-    """Raise NetworkError where external data would lie outside the model's folder; nothing is read in any case."""
-    for entry in tensor.external_data:
-        if entry.key == "location":
-            parts = entry.value.replace("\\", "/").split("/")
-            if ".." in parts or posixpath.isabs(entry.value) or ntpath.isabs(entry.value) or ":" in entry.value:
-                raise NetworkError(f"has its data in {shown(entry.value)}, which leaves the folder of the model")
-
-
-def _attribute(attribute: Any) -> Any:
-    """An attribute as a plain value; what has no plain form is None."""
-    kind = attribute.type
-    if kind == 1:
-        return attribute.f
-    if kind == 2:
-        return attribute.i
-    if kind == 3:
-        return attribute.s.decode("utf-8", "replace")
-    if kind == 4:
-        return _tensor(attribute.t)
-    if kind in (6, 7):
-        return list(attribute.floats if kind == 6 else attribute.ints)
-    return None

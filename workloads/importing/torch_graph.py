@@ -73,7 +73,7 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
     try:
         return _Reader(program, title, unsupported).read()
     except NetworkError as error:
-        raise NetworkError(f"module {title!r}: {error}") from None
+        raise NetworkError(one_line(f"module {title!r}: {error}")) from None
 
 
 class _Reader:
@@ -126,6 +126,8 @@ class _Reader:
             raise NetworkError(f"node {node.name!r} ({str(node.target)[:64]}) is control flow or no operator of torch")
         op = node.target._schema.name.split("::")[-1]
         op = op[:-1] if op.endswith("_") and not op.startswith("_") else op
+        if op.startswith("_assert") or op.startswith("sym_"):
+            return
         sketch.at = _layer_name(node, op)
         layers = len(sketch.layers)
         shapes = _shapes(node)

@@ -1,0 +1,33 @@
+"""Mutated real files: every reader reads them or refuses them in one line, soon (benchmarks/fuzz_readers.py)."""
+
+from __future__ import annotations
+
+import resource
+import signal
+
+import pytest
+
+pytest.importorskip("onnx")
+from benchmarks.fuzz_readers import KINDS, SECONDS, fuzz  # noqa: E402
+
+
+def check(count: int, seed: int) -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    try:
+        ends, longest = fuzz(count, seed)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert {end for _, end in ends} <= {"read", "refused"}, ends
+    assert sum(ends.values()) == count and all(ends[kind, "refused"] for kind in KINDS)
+    assert longest < SECONDS
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 2**20  # KiB
+
+
+def test_some_mutated_files():
+    check(500, 11)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_many_mutated_files(seed):
+    check(5000, seed)
