@@ -64,6 +64,11 @@ def test_each_loads_in_a_second_and_is_kept_as_a_layer_graph(name):
     assert {note.how for note in network.notes} == {"folded"}
 
 
+def test_densenet121_has_the_counts_of_the_built_in_one():
+    found, known = workloads.load(LIGHT / "light_densenet121.onnx"), workloads.load("densenet121")
+    assert (found.macs, found.weight_bytes) == (known.macs, known.weight_bytes)
+
+
 def test_resnet50_is_the_built_in_one_in_version_one_and_a_half():
     found, known = workloads.load(LIGHT / "light_resnet50.onnx"), workloads.load("resnet50", version="1.5")
     kinds = [
