@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from simulator.accelerator import Accelerator
@@ -64,7 +64,7 @@ class Comparison:
         first = self.partitions[0].evaluation
         return {
             "network": self.network,
-            "accelerator": asdict(first.accelerator),
+            "accelerator": first.accelerator.to_json(),
             "tile_rule": first.tile_rule,
             "partitions": [_row(each) for each in self.partitions],
             "differences": [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import asdict
 from typing import Any
 
 from cocco.cli.commands import print_json
@@ -24,7 +23,7 @@ def show_hardware(options: Namespace) -> int:
         found = PAPER_BUFFERS | found
     accelerator = Accelerator(**found)
     if options.json:
-        print_json(asdict(accelerator))
+        print_json(accelerator.to_json())
     else:
         print(hardware_text(accelerator), end="")
     return 0
