@@ -14,6 +14,7 @@ from cocco.scheduling.budgets import NAMES, budgets_of
 from cocco.scheduling.graph import graph_of
 from experiments.points import Point
 from simulator.operators import operators_of
+from workloads import Network
 
 #: the networks of COSMA's Figure 3 that people designed, as far as they can be built, and ours
 HUMAN = (
@@ -25,6 +26,14 @@ BASELINES = tuple((order, method) for order in ("default", "mpmf") for method in
 PAPER_HUMAN = 0.84  #: COSMA, Sec. V-B2: mean reduction at M_R, ten networks
 PAPER_NAS = 0.85  #: COSMA, Sec. VI: mean reduction, four networks
 REPACK = "baselines repack where only what an operator needs is left and no gap fits (docs/scheduling.md)"
+
+
+SIZES = {"nasnet": 224, "pnasnet5large": 224}  #: rows and columns of the image, where COSMA's differ (Fig. 4)
+
+
+def load(name: str) -> Network:
+    """Return a network as COSMA takes it."""
+    return workloads.load(name, size=SIZES[name]) if name in SIZES else workloads.load(name)
 
 
 def present(names: Sequence[str]) -> tuple[str, ...]:
@@ -41,7 +50,7 @@ def points(names: Iterable[str], parameters: Sequence[bool], **more: Any) -> lis
     found = []
     for name in names:
         for with_weights in parameters:
-            budgets = budgets_of(graph_of(operators_of(workloads.load(name), with_weights)))
+            budgets = budgets_of(graph_of(operators_of(load(name), with_weights)))
             same: dict[int, list[str]] = {}
             for budget in NAMES:
                 same.setdefault(budgets.bytes_of(budget), []).append(budget)
@@ -57,7 +66,7 @@ def points(names: Iterable[str], parameters: Sequence[bool], **more: Any) -> lis
 
 def timed(point: Point, **question: Any) -> tuple[ScheduleResult, float]:
     """Return the schedule of a point by some method, and its CPU seconds."""
-    network = workloads.load(point["network"])
+    network = load(point["network"])
     start = time.process_time()
     found = cocco.schedule(network, point["bytes"], parameters=point["parameters"], **question)
     return found, time.process_time() - start
