@@ -19,6 +19,7 @@ from workloads import Network
 
 if TYPE_CHECKING:
     from simulator.addressed import Addresses
+    from simulator.mapping import Mapper
 
 LAYERWISE = "layerwise"
 
@@ -100,11 +101,17 @@ def read_partition(
 
 def with_mapper(accelerator: Accelerator, name: str) -> Accelerator:
     """Return the hardware with the mapper of this name."""
+    mapper = mapper_named(name)
+    return accelerator if mapper is None else replace(accelerator, mapper=mapper)
+
+
+def mapper_named(name: str) -> Mapper | None:
+    """Return the mapper of this name, None for the default."""
     if name == "enumerate":
-        return accelerator
+        return None
     from cocco.mapping import MAPPERS
 
-    return replace(accelerator, mapper=MAPPERS[name])
+    return MAPPERS[name]
 
 
 def verify(

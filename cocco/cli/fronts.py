@@ -47,6 +47,8 @@ def limited_command(options: Namespace, arguments: Sequence[str]) -> int:
     for name, default in FORBIDDEN.items():
         if getattr(options, name) != default:
             raise UsageError(f"--{name} not allowed with --minimize: limits take the place of alpha")
+    if options.mapper != "enumerate":
+        raise UsageError("--mapper not allowed with --minimize: a search under limits takes the default mapper")
     limits = dict(options.limits)
     if len(limits) != len(options.limits):
         twice = next(name for name, _ in options.limits if [n for n, _ in options.limits].count(name) > 1)

@@ -21,6 +21,9 @@ from cocco.mapping.layer_lists import Row, layers_of, read_layers
 from simulator.mapping import SIMBA, Architecture, LayerShape, read_architecture
 from workloads.files import write_atomic
 
+#: what a layer without an answer has in place of one
+EMPTY = MappingResult(None, None, "gave_up", SIMBA).to_json()
+
 
 class Mapped(NamedTuple):
     """A row and its answer, or the error that it is instead."""
@@ -110,7 +113,7 @@ def _layer(each: Mapped) -> dict[str, Any]:
             "stride": list(shape.stride), "dilation": list(shape.dilation), "groups": shape.groups
         }  # fmt: skip
     if each.result is None:
-        return about | {"status": "error", "error": each.error}
+        return about | EMPTY | {"status": "error", "error": each.error}
     return about | each.result.to_json()
 
 

@@ -16,7 +16,7 @@ import cocco
 from cocco import run_folder
 from cocco.allocation.address_map import AddressMap
 from cocco.cli import addressing, search_report
-from cocco.cli.commands import print_json
+from cocco.cli.commands import mapper_named, print_json, with_mapper
 from cocco.cli.hardware import accelerator_of, flag, machine_of, space_of
 from cocco.cli.networks import load
 from cocco.cli.parser import UsageError
@@ -26,13 +26,15 @@ from cocco.space import SharedBuffer, Space
 from workloads import Network
 
 CODES = {"infeasible": 1, "gave_up": 1, "stopped": 130}  #: all other ways to end are 0
-OTHERS = {"cores": 1, "batch": 1, "max_regions": 64, "prefetch": "free", "tile_rule": "exact"}  #: and their defaults
+OTHERS = {  # and their defaults
+    "cores": 1, "batch": 1, "max_regions": 64, "prefetch": "free", "tile_rule": "exact", "mapper": "enumerate",
+}  # fmt: skip
 Progress = Callable[[int, int, float], None]
 
 
 def partition(options: Namespace, _: Sequence[str]) -> int:
     """cocco partition: the best partition found for given hardware."""
-    accelerator = accelerator_of(options)
+    accelerator = with_mapper(accelerator_of(options), options.mapper)
     network = load(options.network, options)
     output = _partition_file(options.output)
     with run_folder.ready(output.parent, [output.name]) if output else nullcontext():
@@ -79,7 +81,7 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
                 "samples": options.samples, "seed": options.seed, "weights": options.weights, **machine_of(options),
                 "tile_rule": options.tile_rule, "engine": options.engine, "threads": options.threads,
                 "settings": _search_settings(options), "prove": options.prove,
-                "check_addresses": options.check_addresses,
+                "check_addresses": options.check_addresses, "mapper": mapper_named(options.mapper),
             }  # fmt: skip
             result = cocco.explore(networks, **question, progress=progress)
         if options.compare and result.status != "stopped":
@@ -90,7 +92,7 @@ def explore(options: Namespace, arguments: Sequence[str]) -> int:
             maps = addressing.maps_of(networks, result)
         about = {
             "command": shlex.join(["cocco", *arguments]),
-            "settings": settings_of(options, networks, space),
+            "settings": settings_of(options, networks, space) | _mapper_of(options),
             "seed": options.seed,
             "versions": run_folder.versions(),
             "engine": result.engine,
@@ -152,6 +154,11 @@ def settings_of(
         **{key: getattr(options, key) for key in keys},
         "technology": asdict(options.technology),
     }
+
+
+def _mapper_of(options: Namespace) -> dict[str, str]:
+    """Return the mapper of the question; the default is not mentioned, as in results."""
+    return {} if options.mapper == "enumerate" else {"mapper": options.mapper}
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.accelerator import Accelerator
+from simulator.mapping.mappers import Enumerate
 from simulator.technology import KiB, MiB
 
 
@@ -49,9 +50,13 @@ def buffers(accelerator: Accelerator) -> str:
 
 
 def machine(accelerator: Accelerator) -> str:
-    """Return the rest of the hardware, such as ', batch 8'; empty for one core and one sample."""
+    """Return the rest of the hardware, such as ', batch 8'; empty for one core, one sample and the default mapper."""
     cores = f", {accelerator.cores} cores with that each" if accelerator.cores > 1 else ""
-    return cores + (f", batch {accelerator.batch}" if accelerator.batch > 1 else "")
+    batch = f", batch {accelerator.batch}" if accelerator.batch > 1 else ""
+    mapper = accelerator.mapper
+    if mapper == Enumerate():
+        return cores + batch
+    return f"{cores}{batch}, mapper {'tiled' if isinstance(mapper, Enumerate) else mapper.name}"
 
 
 def counted(count: int, thing: str) -> str:

@@ -53,14 +53,22 @@ def read_layers(path: str | PathLike[str]) -> list[Row]:
 
 
 def layers_of(network: Network) -> list[Row]:
-    """Return the distinct shapes of the layers with multiply-accumulates, named after the first that has each."""
+    """Return the distinct shapes of the layers with multiply-accumulates, named after the first that has each.
+
+    Last come layers that are no nest of seven loops, each with its error.
+    """
     found: dict[LayerShape, tuple[str, int]] = {}
+    refused = []
     for layer in network.layers:
         if layer.macs:
-            shape = LayerShape.of_layer(layer)
+            try:
+                shape = LayerShape.of_layer(layer)
+            except ValueError as error:
+                refused.append(Row(layer.name, 1, None, one_line(error)))
+                continue
             name, count = found.get(shape, (layer.name, 0))
             found[shape] = (name, count + 1)
-    return [Row(name, count, shape) for shape, (name, count) in found.items()]
+    return [Row(name, count, shape) for shape, (name, count) in found.items()] + refused
 
 
 def _text(path: str | PathLike[str]) -> str:
@@ -84,14 +92,15 @@ def _check_heads(heads: Sequence[str]) -> None:
 
 def _row(heads: Sequence[str], cells: Sequence[str], line: int) -> Row:
     row = dict(zip(heads, (cell.strip() for cell in cells)))
-    name = next((row[head] for head in NAMES if row.get(head)), f"line {line}")
+    named = next((row[head] for head in NAMES if row.get(head)), None)
+    name = named or f"line {line}"
     try:
         if len(cells) != len(heads):
             raise ValueError(f"has {len(cells)} cells, the line of column names {len(heads)}")
         numbers = {head: _whole(head, row[head]) for head in (*REQUIRED, *OPTIONAL) if row.get(head)}
         return Row(name, _count(numbers), _shape(numbers))
     except ValueError as error:
-        return Row(name, 1, None, f"line {line}: {one_line(error)}")
+        return Row(name, 1, None, f"line {line}: {one_line(error)}" if named else one_line(error))
 
 
 def _count(numbers: Mapping[str, int]) -> int:

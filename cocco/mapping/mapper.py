@@ -1,11 +1,13 @@
-"""Mappers by name, for `Accelerator(mapper=...)` and `cocco evaluate --mapper`; that of CoSA asks a solver."""
+"""Mappers by name, for `Accelerator(mapper=...)` and `--mapper`; that of CoSA asks a solver."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
-from cocco.mapping.rules import Rules
+from cocco.mapping.rules import Rules, Weights
 from cocco.mapping.solving import DEFAULT_LIMIT, Limits, map_cosa
 from simulator.mapping import LayerShape
 from simulator.mapping.architecture import COCCO_CORE
@@ -24,6 +26,7 @@ from simulator.mapping.mappers import (
     shape_in_band,
 )
 from simulator.technology import Technology
+from workloads.errors import shown
 from workloads.network import Layer
 
 
@@ -94,6 +97,22 @@ def _at_least_once(words: int, least: int) -> Times:
 
 
 MAPPERS: dict[str, Mapper] = {"enumerate": Enumerate(), "tiled": Enumerate(tiled=True), "cosa": Cosa()}
+
+
+def mapper_from_json(content: Mapping[str, Any]) -> Mapper:
+    """Return the mapper of `Accelerator.to_json`; raises TypeError or ValueError for what is none of ours."""
+    known = {frozenset({"tiled", "name"}): "enumerate", frozenset({"rules", "limit", "name"}): "cosa"}
+    name = known.get(frozenset(content))
+    if name is None or content["name"] != name:
+        raise ValueError(f"mapper must be one of {', '.join(MAPPERS)}, got {shown(dict(content))}")
+    if name == "enumerate":
+        return Enumerate(tiled=content["tiled"] is True)
+    limit, rules = content["limit"], dict(content["rules"])
+    if type(limit) not in (int, float) or not limit > 0:
+        raise ValueError(f"mapper: limit must be a number above 0, got {shown(limit)}")
+    found = Cosa(Rules(**rules | {"weights": Weights(*rules.get("weights", ()))}), limit)
+    hash(found)  # a TypeError for a list where a rule should be
+    return found
 
 
 def work_done() -> dict[str, dict[str, int]]:

@@ -113,7 +113,12 @@ def networks_of(plans: Sequence[Reader]) -> tuple[RunNetwork, ...]:
 
 def _accelerator(plan: Reader) -> Accelerator:
     content = dict(plan.inner("accelerator").content)
+    mapper = plan.inner("accelerator").inner("mapper").content if "mapper" in content else None
     try:
+        if mapper is not None:
+            from cocco.mapping.mapper import mapper_from_json
+
+            content["mapper"] = mapper_from_json(mapper)
         return Accelerator(**content | {"technology": Technology(**content.get("technology", {}))})
     except (TypeError, ValueError) as error:
         raise FileFormatError(f"{plan.path}: {plan.where}'accelerator': {one_line(error)}") from None

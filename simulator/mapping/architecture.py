@@ -82,6 +82,8 @@ class Architecture:
     name: str = "custom"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"the name of an architecture must be a text, got {shown(self.name)}")
         if not 2 <= len(self.levels) <= MAX_LEVELS:
             raise ValueError(f"an architecture has 2 to {MAX_LEVELS} levels, got {len(self.levels)}")
         *inner, dram = self.levels
@@ -222,8 +224,8 @@ def _architecture(content: Mapping[str, Any]) -> Architecture:
             raise ValueError(f"{where} lacks its capacity (entries): only the last level may have none")
         _known(where, row, ("name", "entries", "instances", "stores", "fanout", "energy_pj"), ("name", "stores"))
         levels.append(Level(**{"entries": None, "instances": 1, **row}))
-    more = {name: content[name] for name in _RATES if name in content}
-    return Architecture(tuple(levels), content["macs"], name=str(content.get("name", "custom")), **more)
+    more = {name: content[name] for name in (*_RATES, "name") if name in content}
+    return Architecture(tuple(levels), content["macs"], **more)
 
 
 _RATES = ("dram_read_words_per_cycle", "dram_write_words_per_cycle")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from workloads.frames import Frames
 from workloads.network import Layer
 
 DIMENSIONS = "RSPQCKN"  #: filter width, height; output width, height; channels in, out; batch
@@ -100,13 +101,52 @@ class LayerShape:
     def of_layer(cls, layer: Layer, samples: int = 1, tile: tuple[int, int] | None = None) -> LayerShape:
         """Return the shape of a layer with multiply-accumulates; tile: rows and columns of its output, all if None.
 
-        The heads of a product of activations are its groups, its second operand stands for W.
+        The heads of a product of activations are its groups, its second operand stands for W. Time and transposed
+        convolutions become the same seven loops: see `_over_time` and `_by_phases`.
         """
         rows, columns = tile or (layer.height, layer.width)
-        return cls(
+        shape = cls(
             layer.kernel[1], layer.kernel[0], columns, rows, layer.in_channels // layer.groups, layer.channels,
             samples, (layer.stride[1], layer.stride[0]), layer.groups, (layer.dilation[1], layer.dilation[0]),
         )  # fmt: skip
+        if layer.upsample != (1, 1):
+            return _by_phases(shape, layer.upsample)
+        return _over_time(shape, layer.frames) if layer.frames else shape
+
+
+def _by_phases(shape: LayerShape, upsample: tuple[int, int]) -> LayerShape:
+    """Return a transposed convolution as that of its source: every phase of the output is a channel of its own.
+
+    Where the map is spread u times, an output element meets one tap in u, and which ones it meets repeats after u.
+    Kernels and maps that u does not divide are rounded up. Depth-wise ones read the source once for each phase (ours).
+    """
+    taps, apart = [], []
+    for kernel, dilation, spread in zip((shape.r, shape.s), shape.dilation, reversed(upsample)):
+        common = math.gcd(spread, dilation)
+        taps.append(-(-kernel // (spread // common)))
+        apart.append(dilation // common)
+    phases = upsample[0] * upsample[1]
+    return replace(
+        shape, r=taps[0], s=taps[1], p=-(-shape.p // upsample[1]), q=-(-shape.q // upsample[0]),
+        k=shape.k * phases, groups=shape.groups * (phases if shape.is_depthwise else 1), dilation=(apart[0], apart[1]),
+    )  # fmt: skip
+
+
+def _over_time(shape: LayerShape, frames: Frames) -> LayerShape:
+    """Return a layer over a stack of frames: frames are samples, a window over time alone is one over rows.
+
+    A window over time and space has its frames as channels [ours]: MACs, weights and outputs are exact, and a frame
+    that several windows share counts for each. Raises ValueError for such a window of depth-wise work.
+    """
+    rows = shape.q // frames.outputs
+    if frames.kernel == 1:
+        return replace(shape, q=rows, n=shape.n * frames.outputs)
+    if (shape.r, shape.s, *shape.stride) == (1, 1, 1, 1):
+        across = (1, frames.stride)
+        return replace(shape, s=frames.kernel, p=shape.p * rows, q=frames.outputs, stride=across, dilation=(1, 1))
+    if shape.is_depthwise:
+        raise ValueError("a depth-wise window over time and space at once is no nest of seven loops")
+    return replace(shape, q=rows, n=shape.n * frames.outputs, c=shape.c * frames.kernel)
 
 
 def _covered(outputs: int, taps: int, stride: int, dilation: int) -> int:

@@ -40,11 +40,7 @@ def _add_evaluate(commands: Any) -> None:
     )  # fmt: skip
     shared.add_buffers(evaluate)
     shared.add_machine(evaluate)
-    evaluate.add_argument(
-        "--mapper", choices=("enumerate", "tiled", "cosa"), default="enumerate",
-        help="how layers run on the PE array. enumerate: the closed form of whole layers (default); tiled: of each "
-        "update, with its reads; cosa: CoSA's program for each update (extra 'solvers')",
-    )  # fmt: skip
+    shared.add_mapper(evaluate)
     evaluate.add_argument("--verify", action="store_true", help="execute the partition tile by tile and compare")
     handmade.add_explain(evaluate)
     shared.add_addresses(evaluate)

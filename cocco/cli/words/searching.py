@@ -23,6 +23,7 @@ def _add_partition(commands: Any) -> None:
     shared.add_network(partition)
     shared.add_buffers(partition)
     shared.add_machine(partition)
+    shared.add_mapper(partition)
     shared.add_search(
         partition, "ema", ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
         "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
@@ -37,6 +38,7 @@ def _add_explore(commands: Any) -> None:
     _add_networks(explore)
     shared.add_space(explore)
     shared.add_machine(explore)
+    shared.add_mapper(explore)
     shared.add_addresses(explore)
     explore.add_argument(
         "--check-addresses", action="store_true",

@@ -91,6 +91,16 @@ def add_machine(parser: Parser) -> None:
     )  # fmt: skip
 
 
+def add_mapper(parser: Parser) -> None:
+    """Add how layers run on the PE array."""
+    parser.add_argument(
+        "--mapper", choices=("enumerate", "tiled", "cosa"), default="enumerate",
+        help="how layers run on the PE array. enumerate: the closed form of whole layers (default); tiled: of each "
+        "update, with its reads; cosa: CoSA's program for each update (extra 'solvers'). A search with one of these "
+        "two takes the reference engine",
+    )  # fmt: skip
+
+
 def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str) -> None:
     """Add what a search for a partition takes."""
     group = add_samples(parser)
