@@ -338,3 +338,15 @@ def test_a_name_that_two_nodes_make_is_no_cycle(tmp_path):
     g.nodes[1].output[0] = g.nodes[0].output[0]
     with pytest.raises(NetworkError, match=f"defines '{g.nodes[0].output[0]}' twice"):
         layers(tmp_path, g, out)
+
+
+@pytest.mark.parametrize("op", ["Expand", "Tile"])
+def test_a_pooled_map_that_is_repeated_over_all_positions_is_a_resize(tmp_path, op):
+    g = Graph()
+    x = image(g, 6, 5)
+    pool = g.node("GlobalAveragePool", x)
+    every = g.node(op, pool, g.numbers(1, 4 if op == "Expand" else 1, 6, 5))
+    found = layers(tmp_path, g, g.node("Conv", g.node("Concat", every, x, axis=1), g.weight(3, 8, 1, 1)))
+    assert [(layer.op, layer.height, layer.width) for layer in found.values()] == [
+        ("avgpool", 1, 1), ("resize", 6, 5), ("conv", 6, 5),
+    ]  # fmt: skip
