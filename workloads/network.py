@@ -114,7 +114,8 @@ class Layer:
     def _most_taps(self, axis: int) -> int:
         """Taps that meet an element of the map, and no empty row: with upsample u and dilation d, one in u / gcd."""
         apart = self.upsample[axis] // gcd(self.upsample[axis], self.dilation[axis])
-        return -(-self.kernel[axis] // apart)
+        taps = -(-self.kernel[axis] // apart)
+        return min(taps, max(1, self._source_extent(axis))) if self.op == "resize" else taps  # a repeated row: 1
 
     @property
     def weight_bytes(self) -> int:
@@ -138,9 +139,9 @@ class Layer:
         return 0
 
     def _source_extent(self, axis: int) -> int:
-        """Extent of the input of a layer with stride 1, from its output and window."""
+        """Extent of the input that the windows span, from them; all of it at a stride of 1."""
         windows = (self.height, self.width)[axis]
-        spread = windows - 1 + self.reach[axis] - self.padding[axis] - self.padding[axis + 2]
+        spread = (windows - 1) * self.stride[axis] + self.reach[axis] - self.padding[axis] - self.padding[axis + 2]
         return (spread - 1) // self.upsample[axis] + 1
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
+from typing import get_args
 
 from workloads.errors import NetworkError, shown
 from workloads.network import Layer, Network
@@ -20,16 +21,18 @@ from workloads.shapes import (
     whole_operands,
     window_extents,
 )
+from workloads.windows import Method, Spread, resize_window
 
 
 def shrink(network: Network, factor: int) -> Network:
     """Return the network with the height and width of its model inputs divided by `factor`, rounded up.
 
     Every other map follows through its layer's own kernel, stride, padding and dilation, rounding as it did. What
-    spans its whole map keeps spanning it (a flattening fc, a global pool), what is cropped to one window keeps that
-    window (a class token); asymmetric "same" padding is computed anew; channels stay, except where they count positions
-    (scores of attention). Raises NetworkError where a kernel no longer fits its map or two branches no longer meet in
-    equal maps, when a smaller factor may do, and where a layer works on the frames of a clip.
+    spans its whole map keeps spanning it (a flattening fc, a global pool), a resize makes its extents divided by
+    `factor`, rounded up, by the method it had, what is cropped to one window keeps that window (a class token);
+    asymmetric "same" padding is computed anew; channels stay, except where they count positions (scores of attention).
+    Raises NetworkError where a kernel no longer fits its map or two branches no longer meet in equal maps, when a
+    smaller factor may do, and where a layer works on the frames of a clip.
     """
     if type(factor) is not int or factor < 1:
         raise NetworkError(f"a network shrinks by a factor of {shown(factor)}; it must be an integer of at least 1")
@@ -45,7 +48,8 @@ def shrink(network: Network, factor: int) -> Network:
     layers = []
     try:
         for layer in network.layers:
-            resized = _follow(layer, [before[name] for name in layer.inputs], [after[name] for name in layer.inputs])
+            old, new = ([known[name] for name in layer.inputs] for known in (before, after))
+            resized = _follow(layer, old, new, factor)
             after[layer.name] = (resized.height, resized.width, resized.channels)
             layers.append(resized)
         return Network(network.name, inputs, tuple(layers), network.concats)
@@ -55,8 +59,10 @@ def shrink(network: Network, factor: int) -> Network:
         ) from None
 
 
-def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape]) -> Layer:
+def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape], factor: int) -> Layer:
     """The layer on operands of new shapes."""
+    if layer.op == "resize":
+        return _follow_resize(layer, before[0], after, factor)
     if layer.op in WINDOW_OPS:
         return _follow_window(layer, before[0], after)
     if layer.op == "matmul":
@@ -80,6 +86,30 @@ def _follow_rearrange(layer: Layer, before: Sequence[Shape], after: Sequence[Sha
     if rest or rows < 1:
         raise NetworkError(f"layer {layer.name!r} (rearrange) has no whole rows of {row} elements any more")
     return replace(layer, height=rows)
+
+
+def _follow_resize(layer: Layer, before: Shape, after: Sequence[Shape], factor: int) -> Layer:
+    """A resize to its extents divided by the factor, by the method it had; where that is none of ours, as a window."""
+    extents = -(-layer.height // factor), -(-layer.width // factor)
+    axes = [_resized(layer, axis, before[axis], after[0][axis], extents[axis]) for axis in (0, 1)]
+    if None in axes:
+        return _follow_window(layer, before, after)
+    kernel, stride, first, last, upsample = zip(*axes, strict=True)
+    channels = sum(shape[2] for shape in after)
+    return replace(
+        layer,
+        height=extents[0], width=extents[1], channels=channels, in_channels=channels,
+        kernel=kernel, stride=stride, padding=(*first, *last), upsample=upsample,
+    )  # fmt: skip
+
+
+def _resized(layer: Layer, axis: int, before: int, after: int, wanted: int) -> Spread | None:
+    """The window that makes `wanted` rows (or columns) of `after` as the layer's makes its own of `before`."""
+    old = layer.kernel, layer.stride, layer.padding[:2], layer.padding[2:], layer.upsample
+    window, extent = Spread(*(fields[axis] for fields in old)), (layer.height, layer.width)[axis]
+    methods = ((method, corners) for method in get_args(Method) for corners in (False, True))
+    found = next((each for each in methods if resize_window(before, extent, *each) == window), None)
+    return resize_window(after, wanted, *found) if found else None
 
 
 def _follow_window(layer: Layer, before: Shape, after: Sequence[Shape]) -> Layer:

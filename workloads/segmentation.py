@@ -3,12 +3,9 @@
 The models of torchvision 0.29 with 21 classes: 33.0 M, 39.6 M and 3.22 M parameters without auxiliary heads; 152.7,
 178.7 and 2.09 GMAC at 520x520, the former two with auxiliary heads of 10.0. COSMA runs them at 224x224.
 
-No operator enlarges a map, so the bilinear enlargement at the end of each is left out: a network ends with its scores
-at the resolution where they are computed. Two enlargements stand inside torchvision's graphs, and here is what stands
-for them. DeepLabV3 enlarges the globally pooled branch from 1x1, which repeats one value: the projection that reads
-it is taken apart into one over the four maps and one over the pooled branch, whose result a sum broadcasts (the same
-weights and values, 0.2 % fewer MACs). L-RASPP enlarges the gated map before a 1x1 convolution: both are linear and
-commute, so the convolution comes first; the sum of its two scores, after the enlargement, is left out.
+As there, a bilinear resize at the end brings the scores to the size of the image; DeepLabV3 resizes the globally
+pooled branch from 1x1 to the map of the other four before they are joined, L-RASPP the gated map to the one of twice
+its resolution before both are classified and added.
 """
 
 from __future__ import annotations
@@ -32,33 +29,30 @@ DILATED = 13  #: the first block that dilates by 2; its stride is dropped
 
 
 def fcn(size: int = 224) -> Network:
-    """Return FCN (Long et al., 2014) on ResNet50; its scores are at an eighth of the image."""
+    """Return FCN (Long et al., 2014) on ResNet50; scores at an eighth of the image, resized to it."""
     b = Builder("fcn")
     x = _resnet(b, b.input("image", size, size, 3))
     x = b.conv("head", x, 512, kernel=3, padding=1)
-    b.conv("scores", x, CLASSES)
+    _resized(b, b.conv("scores", x, CLASSES), size)
     return b.build()
 
 
 def deeplabv3(size: int = 224) -> Network:
-    """Return DeepLabV3 (Chen et al., 2017) on ResNet50; its scores are at an eighth of the image."""
+    """Return DeepLabV3 (Chen et al., 2017) on ResNet50; scores at an eighth of the image, resized to it."""
     b = Builder("deeplabv3")
     x = _resnet(b, b.input("image", size, size, 3))
     branches = [b.conv("aspp_1x1", x, 256)]
     branches += [b.conv(f"aspp_{rate}", x, 256, kernel=3, padding=rate, dilation=rate) for rate in RATES]
     pooled = b.conv("aspp_pooled", b.global_avgpool("aspp_pool", x), 256)
+    branches.append(b.resize("aspp_resized", pooled, *b.shape(x)[:2], method="linear"))
     x = b.conv("project", b.concat("aspp_concat", branches), 256)
-    x = b.add("project_add", [x, b.conv("project_pooled", pooled, 256)])
     x = b.conv("head", x, 256, kernel=3, padding=1)
-    b.conv("scores", x, CLASSES)
+    _resized(b, b.conv("scores", x, CLASSES), size)
     return b.build()
 
 
 def l_raspp(size: int = 224) -> Network:
-    """Return L-RASPP (Howard et al., 2019, Sec. 6.4) on MobileNetV3-Large.
-
-    Its scores are those of the low map, at an eighth of the image, and of the high one, at a sixteenth.
-    """
+    """Return L-RASPP (Howard et al., 2019, Sec. 6.4) on MobileNetV3; scores at an eighth, resized."""
     b = Builder("l_raspp")
     x = low = b.conv("conv1", b.input("image", size, size, 3), 16, kernel=3, stride=2, padding=1)
     for i, (kernel, expanded, channels, squeezes, stride) in enumerate(MOBILE, start=1):
@@ -68,9 +62,15 @@ def l_raspp(size: int = 224) -> Network:
     x = b.conv("conv2", x, 960)
     reduced = b.conv("reduce", x, 128)
     x = b.mul("gated", [reduced, b.conv("gate", b.global_avgpool("gate_pool", x), 128)])
-    b.conv("low_scores", low, CLASSES)
-    b.conv("high_scores", x, CLASSES)
+    x = b.resize("gated_resized", x, *b.shape(low)[:2], method="linear")
+    scores = [b.conv("low_scores", low, CLASSES), b.conv("high_scores", x, CLASSES)]
+    _resized(b, b.add("scores", scores), size)
     return b.build()
+
+
+def _resized(b: Builder, scores: str, size: int) -> None:
+    """Bring the scores to the size of the image."""
+    b.resize("resized", scores, size, size, method="linear")
 
 
 def _resnet(b: Builder, x: str) -> str:

@@ -36,13 +36,15 @@ def resize_window(extent: int, out: int, method: Method, align_corners: bool = F
     nearest reads one row for each, linear two, cubic four, at the positions of half-pixel centres, or with the
     corners on each other. A map of one row is repeated.
     """
+    if extent == 1:  # without empty rows: the updates of what it is joined with need not come in steps of `out` rows
+        return Spread(kernel=out, stride=1, before=out - 1, after=out - 1, upsample=1)
     ratio = Fraction(out, extent)
-    if align_corners and extent > 1 and out > 1:
+    if align_corners and out > 1:
         ratio = Fraction(out - 1, extent - 1)
     upsample, stride = ratio.numerator, ratio.denominator
-    if method == "nearest" or extent == 1:
+    if method == "nearest":
         kernel = upsample
-        before = upsample - 1 - (0 if extent == 1 else stride // 2)
+        before = upsample - 1 - stride // 2
     else:
         shift = 0 if align_corners else stride - upsample  # twice the first position, on the spread map
         further = upsample if method == "cubic" else 0

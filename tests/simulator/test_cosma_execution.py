@@ -12,11 +12,15 @@ CHIP = Accelerator(shared_buffer=32 * MiB)
 @pytest.mark.parametrize(
     ("name", "factor", "group"),
     [
-        ("deeplabv3", 8, ["aspp_pool", "aspp_pooled", "project_pooled", "aspp_1x1", "aspp_12", "aspp_24", "aspp_36",
-                          "project", "project_add"]),
+        ("deeplabv3", 8, ["aspp_pool", "aspp_pooled", "aspp_resized", "aspp_1x1", "aspp_12", "aspp_24", "aspp_36",
+                          "project", "head"]),
+        ("deeplabv3", 8, ["head", "scores", "resized"]),
+        ("deeplabv3", 9, ["scores", "resized"]),
         ("fcn", 8, ["s4b2_a", "s4b2_b", "s4b2_c", "s4b2_add"]),
         ("l_raspp", 4, ["b13_dw", "b13_pool", "b13_squeeze", "b13_excite", "b13_scale", "b13_project"]),
-        ("l_raspp", 4, ["reduce", "gate_pool", "gate", "gated", "high_scores"]),
+        ("l_raspp", 4, ["reduce", "gate_pool", "gate", "gated", "gated_resized", "low_scores", "high_scores",
+                        "scores"]),
+        ("l_raspp", 6, ["gated", "gated_resized", "low_scores", "high_scores", "scores", "resized"]),
         ("vit_b16", 4, ["l12_fc1", "l12_fc2", "l12_add2", "norm", "head"]),
         ("resnext50", 8, ["s2b1_a", "s2b1_b", "s2b1_c", "s2b1_shortcut", "s2b1_add"]),
         ("densenet121", 7, ["d2l1_a", "d2l1_b", "d2l2_a", "d2l2_b", "d2l3_a", "d2l3_b"]),

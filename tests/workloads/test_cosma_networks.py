@@ -51,10 +51,6 @@ def fcn(net):
     return sum(2 * layer.channels for layer in normed) + scores.channels
 
 
-def deeplabv3(net):
-    return fcn(net) - 2 * 256  # one norm after the projection, which is two layers here
-
-
 def l_raspp(net):
     """Norms, but biases in squeeze-and-excitation and in the scores, and neither in the gate."""
     plain = [layer for layer in convs(net) if layer.name.endswith(("_squeeze", "_excite", "_scores"))]
@@ -70,7 +66,7 @@ PARAMETERS = {
     "transformer_10_20": (44_140_544, "torch.nn.Transformer()", transformer),
     "encoder_stack": (18_914_304, "torch.nn.TransformerEncoder of 6 layers of 512", transformer),
     "fcn": (32_957_013, "torchvision, without auxiliary head", fcn),
-    "deeplabv3": (39_638_869, "torchvision, without auxiliary head", deeplabv3),
+    "deeplabv3": (39_638_869, "torchvision, without auxiliary head", fcn),
     "l_raspp": (3_221_538, "torchvision", l_raspp),
     "s3d": (8_320_048, "torchvision", norm_after_each_conv),
     "r2plus1d": (31_505_325, "torchvision", norm_after_each_conv),
@@ -79,14 +75,14 @@ PARAMETERS = {
 }
 
 AUXILIARY = 65 * 65 * (9 * 1024 * 256 + 256 * 21)  #: MACs of the head that published counts of fcn and deeplabv3 have
-#: options, published GMAC, and MACs of the published graph that are not in ours (segmentation.py says why)
+#: options, published GMAC, and MACs of the published graph that are not in ours
 MACS = {
     "densenet121": ({}, 2.834, 0),
     "resnext50": ({}, 4.23, 0),
     "vit_b16": ({}, 17.564, 0),
     "fcn": ({"size": 520}, 152.717, AUXILIARY),
-    "deeplabv3": ({"size": 520}, 178.722, AUXILIARY + 256 * 256 * (65 * 65 - 1)),
-    "l_raspp": ({"size": 520}, 2.086, 128 * 21 * (65 * 65 - 33 * 33)),
+    "deeplabv3": ({"size": 520}, 178.722, AUXILIARY),
+    "l_raspp": ({"size": 520}, 2.086, 0),
     "s3d": ({}, 17.979, 0),
     "r2plus1d": ({"size": 112}, 40.519, 0),
     "pnasnet5large": ({}, 24.937, 0),  # timm's graph; the paper says 25.0
@@ -190,12 +186,27 @@ def test_dilated_backbones_keep_an_eighth_and_a_sixteenth():
         net = workloads.load(name)
         return [net.layers[net.index[layer]].height for layer in layers]
 
-    assert extents("fcn", "s2b4_add", "s4b3_add", "scores") == [28, 28, 28]
-    assert extents("deeplabv3", "aspp_36", "aspp_pooled", "project_add", "scores") == [28, 1, 28, 28]
-    assert extents("l_raspp", "b6_add", "b15_add", "low_scores", "high_scores") == [28, 14, 28, 14]
+    assert extents("fcn", "s2b4_add", "s4b3_add", "scores", "resized") == [28, 28, 28, 224]
+    assert extents("deeplabv3", "aspp_36", "aspp_pooled", "aspp_resized", "scores", "resized") == [28, 1, 28, 28, 224]
+    assert extents("l_raspp", "b6_add", "b15_add", "gated_resized", "scores", "resized") == [28, 14, 28, 28, 224]
     fcn_net = workloads.load("fcn")
     dilations = [fcn_net.layers[fcn_net.index[f"s{s}b{b}_b"]].dilation[0] for s in (2, 3, 4) for b in (1, 2)]
     assert dilations == [1, 1, 1, 2, 2, 4]
+
+
+def test_resizes_of_segmentation_are_bilinear_and_without_weights():
+    net = workloads.load("deeplabv3")
+    assert [layer.name for layer in net.layers if layer.op == "resize"] == ["aspp_resized", "resized"]
+    last = net.layers[-1]
+    assert (last.upsample, last.taps, last.macs, last.weight_bytes) == ((8, 8), 4, 0, 0)
+    assert net.layers[net.index["project"]].in_channels == 5 * 256
+
+
+@pytest.mark.parametrize(("size", "low", "high"), [(520, 65, 33), (225, 29, 15), (33, 5, 3)])
+def test_a_low_map_of_odd_extent_is_met_by_a_resize_of_no_whole_ratio(size, low, high):
+    net = workloads.load("l_raspp", size=size)
+    heights = [net.layers[net.index[name]].height for name in ("gated", "gated_resized", "scores", "resized")]
+    assert heights == [high, low, low, size]
 
 
 def test_a_gate_is_broadcast_over_its_map():

@@ -291,3 +291,62 @@ def test_weights_that_are_inputs_of_the_graph_are_weights(tmp_path):
     conv = g.node("Conv", g.input("x", "N", 3, 8, 8), g.input("stem.weight", 8, 3, 3, 3))
     out = g.node("Add", conv, g.input("table", 1, 8, 1, 1))
     assert [layer.op for layer in layers(tmp_path, g, out).values()] == ["conv"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "attributes", "expected"),
+    [
+        ((31, 7), {"axes": [2, 3]}, (31, 7)),
+        ((7, 31), {"axes": [-1, -2]}, (31, 7)),
+        ((31, 7), {"axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"}, (5, 7)),  # 15 x 20 by 7 / 20: 5.25
+        ((31, 7), {"axes": [2, 3], "keep_aspect_ratio_policy": "not_smaller"}, (31, 41)),  # by 31 / 15: 41.3
+    ],
+)
+def test_a_resize_to_sizes_of_some_dimensions(tmp_path, sizes, attributes, expected):
+    g = Graph()
+    up = g.node("Resize", image(g, 15, 20), "", "", g.numbers(*sizes), **attributes)
+    layer = layers(tmp_path, g, up)[up]
+    assert (layer.height, layer.width, layer.channels) == (*expected, 4)
+
+
+def test_scales_are_single_precision_and_so_is_their_product(tmp_path):
+    """1.4 is 1.39999998 as a float, but 15 times that is 21, as in PyTorch, whose float is a double."""
+    g = Graph()
+    up = g.node("Resize", image(g, 15, 10), "", g.numbers(1.0, 1.0, 1.4, 0.7))
+    layer = layers(tmp_path, g, up)[up]
+    assert (layer.height, layer.width) == (21, 7)
+
+
+@pytest.mark.parametrize("axes", [[2], [2, 2], [2, 7]])
+def test_sizes_that_do_not_belong_to_the_dimensions_are_refused(tmp_path, axes):
+    g = Graph()
+    up = g.node("Resize", image(g), "", "", g.numbers(16, 16), axes=axes)
+    with pytest.raises(NetworkError, match="has 2 sizes or scales for the dimensions"):
+        layers(tmp_path, g, up)
+
+
+def test_a_kernel_that_is_not_that_of_the_weights_is_refused(tmp_path):
+    g = Graph()
+    conv = g.node("Conv", image(g), g.weight(4, 4, 3, 3), kernel_shape=[5, 5])
+    with pytest.raises(NetworkError, match=r"has kernel_shape \[5, 5\] and weights of \[3, 3\]"):
+        layers(tmp_path, g, conv)
+
+
+def test_a_name_that_two_nodes_make_is_no_cycle(tmp_path):
+    g = Graph()
+    out = g.node("Relu", g.node("Relu", image(g)))
+    g.nodes[1].output[0] = g.nodes[0].output[0]
+    with pytest.raises(NetworkError, match=f"defines '{g.nodes[0].output[0]}' twice"):
+        layers(tmp_path, g, out)
+
+
+@pytest.mark.parametrize("op", ["Expand", "Tile"])
+def test_a_pooled_map_that_is_repeated_over_all_positions_is_a_resize(tmp_path, op):
+    g = Graph()
+    x = image(g, 6, 5)
+    pool = g.node("GlobalAveragePool", x)
+    every = g.node(op, pool, g.numbers(1, 4 if op == "Expand" else 1, 6, 5))
+    found = layers(tmp_path, g, g.node("Conv", g.node("Concat", every, x, axis=1), g.weight(3, 8, 1, 1)))
+    assert [(layer.op, layer.height, layer.width) for layer in found.values()] == [
+        ("avgpool", 1, 1), ("resize", 6, 5), ("conv", 6, 5),
+    ]  # fmt: skip

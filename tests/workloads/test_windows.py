@@ -79,3 +79,13 @@ def test_only_what_spreads_its_map_has_upsampling():
     network = b.build()
     with pytest.raises(NetworkError, match="'a' .conv. must have upsample 1"):
         Network("net", network.inputs, (replace(network.layers[0], height=9, width=9, upsample=(2, 2)),))
+
+
+@pytest.mark.parametrize("method", ["nearest", "linear", "cubic"])
+def test_a_row_that_is_repeated_is_read_once_and_in_no_other_step(method):
+    """1x4 to 5x8: rows without empty rows, so that the layers it is joined with keep their steps; one tap in a row."""
+    b = Builder("net")
+    b.resize("up", b.input("x", 1, 4, 2), 5, 8, method)
+    layer = layer_of(b)
+    assert (layer.stride[0], layer.upsample[0]) == (1, 1)
+    assert layer.light_ops == 5 * 8 * 2 * {"nearest": 1, "linear": 2, "cubic": 4}[method]

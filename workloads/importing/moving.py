@@ -9,6 +9,7 @@ from math import prod
 from workloads.errors import NetworkError
 from workloads.importing import views
 from workloads.importing.sketch import Sketch, position_dims, size_of
+from workloads.importing.sliding import resize
 from workloads.importing.values import Value, checked, constant
 from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, is_channels
 from workloads.network import Layer
@@ -81,6 +82,8 @@ def expand(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
     rank = len(shape) - value.rank
     if prod(shape) == size_of(value):
         return reshape(sketch, value, shape)
+    if len(shape) == 4 and value.shape == (*shape[:2], 1, 1):  # a pooled map over all positions
+        return resize(sketch, value, shape[2:], "nearest")
     value = sketch.settle(value)
     along = [i + rank for i in position_dims(value)]
     along = along or [i for i, extent in enumerate(shape[:-1]) if extent > 1]

@@ -156,7 +156,11 @@ class _Reader:
 
     def _ordered(self) -> Iterable[Any]:
         """The nodes with every one behind what it reads; raises NetworkError where they form a cycle."""
-        makers = {name: i for i, node in enumerate(self.graph.node) for name in node.output if name}
+        makers: dict[str, int] = {}
+        for i, node in enumerate(self.graph.node):
+            for name in filter(None, node.output):
+                if makers.setdefault(name, i) != i:
+                    raise NetworkError(f"defines {shown(name)} twice")
         waits, readers = [0] * len(self.graph.node), [[] for _ in self.graph.node]  # type: ignore[var-annotated]
         for i, node in enumerate(self.graph.node):
             for name in set(node.input):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from workloads.errors import NetworkError
+from workloads.errors import NetworkError, shown
 from workloads.importing import combining, multiplying, onnx_moving, sliding
 from workloads.importing.moving import axis_of
 from workloads.importing.onnx_call import Answer, Call
@@ -42,6 +42,8 @@ def _transposed(call: Call) -> Answer:
 
 def _window(call: Call, default: list[int]) -> Window:
     kernel = call.integers("kernel_shape") or default
+    if default and kernel != default:
+        raise NetworkError(f"has kernel_shape {shown(kernel)} and weights of {shown(default)}")
     pads, auto = call.integers("pads"), call.text("auto_pad", "NOTSET")
     names = {"NOTSET": "", "VALID": "", "SAME_UPPER": "upper", "SAME_LOWER": "lower", "": ""}
     if auto not in names:
@@ -110,8 +112,7 @@ def _instance_norm(call: Call) -> Answer:
 def _resize(call: Call) -> Answer:
     value = call.value(0)
     sizes = call.known(3) if call.op == "Resize" and call.opset > 10 else None
-    if not sizes:
-        sizes = _scaled(call, value)
+    sizes = _sized(call, value, sizes) if sizes else _scaled(call, value)
     if len(sizes) != value.rank or tuple(sizes[:2]) != value.shape[:2]:
         raise NetworkError(f"resizes {list(value.shape)} to {sizes}; batch and channels must stay")
     mode = call.text("mode", "nearest")
@@ -122,15 +123,38 @@ def _resize(call: Call) -> Answer:
     return sliding.resize(call.sketch, value, sizes[2:], method, corners)
 
 
+def _by_axis(call: Call, rank: int, numbers: Sequence[float]) -> dict[int, float]:
+    """The numbers by dimension: of those that `axes` names (Resize-18), or of all."""
+    axes = call.integers("axes") or list(range(rank))
+    if not all(-rank <= axis < rank for axis in axes) or len({axis % rank for axis in axes}) != len(numbers):
+        raise NetworkError(f"has {len(numbers)} sizes or scales for the dimensions {shown(axes)} of {rank}")
+    return {axis % rank: number for axis, number in zip(axes, numbers, strict=True)}
+
+
+def _sized(call: Call, value: Value, sizes: Sequence[int]) -> list[int]:
+    """The shape that sizes say; what keeps its ratio gets the least or the largest of the scales (Resize-18)."""
+    wanted = {axis: int(size) for axis, size in _by_axis(call, value.rank, sizes).items()}
+    policy = call.text("keep_aspect_ratio_policy", "stretch")
+    if policy not in ("stretch", "not_larger", "not_smaller"):
+        raise NetworkError(f"has keep_aspect_ratio_policy {shown(policy)}; known are stretch, not_larger, not_smaller")
+    if policy != "stretch":
+        scales = [Fraction(size, value.shape[axis]) for axis, size in wanted.items()]
+        scale = min(scales) if policy == "not_larger" else max(scales)
+        wanted = {axis: int(scale * value.shape[axis] + Fraction(1, 2)) for axis in wanted}
+    return [wanted.get(axis, extent) for axis, extent in enumerate(value.shape)]
+
+
 def _scaled(call: Call, value: Value) -> list[int]:
+    """The shape that scales say: the product in single precision, as runtimes have it, rounded down."""
     if "scales" in call.attributes:
         scales = call.attributes["scales"]
     else:
         given = call.optional(2 if call.op == "Resize" and call.opset > 10 else 1)
         scales = None if given is None or given.data is None else given.data.reshape(-1).tolist()
-    if type(scales) is not list or len(scales) != value.rank or not all(0 < scale < 2**20 for scale in scales):
+    if type(scales) is not list or not scales or not all(0 < scale < 2**20 for scale in scales):
         raise NetworkError("needs known scales or sizes, one for each dimension")
-    return [int(Fraction(scale) * extent) for scale, extent in zip(scales, value.shape)]
+    factors = _by_axis(call, value.rank, scales)
+    return [int(np.float32(factors.get(axis, 1)) * np.float32(extent)) for axis, extent in enumerate(value.shape)]
 
 
 def _where(call: Call) -> Answer:
