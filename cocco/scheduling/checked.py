@@ -34,8 +34,9 @@ def checked(
     if found.violations:
         first = min(found.violations, key=lambda each: (each.step is None, each.step))
         more = f" (and {len(found.violations) - 1} more)" if len(found.violations) > 1 else ""
+        where = "" if first.step is None else f" at step {first.step}"
         raise ScheduleError(
-            f"the schedule breaks the rule {first.rule!r} at step {first.step}, tensor {shown(first.tensor)}: "
+            f"the schedule breaks the rule {first.rule!r}{where}, tensor {shown(first.tensor)}: "
             f"{first.message}{more}"
         )
     return ScheduleResult(
