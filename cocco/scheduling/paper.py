@@ -115,7 +115,7 @@ class _Model:
 
 
 def solve_paper(
-    graph: Graph, capacity: int, limit: float, alignment: int = 1, seconds: float | None = None
+    graph: Graph, capacity: int, limit: float, alignment: int = 1, deadline: float | None = None
 ) -> PaperAnswer:
     """Return the answer of the paper's program in a scratchpad of at least M_R bytes."""
     ilp = _Model(graph, capacity, alignment)
@@ -123,7 +123,7 @@ def solve_paper(
     ilp.add_addresses()
     ilp.minimize()
     variables = sum(map(len, (ilp.C, ilp.P, ilp.S, ilp.R, ilp.L))) + ilp.pairs
-    solved = solve(ilp.model, limit, seconds)
+    solved = solve(ilp.model, limit, deadline)
     if solved.cost is None:
         return PaperAnswer(solved, None, {}, solved.bound * ilp.unit, variables)
     is_set, value = solved.is_set, solved.solver.value

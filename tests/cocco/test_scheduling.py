@@ -27,6 +27,7 @@ from cocco.scheduling.packing import Packed, pack, schedule_of, stays_of
 from cocco.scheduling.paper import solve_paper
 from cocco.scheduling.peak import least_peak
 from cocco.scheduling.plan import Plan, cost_of, is_order, live_bytes, peak_of
+from cocco.scheduling.windows import slide
 from simulator.operators import operators_of
 from simulator.schedule import Operator, replay
 
@@ -249,3 +250,15 @@ def test_alignment_holds_for_every_address():
     graph = graph_of(two_branches())
     for found in (tight(graph, 16, alignment=4), given_order(graph, range(6), 16, alignment=4)):
         assert found.addresses and all(address % 4 == 0 for address in found.addresses.values())
+
+
+def test_after_a_deadline_the_solver_is_not_asked_again():
+    """--seconds is for all calls together, not for each: no window is tried, and TIGHT keeps what it started from."""
+    graph = graph_of(operators_of(encoder_stack(2)))
+    capacity, order = max(graph.need), range(len(graph))
+    start = fixed_order(graph, order, capacity).plan
+    assert cost_of(graph, start)
+    late, given_time = (slide(graph, start, capacity, 1.0, lambda plan: plan, deadline) for deadline in (0.0, None))
+    assert (late.plan, late.windows) == (start, 0) and given_time.windows
+    answer = tight(graph, capacity, limits=Limits(deadline=0.0), hint=start)
+    assert (answer.status, judged(graph, answer, capacity)) == ("feasible", cost_of(graph, start))
