@@ -28,7 +28,7 @@ def checked(
     Raises ScheduleError, one line with step, tensor and rule, where it breaks a rule.
     """
     operators = operators_of(network, parameters, concat)
-    budgets = budgets_of(graph_of(operators, input_has_host_copy))
+    budgets = budgets_of(graph_of(operators, input_has_host_copy), alignment)
     capacity = budgets.bytes_of(scratchpad) if isinstance(scratchpad, str) else scratchpad
     found = replay(schedule, operators, capacity, input_has_host_copy, alignment)
     if found.violations:

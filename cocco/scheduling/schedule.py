@@ -87,7 +87,7 @@ def schedule(
     graph = graph_of(operators, input_has_host_copy)
     _check(graph, scratchpad, method, alignment, limit, width, seconds)
     deadline = None if seconds is None else begun + seconds
-    budgets = budgets_of(graph)
+    budgets = budgets_of(graph, alignment)
     capacity = budgets.bytes_of(scratchpad) if isinstance(scratchpad, str) else scratchpad
     given, order_from = _order(graph, budgets, order, method)
     chosen = _method(graph, method, given)

@@ -27,6 +27,7 @@ from cocco.scheduling.packing import Packed, pack, schedule_of, stays_of
 from cocco.scheduling.paper import solve_paper
 from cocco.scheduling.peak import least_peak
 from cocco.scheduling.plan import Plan, cost_of, is_order, live_bytes, peak_of
+from cocco.scheduling.schedule import schedule
 from cocco.scheduling.windows import slide
 from simulator.operators import operators_of
 from simulator.schedule import Operator, replay
@@ -250,6 +251,25 @@ def test_alignment_holds_for_every_address():
     graph = graph_of(two_branches())
     for found in (tight(graph, 16, alignment=4), given_order(graph, range(6), 16, alignment=4)):
         assert found.addresses and all(address % 4 == 0 for address in found.addresses.values())
+
+
+def test_alignment_counts_in_the_minimum_and_from_there_on_every_method_has_a_plan():
+    """At multiples of 4, b needs 4 + 5 bytes (not 8 + 3) and d needs 4 + 4 + 2; without alignment 8 are enough."""
+    found = operators({"a": (5, ""), "b": (3, "a"), "c": (2, "b"), "d": (2, "bc")})
+    below = schedule(found, 8, alignment=4)
+    assert (below.status, below.largest, below.minimum_bytes) == ("infeasible", "d", 10)
+    assert schedule(found, "minimum").scratchpad_bytes == 8
+    for method in ("tight", "beam", "windows", "divide", "paper", "gap", "belady", "greedy"):
+        answer = schedule(found, "minimum", method=method, alignment=4)
+        assert answer.scratchpad_bytes == 10 and answer.replay is not None, method
+        assert answer.offchip_bytes == 0 or method in ("belady", "greedy"), method
+
+
+@given(random_operators(most=6), st.sampled_from((2, 4)))
+@FEW
+def test_the_aligned_minimum_is_enough_for_the_baselines(found: tuple[Operator, ...], alignment: int):
+    for method in ("belady", "greedy", "gap"):
+        assert schedule(found, "minimum", method=method, alignment=alignment).replay is not None
 
 
 def test_after_a_deadline_the_solver_is_not_asked_again():
