@@ -28,7 +28,7 @@ from workloads.network import Network
 
 MAX_TIGHT = 250  #: operators that "auto" gives to TIGHT whole
 POLISH_STATES = 500  #: of our own search for a given order between two passes of windows; our choice
-FREE = ("tight", "windows", "paper", "beam")  #: methods that choose the order
+FREE = ("tight", "windows", "beam")  #: methods that always choose the order
 GIVEN = ("gap", "belady", "greedy")  #: methods for a given order
 METHODS = ("auto", "tight", "gap", "windows", "divide", "paper", "beam", "belady", "greedy")
 ORDERS = ("free", "default", "mpmf")
@@ -74,11 +74,11 @@ def schedule(
     network: or operators, which have their own parameters. scratchpad: bytes, or a budget: "minimum" (what the largest
     operator needs), "peak" (the least peak without spilling), "half" (half way). parameters: weights lie there too.
     method: "auto" ("tight" up to 250 operators, else "windows"; "gap" where an order is given), "tight" (proves the
-    joint optimum), "gap" (of a given order), "windows", "divide", "paper" (its integer program), "beam" (ours, without
-    a solver), "belady", "greedy" (baselines). order: "free", "default", "mpmf" (that of the least peak) or names of
-    operators; by default free, and "default" for gap and the baselines. limit: deterministic time of CP-SAT in all.
-    width: of the beam. seconds: from the call on; the solver stops then, our
-    own search does not, and the answer depends on the machine.
+    joint optimum), "gap" (of a given order), "windows", "divide", "paper" (its program, of any order or a given one),
+    "beam" (ours, without a solver), "belady", "greedy" (baselines). order: "free", "default", "mpmf" (that of the least
+    peak) or names of operators; by default free, and "default" for gap and the baselines. limit: deterministic time of
+    CP-SAT in all. width: of the beam. seconds: from the call on; the solver stops then, our own search does not, and
+    the answer depends on the machine.
 
     Raises ValueError, one line, for malformed arguments and where a method lacks the extra `solvers`.
     """
@@ -258,7 +258,9 @@ def _gap(question: _Question) -> _Found:
 
 def _paper(question: _Question) -> _Found:
     limits = question.limits
-    found = solve_paper(question.graph, question.capacity, limits.solver, question.alignment, limits.deadline)
+    found = solve_paper(
+        question.graph, question.capacity, limits.solver, question.alignment, limits.deadline, question.order
+    )
     if found.plan is None:
         return _Found(Joint("gave_up", None, {}, "none", found.bound))
     status: Literal["optimal", "feasible"] = "optimal" if found.solved.status == "optimal" else "feasible"

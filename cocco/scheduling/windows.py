@@ -47,7 +47,13 @@ def slide(
             if effort >= limit or is_over(deadline) or not _moves_inside(plan, start, stop):
                 continue
             answer = solve_part(
-                graph, part_of(graph, plan, start, stop), capacity, min(WINDOW_LIMIT, limit - effort), (), plan, deadline
+                graph,
+                part_of(graph, plan, start, stop),
+                capacity,
+                min(WINDOW_LIMIT, limit - effort),
+                (),
+                plan,
+                deadline,
             )
             count, effort = count + 1, effort + answer.effort
             proved += answer.status == "optimal"

@@ -103,6 +103,17 @@ def test_given_order_is_the_best_of_all_gaps(found: tuple[Operator, ...], has_co
     assert solve_gaps(graph, range(len(graph)), capacity, 10).bound == best
 
 
+@settings(max_examples=15, deadline=None)
+@given(random_operators(), st.booleans())
+def test_paper_with_a_given_order_is_the_best_of_that_order(found: tuple[Operator, ...], has_copy: bool):
+    """COSMA, Eqs. 16 and 17: every C is given. The order is the last one in which operands come first."""
+    *_, names = orders(found)
+    best = least_bytes(found, names, max(graph_of(found).need), has_copy)
+    answer = schedule(found, "minimum", method="paper", order=names, input_has_host_copy=has_copy)
+    assert answer.schedule is not None and answer.schedule.order == names
+    assert (answer.status, answer.order_from, answer.offchip_bytes) == ("optimal", "file", best)
+
+
 @FEW
 @given(random_operators(), st.booleans(), st.integers(0, 4))
 def test_free_order_paper_and_brute_force_agree(found: tuple[Operator, ...], has_copy: bool, more: int):
