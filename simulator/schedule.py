@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from workloads.errors import shown
 
 MAX_BYTES = 2**62  #: of all tensors together; our choice: sums stay within 64 bits
+MAX_OVERLAPS = 1_000  #: pairs of stays that replay names; our choice: a malformed file must not fill the memory
 
 Enters = Literal["created", "retrieved", "loaded"]
 Leaves = Literal["dead", "spilled", "dropped"]
@@ -210,12 +211,19 @@ def _place(segment: Segment, size: int, steps: int, capacity: int, alignment: in
 def _parameter_life(tensor: str, segments: Sequence[Segment]) -> Iterator[Violation]:
     for before, segment in zip((None, *segments), segments):
         expected = "loaded" if before is None else "retrieved"
+        if before is not None and segment.first <= before.last:
+            yield _twice(segment, before)
         if segment.enters != expected or segment.leaves != "dropped":
             message = (
                 f"{shown(tensor)} from step {segment.first} is {segment.enters} and {segment.leaves}; "
                 f"it must be {expected} and dropped"
             )
             yield Violation("label", segment.first, tensor, message)
+
+
+def _twice(segment: Segment, before: Segment) -> Violation:
+    message = f"{shown(segment.tensor)} from step {segment.first} is resident already, until step {before.last}"
+    return Violation("overlap", segment.first, segment.tensor, message)
 
 
 def _life(
@@ -229,8 +237,7 @@ def _life(
     for segment in segments:
         where = f"{shown(name)} from step {segment.first}"
         if before is not None and segment.first <= before.last:
-            message = f"{where} is resident already, until step {before.last}"
-            yield Violation("overlap", segment.first, name, message)
+            yield _twice(segment, before)
         if before is None:
             if segment.enters != makes or segment.first != step:
                 message = (
@@ -274,7 +281,7 @@ def _operands(
 
 
 def _residents(segments: Sequence[Segment], steps: int) -> tuple[int, list[Violation]]:
-    """Return the most bytes of any step, and each pair of stays that share a byte, at the first step they do."""
+    """Return the most bytes of any step, and the pairs of stays that share a byte, at the first step they do."""
     entering: list[list[Segment]] = [[] for _ in range(steps)]
     for segment in segments:
         if 0 <= segment.first < steps:
@@ -285,6 +292,8 @@ def _residents(segments: Sequence[Segment], steps: int) -> tuple[int, list[Viola
         live = [each for each in live if each.last >= step]
         for new in entering[step]:
             for old in live:
+                if len(found) == MAX_OVERLAPS:
+                    break
                 if (
                     old.tensor != new.tensor
                     and old.address < new.address + new.size

@@ -13,7 +13,7 @@ NAMES = ("minimum", "half", "peak")
 class Budgets(NamedTuple):
     """Bytes of scratchpad. Where the peak is not proved, it is an upper bound, and half is half way to it."""
 
-    minimum: int  #: M_R: operands, result and parameters of the operator that needs the most
+    minimum: int  #: M_R: operands, result and parameters, aligned, of the operator that needs the most
     operator: int  #: that operator
     peak: int  #: M_P: the least peak of live bytes over all orders without spilling
     peak_order: tuple[int, ...]
@@ -29,8 +29,19 @@ class Budgets(NamedTuple):
         return {"minimum": self.minimum, "half": self.half, "peak": self.peak}[name]
 
 
-def budgets_of(graph: Graph) -> Budgets:
-    """Return the budgets of a graph."""
-    minimum = max(graph.need)
+def budgets_of(graph: Graph, alignment: int = 1) -> Budgets:
+    """Return the budgets of a graph. The gaps of an alignment count in the minimum, below which nothing runs.
+
+    The peak is of live bytes, without gaps, but never below the minimum.
+    """
+    need = [aligned_need(graph, o, alignment) for o in range(len(graph))]
+    minimum = max(need)
     peak = least_peak(graph)
-    return Budgets(minimum, graph.need.index(minimum), peak.bytes, peak.order, peak.is_proved)
+    return Budgets(minimum, need.index(minimum), max(peak.bytes, minimum), peak.order, peak.is_proved)
+
+
+def aligned_need(graph: Graph, o: int, alignment: int) -> int:
+    """Return the bytes that an operator needs where addresses are aligned: the last tensor has no gap behind it."""
+    sizes = [graph.size[o], *(graph.size[a] for a in graph.reads[o]), *([graph.weight[o]] if graph.weight[o] else [])]
+    gaps = [-size % alignment for size in sizes]
+    return sum(sizes) + sum(gaps) - max(gaps)

@@ -28,14 +28,15 @@ def checked(
     Raises ScheduleError, one line with step, tensor and rule, where it breaks a rule.
     """
     operators = operators_of(network, parameters, concat)
-    budgets = budgets_of(graph_of(operators, input_has_host_copy))
+    budgets = budgets_of(graph_of(operators, input_has_host_copy), alignment)
     capacity = budgets.bytes_of(scratchpad) if isinstance(scratchpad, str) else scratchpad
     found = replay(schedule, operators, capacity, input_has_host_copy, alignment)
     if found.violations:
         first = min(found.violations, key=lambda each: (each.step is None, each.step))
         more = f" (and {len(found.violations) - 1} more)" if len(found.violations) > 1 else ""
+        where = "" if first.step is None else f" at step {first.step}"
         raise ScheduleError(
-            f"the schedule breaks the rule {first.rule!r} at step {first.step}, tensor {shown(first.tensor)}: "
+            f"the schedule breaks the rule {first.rule!r}{where}, tensor {shown(first.tensor)}: "
             f"{first.message}{more}"
         )
     return ScheduleResult(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from cocco.scheduling.breaks import narrow_steps
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import Plan, cost_of
+from cocco.scheduling.solver import is_over
 from cocco.scheduling.tight import solve_part
 from cocco.scheduling.windows import Windowed, part_of, replaced
 
@@ -18,15 +19,15 @@ LONGEST = 40  #: operators of a segment, where the cuts allow; our choice: what 
 SEGMENT_LIMIT = 10.0  #: deterministic time of a segment; our choice
 
 
-def divide(graph: Graph, plan: Plan, capacity: int, limit: float, seconds: float | None = None) -> Windowed:
+def divide(graph: Graph, plan: Plan, capacity: int, limit: float, deadline: float | None = None) -> Windowed:
     """Return the plan with every segment solved alone, one after the other."""
     count = proved = 0
     effort = 0.0
     for start, stop in bounds_of(graph, plan.order):
-        if effort >= limit:
+        if effort >= limit or is_over(deadline):
             break
         part = part_of(graph, plan, start, stop)
-        answer = solve_part(graph, part, capacity, min(SEGMENT_LIMIT, limit - effort), (), plan, seconds)
+        answer = solve_part(graph, part, capacity, min(SEGMENT_LIMIT, limit - effort), (), plan, deadline)
         count, effort = count + 1, effort + answer.effort
         proved += answer.status == "optimal"
         if answer.cost is not None:

@@ -27,7 +27,7 @@ def solve_gaps(
     limit: float,
     conflicts: Sequence[Sequence[Stay]] = (),
     hint: Plan | None = None,
-    seconds: float | None = None,
+    deadline: float | None = None,
 ) -> Gapped:
     """Return the best residency of an order within so much deterministic time.
 
@@ -69,7 +69,7 @@ def solve_gaps(
         sum(graph.size[a] // unit * each for a, each in spilled.items())
         + sum(graph.size[a] // unit * away for (a, _), away in gone.items())
     )
-    solved = solve(model, limit, seconds)
+    solved = solve(model, limit, deadline)
     if solved.cost is None:
         return Gapped(solved, None, solved.bound * unit)
     dropped = {cell for cell, away in gone.items() if solved.is_set(away)}

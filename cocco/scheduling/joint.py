@@ -17,20 +17,20 @@ from cocco.scheduling.linear import linear
 from cocco.scheduling.packing import How, Packed, Packer, Stay, pack, stays_of
 from cocco.scheduling.parts import parts_of, shape_of, translated, without_spills
 from cocco.scheduling.plan import Plan, cost_of, plan_of_gaps, runs_of, trimmed
-from cocco.scheduling.solver import LIMIT, has_cp_sat
+from cocco.scheduling.solver import LIMIT, has_cp_sat, is_over
 from cocco.scheduling.tight import Answer, Cut, Part, solve_part
 
 MAX_CUTS = 20
 
 
 class Limits(NamedTuple):
-    """What bounds a search. Counted, but for `seconds`, which makes an answer depend on the machine."""
+    """What bounds a search. Counted, but for `deadline`, which makes an answer depend on the machine."""
 
     solver: float = LIMIT  #: deterministic time of CP-SAT, all calls of a question together
     states: int = STATES  #: of a step in our own search for a given order
     width: int = WIDTH  #: of the beam
     max_cuts: int = MAX_CUTS
-    seconds: float | None = None
+    deadline: float | None = None  #: by time.monotonic(): the solver stops then
 
 
 DEFAULT = Limits()
@@ -82,7 +82,7 @@ def given_order(
     conflicts: list[tuple[Stay, ...]] = []
     for cuts in range(limits.max_cuts + 1):
         if (conflicts or not first.is_optimal) and has_cp_sat() and limits.solver > effort:
-            found = solve_gaps(graph, order, capacity, limits.solver - effort, conflicts, plan, limits.seconds)
+            found = solve_gaps(graph, order, capacity, limits.solver - effort, conflicts, plan, limits.deadline)
             effort += found.solved.effort
             bound, plan = max(bound, found.bound), found.plan or plan
         elif conflicts:
@@ -126,7 +126,7 @@ def tight(
                     answers[i] = answer
             if i not in answers:
                 left = max(0.0, limits.solver - effort)
-                answers[i] = solve_part(graph, part, capacity, left, cuts, hint, limits.seconds)
+                answers[i] = solve_part(graph, part, capacity, left, cuts, hint, limits.deadline)
                 effort += answers[i].effort
                 known[shape_of(graph, part)] = (part, answers[i])
         bound = sum(each.bound for each in answers.values())
@@ -136,7 +136,8 @@ def tight(
         packed = packer(graph, stays_of(graph, plan), capacity, alignment)
         if packed.status == "packed":
             return placed(graph, plan, packed, bound, len(cuts), effort)
-        if packed.status == "gave_up" or len(cuts) == limits.max_cuts or effort >= limits.solver:
+        is_spent = effort >= limits.solver or is_over(limits.deadline)
+        if packed.status == "gave_up" or len(cuts) == limits.max_cuts or is_spent:
             return without_packing(graph, plan, capacity, alignment, bound, len(cuts), effort)
         cuts.append(cut_of(graph, plan, packed.conflict))
         parts, answers = _touched(graph, parts, answers, cuts[-1], plan)

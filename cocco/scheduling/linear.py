@@ -103,7 +103,7 @@ def linear(
 ) -> Placed | None:
     """Return what the baseline does with an order; None where an operator does not fit even packed from address 0.
 
-    Without alignment that is nowhere from M_R on.
+    That is nowhere from M_R on.
     """
     memory = _Memory(graph, order, capacity, alignment)
     for step, o in enumerate(order):
@@ -151,7 +151,7 @@ def _repack(memory: _Memory, names: Sequence[int], step: int) -> bool:
         else:
             memory.leave(name, step - 1)
     low = 0
-    for name in names:
+    for name in sorted(names, key=lambda each: -memory.size(each) % memory.alignment):  # the largest gap: behind none
         if low + memory.size(name) > memory.capacity:
             return False
         memory.enter(name, step, low)

@@ -3,11 +3,12 @@
 C created, P preserved, S spilled, R retrieved: binaries of a tensor and a step. L: its address. u, d: of a pair at a
 step, the first above or below the second. Variables exist only where an operator can run and its tensor can be live.
 Parameters are tensors that exist where their operator runs. Two operators in one step (nothing in Eqs. 1 to 11 forbids
-it) are excluded: they can run one after the other with no more memory.
+it) are excluded: they can run one after the other with no more memory. A given order fixes every C (Eqs. 16 and 17).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from math import gcd
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ class PaperAnswer(NamedTuple):
 class _Model:
     """Variables by (tensor, step); a missing one is 0. Names below 0 are parameters: ~operator."""
 
-    def __init__(self, graph: Graph, capacity: int, alignment: int) -> None:
+    def __init__(self, graph: Graph, capacity: int, alignment: int, order: Sequence[int] | None) -> None:
         self.graph, self.model = graph, cp_sat().CpModel()
         self.unit = gcd(*graph.size, *graph.weight, alignment)
         self.room, self.step = capacity // self.unit, alignment // self.unit
@@ -40,6 +41,8 @@ class _Model:
         self.window = [
             (graph.ancestors[o].bit_count(), count - 1 - graph.descendants[o].bit_count()) for o in range(count)
         ]
+        for step, o in enumerate(order or ()):
+            self.window[o] = (step, step)  # 16, 17
         self.life = [
             (self.window[a][0], max((self.window[o][1] for o in graph.readers[a]), default=self.window[a][1]))
             for a in range(count)
@@ -115,15 +118,20 @@ class _Model:
 
 
 def solve_paper(
-    graph: Graph, capacity: int, limit: float, alignment: int = 1, seconds: float | None = None
+    graph: Graph,
+    capacity: int,
+    limit: float,
+    alignment: int = 1,
+    deadline: float | None = None,
+    order: Sequence[int] | None = None,
 ) -> PaperAnswer:
-    """Return the answer of the paper's program in a scratchpad of at least M_R bytes."""
-    ilp = _Model(graph, capacity, alignment)
+    """Return the answer of the paper's program in a scratchpad of at least M_R bytes, of an order where it is given."""
+    ilp = _Model(graph, capacity, alignment, order)
     ilp.add_actions(any(graph.has_copy))
     ilp.add_addresses()
     ilp.minimize()
     variables = sum(map(len, (ilp.C, ilp.P, ilp.S, ilp.R, ilp.L))) + ilp.pairs
-    solved = solve(ilp.model, limit, seconds)
+    solved = solve(ilp.model, limit, deadline)
     if solved.cost is None:
         return PaperAnswer(solved, None, {}, solved.bound * ilp.unit, variables)
     is_set, value = solved.is_set, solved.solver.value

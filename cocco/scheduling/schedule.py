@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -27,7 +28,7 @@ from workloads.network import Network
 
 MAX_TIGHT = 250  #: operators that "auto" gives to TIGHT whole
 POLISH_STATES = 500  #: of our own search for a given order between two passes of windows; our choice
-FREE = ("tight", "windows", "paper", "beam")  #: methods that choose the order
+FREE = ("tight", "windows", "beam")  #: methods that always choose the order
 GIVEN = ("gap", "belady", "greedy")  #: methods for a given order
 METHODS = ("auto", "tight", "gap", "windows", "divide", "paper", "beam", "belady", "greedy")
 ORDERS = ("free", "default", "mpmf")
@@ -73,21 +74,24 @@ def schedule(
     network: or operators, which have their own parameters. scratchpad: bytes, or a budget: "minimum" (what the largest
     operator needs), "peak" (the least peak without spilling), "half" (half way). parameters: weights lie there too.
     method: "auto" ("tight" up to 250 operators, else "windows"; "gap" where an order is given), "tight" (proves the
-    joint optimum), "gap" (of a given order), "windows", "divide", "paper" (its integer program), "beam" (ours, without
-    a solver), "belady", "greedy" (baselines). order: "free", "default", "mpmf" (that of the least peak) or names of
-    operators; by default free, and "default" for gap and the baselines. limit: deterministic time of CP-SAT in all.
-    width: of the beam. seconds: a limit in time, after which the answer depends on the machine.
+    joint optimum), "gap" (of a given order), "windows", "divide", "paper" (its program, of any order or a given one),
+    "beam" (ours, without a solver), "belady", "greedy" (baselines). order: "free", "default", "mpmf" (that of the least
+    peak) or names of operators; by default free, and "default" for gap and the baselines. limit: deterministic time of
+    CP-SAT in all. width: of the beam. seconds: from the call on; the solver stops then, our own search does not, and
+    the answer depends on the machine.
 
     Raises ValueError, one line, for malformed arguments and where a method lacks the extra `solvers`.
     """
+    begun = time.monotonic()
     operators = operators_of(network, parameters, concat) if isinstance(network, Network) else tuple(network)
     graph = graph_of(operators, input_has_host_copy)
     _check(graph, scratchpad, method, alignment, limit, width, seconds)
-    budgets = budgets_of(graph)
+    deadline = None if seconds is None else begun + seconds
+    budgets = budgets_of(graph, alignment)
     capacity = budgets.bytes_of(scratchpad) if isinstance(scratchpad, str) else scratchpad
     given, order_from = _order(graph, budgets, order, method)
     chosen = _method(graph, method, given)
-    question = _Question(graph, capacity, given, budgets, alignment, Limits(limit, width=width, seconds=seconds))
+    question = _Question(graph, capacity, given, budgets, alignment, Limits(limit, width=width, deadline=deadline))
     blank = ScheduleResult(
         network.name if isinstance(network, Network) else "operators",
         len(graph), len(graph) + len(parameter_names(operators)), capacity, parameters, concat, input_has_host_copy,
@@ -235,7 +239,7 @@ def _windows(question: _Question) -> _Found:
     def polish(plan: Plan) -> Plan:
         return fixed_order(graph, plan.order, capacity, POLISH_STATES).plan
 
-    found = slide(graph, plan, capacity, limits.solver, polish, limits.seconds)
+    found = slide(graph, plan, capacity, limits.solver, polish, limits.deadline)
     return _Found(_free(question, found.plan, False), found.windows, found.proved)
 
 
@@ -243,7 +247,7 @@ def _divide(question: _Question) -> _Found:
     graph, capacity, limits = question.graph, question.capacity, question.limits
     order = question.budgets.peak_order if question.order is None else question.order
     start = fixed_order(graph, order, capacity, STATES).plan
-    found = divide(graph, start, capacity, limits.solver, limits.seconds)
+    found = divide(graph, start, capacity, limits.solver, limits.deadline)
     return _Found(_free(question, found.plan, False), found.windows, found.proved)
 
 
@@ -254,7 +258,9 @@ def _gap(question: _Question) -> _Found:
 
 def _paper(question: _Question) -> _Found:
     limits = question.limits
-    found = solve_paper(question.graph, question.capacity, limits.solver, question.alignment, limits.seconds)
+    found = solve_paper(
+        question.graph, question.capacity, limits.solver, question.alignment, limits.deadline, question.order
+    )
     if found.plan is None:
         return _Found(Joint("gave_up", None, {}, "none", found.bound))
     status: Literal["optimal", "feasible"] = "optimal" if found.solved.status == "optimal" else "feasible"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import time
 from typing import Any, NamedTuple
 
 LIMIT = 60.0  #: units of CP-SAT's deterministic time, about a second each; the default of every call
@@ -42,15 +43,15 @@ def has_cp_sat() -> bool:
     return True
 
 
-def solve(model: Any, limit: float = LIMIT, seconds: float | None = None) -> Solved:
-    """Return the answer of CP-SAT within so much deterministic time, and where wanted so many seconds."""
+def solve(model: Any, limit: float = LIMIT, deadline: float | None = None) -> Solved:
+    """Return the answer of CP-SAT within so much deterministic time, and before a deadline where there is one."""
     cp_model = cp_sat()
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
     solver.parameters.max_deterministic_time = limit
-    if seconds is not None:
-        solver.parameters.max_time_in_seconds = seconds
+    if deadline is not None:
+        solver.parameters.max_time_in_seconds = max(0.0, deadline - time.monotonic())
     status = solver.solve(model)
     effort = solver.response_proto.deterministic_time
     if status == cp_model.INFEASIBLE:
@@ -61,6 +62,11 @@ def solve(model: Any, limit: float = LIMIT, seconds: float | None = None) -> Sol
     if status == cp_model.FEASIBLE:
         return Solved("feasible", solver, bound, round(solver.objective_value), effort)
     return Solved("gave_up", solver, bound, None, effort)
+
+
+def is_over(deadline: float | None) -> bool:
+    """Return whether a deadline, by time.monotonic(), has passed."""
+    return deadline is not None and time.monotonic() >= deadline
 
 
 def round_up(bound: float) -> int:

@@ -177,9 +177,9 @@ class Model:
             step = t + self.part.start
             self.model.add_hint(variable, any(first <= step <= last for first, last in plan.runs[a]))
 
-    def solve(self, limit: float, seconds: float | None = None) -> Answer:
+    def solve(self, limit: float, deadline: float | None = None) -> Answer:
         """Return the best order and residency of the part."""
-        solved = solve(self.model, limit, seconds)
+        solved = solve(self.model, limit, deadline)
         bound = solved.bound * self.unit
         if solved.cost is None:
             return Answer(solved.status, solved.effort, (), {}, frozenset(), None, bound)
@@ -201,7 +201,7 @@ def solve_part(
     limit: float,
     cuts: Sequence[Cut] = (),
     hint: Plan | None = None,
-    seconds: float | None = None,
+    deadline: float | None = None,
 ) -> Answer:
     """Return TIGHT's answer for one part within so much deterministic time, none of the cuts violated."""
     model = Model(graph, part, capacity)
@@ -209,4 +209,4 @@ def solve_part(
         model.forbid(cut)
     if hint is not None:
         model.suggest(hint)
-    return model.solve(limit, seconds)
+    return model.solve(limit, deadline)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import Plan, cost_of, runs_of, trimmed
+from cocco.scheduling.solver import is_over
 from cocco.scheduling.tight import Answer, Part, solve_part
 
 SIZES = (24, 36)  #: steps of a window; our choice
@@ -31,7 +32,7 @@ class Windowed(NamedTuple):
 
 
 def slide(
-    graph: Graph, plan: Plan, capacity: int, limit: float, polish: Polish, seconds: float | None = None
+    graph: Graph, plan: Plan, capacity: int, limit: float, polish: Polish, deadline: float | None = None
 ) -> Windowed:
     """Return a plan that costs no more: windows of both sizes over the order until none gains, within the limit.
 
@@ -43,10 +44,16 @@ def slide(
         before, size = cost_of(graph, plan), SIZES[number % len(SIZES)]
         for start in range(0, len(graph), size // 2):
             stop = min(start + size, len(graph))
-            if effort >= limit or not _moves_inside(plan, start, stop):
+            if effort >= limit or is_over(deadline) or not _moves_inside(plan, start, stop):
                 continue
             answer = solve_part(
-                graph, part_of(graph, plan, start, stop), capacity, min(WINDOW_LIMIT, limit - effort), (), plan, seconds
+                graph,
+                part_of(graph, plan, start, stop),
+                capacity,
+                min(WINDOW_LIMIT, limit - effort),
+                (),
+                plan,
+                deadline,
             )
             count, effort = count + 1, effort + answer.effort
             proved += answer.status == "optimal"
@@ -58,7 +65,7 @@ def slide(
         if cost_of(graph, polished) < cost_of(graph, plan):
             plan = polished
         idle = idle + 1 if cost_of(graph, plan) == before else 0
-        if idle == len(SIZES) or effort >= limit or not cost_of(graph, plan):
+        if idle == len(SIZES) or effort >= limit or is_over(deadline) or not cost_of(graph, plan):
             break
     return Windowed(plan, count, proved, effort)
 

@@ -117,6 +117,8 @@ def test_a_schedule_that_breaks_a_rule_is_answered_with_step_tensor_and_rule(net
     assert_malformed(cocco(*words, "--check", write_json(path, content)), ("bounds", "step 0", "'x'"))
     content["order"].reverse()
     assert_malformed(cocco(*words, "--order", write_json(path, content)), ("step 0", "'e'", "before its operand 'd'"))
+    missing = cocco(*words, "--check", write_json(path, {"order": [], "segments": []}))
+    assert_malformed(missing, ("rule 'order', tensor 'x': operator 'x' never runs",))
 
 
 @pytest.mark.parametrize(

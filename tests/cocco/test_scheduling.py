@@ -27,6 +27,8 @@ from cocco.scheduling.packing import Packed, pack, schedule_of, stays_of
 from cocco.scheduling.paper import solve_paper
 from cocco.scheduling.peak import least_peak
 from cocco.scheduling.plan import Plan, cost_of, is_order, live_bytes, peak_of
+from cocco.scheduling.schedule import schedule
+from cocco.scheduling.windows import slide
 from simulator.operators import operators_of
 from simulator.schedule import Operator, replay
 
@@ -99,6 +101,17 @@ def test_given_order_is_the_best_of_all_gaps(found: tuple[Operator, ...], has_co
     assert cost_of(graph, own.plan) == best and max(live_bytes(graph, own.plan)) <= capacity
     assert solve_gaps(graph, range(len(graph)), capacity, 10).solved.status == "optimal"
     assert solve_gaps(graph, range(len(graph)), capacity, 10).bound == best
+
+
+@settings(max_examples=15, deadline=None)
+@given(random_operators(), st.booleans())
+def test_paper_with_a_given_order_is_the_best_of_that_order(found: tuple[Operator, ...], has_copy: bool):
+    """COSMA, Eqs. 16 and 17: every C is given. The order is the last one in which operands come first."""
+    *_, names = orders(found)
+    best = least_bytes(found, names, max(graph_of(found).need), has_copy)
+    answer = schedule(found, "minimum", method="paper", order=names, input_has_host_copy=has_copy)
+    assert answer.schedule is not None and answer.schedule.order == names
+    assert (answer.status, answer.order_from, answer.offchip_bytes) == ("optimal", "file", best)
 
 
 @FEW
@@ -249,3 +262,34 @@ def test_alignment_holds_for_every_address():
     graph = graph_of(two_branches())
     for found in (tight(graph, 16, alignment=4), given_order(graph, range(6), 16, alignment=4)):
         assert found.addresses and all(address % 4 == 0 for address in found.addresses.values())
+
+
+def test_alignment_counts_in_the_minimum_and_from_there_on_every_method_has_a_plan():
+    """At multiples of 4, b needs 4 + 5 bytes (not 8 + 3) and d needs 4 + 4 + 2; without alignment 8 are enough."""
+    found = operators({"a": (5, ""), "b": (3, "a"), "c": (2, "b"), "d": (2, "bc")})
+    below = schedule(found, 8, alignment=4)
+    assert (below.status, below.largest, below.minimum_bytes) == ("infeasible", "d", 10)
+    assert schedule(found, "minimum").scratchpad_bytes == 8
+    for method in ("tight", "beam", "windows", "divide", "paper", "gap", "belady", "greedy"):
+        answer = schedule(found, "minimum", method=method, alignment=4)
+        assert answer.scratchpad_bytes == 10 and answer.replay is not None, method
+        assert answer.offchip_bytes == 0 or method in ("belady", "greedy"), method
+
+
+@given(random_operators(most=6), st.sampled_from((2, 4)))
+@FEW
+def test_the_aligned_minimum_is_enough_for_the_baselines(found: tuple[Operator, ...], alignment: int):
+    for method in ("belady", "greedy", "gap"):
+        assert schedule(found, "minimum", method=method, alignment=alignment).replay is not None
+
+
+def test_after_a_deadline_the_solver_is_not_asked_again():
+    """--seconds is for all calls together, not for each: no window is tried, and TIGHT keeps what it started from."""
+    graph = graph_of(operators_of(encoder_stack(2)))
+    capacity, order = max(graph.need), range(len(graph))
+    start = fixed_order(graph, order, capacity).plan
+    assert cost_of(graph, start)
+    late, given_time = (slide(graph, start, capacity, 1.0, lambda plan: plan, deadline) for deadline in (0.0, None))
+    assert (late.plan, late.windows) == (start, 0) and given_time.windows
+    answer = tight(graph, capacity, limits=Limits(deadline=0.0), hint=start)
+    assert (answer.status, judged(graph, answer, capacity)) == ("feasible", cost_of(graph, start))

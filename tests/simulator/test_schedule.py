@@ -10,6 +10,7 @@ import pytest
 import workloads
 from simulator.operators import operators_of
 from simulator.schedule import (
+    MAX_OVERLAPS,
     Operator,
     Schedule,
     ScheduleError,
@@ -138,6 +139,28 @@ def test_parameters_are_resident_at_their_step_and_loaded_once():
     assert compulsory_bytes(operators) == 1 + 4 + 1
     assert [each.rule for each in replay(Schedule(("x", "a"), right[:2]), operators, 6).violations] == ["residency"]
     assert parameter_names((Operator("a (parameters)", (), 1), Operator("a", (), 1, 2)))["a"] == "a (parameters)'"
+
+
+def test_parameters_cannot_lie_in_two_places_at_once():
+    operators = (Operator("x", (), 1, is_input=True), Operator("a", ("x",), 1, 4))
+    name = parameter_names(operators)["a"]
+    twice = (
+        Segment("x", 0, 1, 0, 1, "loaded", "dead"),
+        Segment("a", 1, 1, 1, 1, "created", "dead"),
+        Segment(name, 0, 1, 2, 4, "loaded", "dropped"),
+        Segment(name, 1, 1, 3, 4, "retrieved", "dropped"),
+    )
+    found = replay(Schedule(("x", "a"), twice), operators, 7).violations
+    assert [(each.rule, each.step, each.tensor) for each in found] == [("overlap", 1, name)]
+
+
+def test_overlaps_are_named_up_to_a_number():
+    """60 stays of other tensors in one place are 1,770 pairs; a file with thousands would fill the memory."""
+    operators = tuple(Operator(f"o{i}", (), 1) for i in range(60))
+    order = tuple(each.name for each in operators)
+    piled = tuple(Segment(name, i, 59, 0, 1, "created", "dead") for i, name in enumerate(order))
+    found = replay(Schedule(order, piled), operators, 1).violations
+    assert [each.rule for each in found] == ["overlap"] * MAX_OVERLAPS
 
 
 def test_alignment_is_a_rule():

@@ -50,8 +50,9 @@ def _add_options(parser: Parser) -> None:
         help="deterministic time of the solver, about a second a unit; default 60",
     )  # fmt: skip
     parser.add_argument(
-        "--seconds", type=values.number, metavar="S", help="a limit in time: the answer then depends on the machine"
-    )
+        "--seconds", type=values.number, metavar="S",
+        help="the solver stops after so many seconds in all: the answer then depends on the machine",
+    )  # fmt: skip
     parser.add_argument("--check", metavar="FILE", help="replay the schedule of a file instead of searching (.json)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the schedule (.json)")
     parser.add_argument("--picture", metavar="FILE", help="draw memory over time (.png, .svg)")
