@@ -286,7 +286,8 @@ def _residents(segments: Sequence[Segment], steps: int) -> tuple[int, list[Viola
     for segment in segments:
         if 0 <= segment.first < steps:
             entering[segment.first].append(segment)
-    found, peak = [], 0
+    found: list[Violation] = []
+    peak = 0
     live: list[Segment] = []
     for step in range(steps):
         live = [each for each in live if each.last >= step]
