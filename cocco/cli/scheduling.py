@@ -54,6 +54,8 @@ def _answer(network: Network, options: Namespace) -> ScheduleResult:
         "input_has_host_copy": options.input_has_host_copy,
     }  # fmt: skip
     if options.check is not None:
+        if options.order is not None or options.method != "auto":
+            raise UsageError("--check replays the schedule of a file; --order and --method are for a search")
         return checked(network, options.scratchpad, read_schedule(options.check), **shared)
     order = options.order
     if order is not None and order not in door.ORDERS:

@@ -36,8 +36,7 @@ def checked(
         more = f" (and {len(found.violations) - 1} more)" if len(found.violations) > 1 else ""
         where = "" if first.step is None else f" at step {first.step}"
         raise ScheduleError(
-            f"the schedule breaks the rule {first.rule!r}{where}, tensor {shown(first.tensor)}: "
-            f"{first.message}{more}"
+            f"the schedule breaks the rule {first.rule!r}{where}, tensor {shown(first.tensor)}: {first.message}{more}"
         )
     return ScheduleResult(
         network.name, len(operators), len(operators) + len(parameter_names(operators)), capacity, parameters, concat,

@@ -84,6 +84,8 @@ def schedule(
     """
     begun = time.monotonic()
     operators = operators_of(network, parameters, concat) if isinstance(network, Network) else tuple(network)
+    if not isinstance(network, Network):
+        parameters = any(each.parameters for each in operators)
     graph = graph_of(operators, input_has_host_copy)
     _check(graph, scratchpad, method, alignment, limit, width, seconds)
     deadline = None if seconds is None else begun + seconds

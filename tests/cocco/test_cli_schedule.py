@@ -136,6 +136,7 @@ def test_a_schedule_that_breaks_a_rule_is_answered_with_step_tensor_and_rule(net
         (("--scratchpad", "MR", "--picture", "x.gif"), ("--picture", ".png")),
         (("--scratchpad", "MR", "-o", "x.txt"), ("-o", ".json")),
         (("--scratchpad", "MR", "--check", "nowhere.json"), ("nowhere.json",)),
+        (("--scratchpad", "MR", "--check", "a.json", "--method", "gap"), ("--check", "--method")),
     ],
 )
 def test_malformed_command_lines_are_one_line(

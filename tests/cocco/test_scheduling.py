@@ -276,6 +276,12 @@ def test_alignment_counts_in_the_minimum_and_from_there_on_every_method_has_a_pl
         assert answer.offchip_bytes == 0 or method in ("belady", "greedy"), method
 
 
+def test_operators_say_themselves_whether_parameters_are_in_the_scratchpad():
+    assert not schedule(skip_chain(), "minimum").parameters
+    with_weights = operators({"x": (2, ""), "a": (4, "x")}, {"a": 3})
+    assert schedule(with_weights, "minimum").parameters
+
+
 @given(random_operators(most=6), st.sampled_from((2, 4)))
 @FEW
 def test_the_aligned_minimum_is_enough_for_the_baselines(found: tuple[Operator, ...], alignment: int):

@@ -197,6 +197,14 @@ def test_concatenations_copy_or_dissolve():
     assert sum(each.parameters for each in operators_of(network, parameters=True)) == network.weight_bytes
 
 
+def test_a_batch_multiplies_tensors_not_weights():
+    network = workloads.load("googlenet")
+    one, four = operators_of(network, True), operators_of(network, True, batch=4)
+    assert [(each.size, each.parameters) for each in four] == [(4 * each.size, each.parameters) for each in one]
+    with pytest.raises(ValueError, match="batch must be a whole number from 1"):
+        operators_of(network, batch=0)
+
+
 def test_files_give_back_what_was_written(tmp_path: Path):
     path = tmp_path / "schedule.json"
     write_schedule(path, Schedule(ORDER, RIGHT), {"network": "chain"})
