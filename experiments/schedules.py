@@ -14,7 +14,7 @@ from cocco.scheduling.budgets import NAMES, budgets_of
 from cocco.scheduling.graph import graph_of
 from experiments.points import Point
 from simulator.operators import operators_of
-from workloads import Network
+from simulator.schedule import Operator
 
 #: the networks of COSMA's Figure 3 that people designed, as far as they can be built, and ours
 HUMAN = (
@@ -29,11 +29,13 @@ REPACK = "baselines repack where only what an operator needs is left and no gap 
 
 
 SIZES = {"nasnet": 224, "pnasnet5large": 224}  #: rows and columns of the image, where COSMA's differ (Fig. 4)
+BATCHES = {"transformer_10_20": 32}  #: samples at once, where COSMA has several (Fig. 3)
 
 
-def load(name: str) -> Network:
-    """Return a network as COSMA takes it."""
-    return workloads.load(name, size=SIZES[name]) if name in SIZES else workloads.load(name)
+def operators(name: str, parameters: bool) -> tuple[Operator, ...]:
+    """Return the operators of a network as COSMA takes it."""
+    network = workloads.load(name, size=SIZES[name]) if name in SIZES else workloads.load(name)
+    return operators_of(network, parameters, batch=BATCHES.get(name, 1))
 
 
 def present(names: Sequence[str]) -> tuple[str, ...]:
@@ -50,7 +52,7 @@ def points(names: Iterable[str], parameters: Sequence[bool], **more: Any) -> lis
     found = []
     for name in names:
         for with_weights in parameters:
-            budgets = budgets_of(graph_of(operators_of(load(name), with_weights)))
+            budgets = budgets_of(graph_of(operators(name, with_weights)))
             same: dict[int, list[str]] = {}
             for budget in NAMES:
                 same.setdefault(budgets.bytes_of(budget), []).append(budget)
@@ -66,9 +68,9 @@ def points(names: Iterable[str], parameters: Sequence[bool], **more: Any) -> lis
 
 def timed(point: Point, **question: Any) -> tuple[ScheduleResult, float]:
     """Return the schedule of a point by some method, and its CPU seconds."""
-    network = load(point["network"])
+    asked = operators(point["network"], point["parameters"])
     start = time.process_time()
-    found = cocco.schedule(network, point["bytes"], parameters=point["parameters"], **question)
+    found = cocco.schedule(asked, point["bytes"], **question)
     return found, time.process_time() - start
 
 
