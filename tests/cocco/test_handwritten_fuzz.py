@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cocco
 import workloads
-from simulator import Accelerator, load_accelerator
+from simulator import Accelerator, Partition, load_accelerator
 from simulator.hardware import hardware_text
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -43,11 +43,14 @@ def mutated(data: bytes, draw) -> bytes:
     return data
 
 
-def check(load) -> None:
+def check(load, kind: type) -> None:
+    """The file gives one of these, or is refused in one line that a terminal can show."""
     try:
-        load()
+        found = load()
     except ValueError as error:
-        assert str(error) and len(str(error)) < 20_000
+        assert str(error) and "\n" not in str(error) and len(str(error)) < 20_000
+    else:
+        assert isinstance(found, kind)
 
 
 @pytest.mark.slow
@@ -69,8 +72,8 @@ def fuzz(folder: Path, data) -> None:
         path = folder / f"plan{suffix}"
         source = EXAMPLES / "deep.yaml"
         path.write_bytes(mutated(source.read_bytes(), data.draw))
-        check(lambda: cocco.load_partition(path, NETWORK, CHIP))
+        check(lambda: cocco.load_partition(path, NETWORK, CHIP), Partition)
     else:
         path = folder / f"chip{suffix}"
         path.write_bytes(mutated(hardware_text(CHIP).encode(), data.draw))
-        check(lambda: load_accelerator(path))
+        check(lambda: load_accelerator(path), Accelerator)

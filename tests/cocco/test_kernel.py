@@ -167,6 +167,19 @@ def test_prices_are_those_of_the_simulator(seed):
                 assert found is None
 
 
+def test_rows_read_again_under_deep_padding_are_those_of_the_simulator():
+    """The pool of tests/simulator/test_streaming.py: 5 rows of 3, 80 bytes in and 48 out."""
+    b = workloads.Builder("low")
+    b.avgpool("pool", b.input("x", 3, 8, 2), (3, 2), (2, 1), (2, 0, 2, 1))
+    problem = Problem((b.build(),), Accelerator(shared_buffer=96), {}, Objective("ema", None, (1.0,)))
+    price = SubgraphModel(problem.rules[0], [0]).price(96, 0)
+    assert isinstance(price, Price)
+    engine = FastEngine(problem, Settings())
+    found = engine.kernel.price(engine.scratches[0], [0], 96, 0)
+    assert found is not None and found[0] == 80 + 48
+    assert found == (*total([price], problem.accelerator), price.weight_bytes, price.is_streamed)
+
+
 def test_a_whole_search_is_the_same_for_any_engine_and_threads():
     problem = random_problem(2)
     settings = Settings(population=20, elite=2, patience=3)

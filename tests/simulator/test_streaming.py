@@ -5,8 +5,10 @@ from __future__ import annotations
 from graphs import conv
 
 from simulator import Accelerator, KiB, Partition, evaluate
+from simulator.execution import verify
 from simulator.pricing import Price, PricingRules, SubgraphModel
 from simulator.subgraph import Geometry
+from workloads import Builder
 from workloads.network import Layer, Network, Tensor
 
 
@@ -77,6 +79,19 @@ def test_without_side_the_halo_rows_are_read_again():
         for capacity in (80, 160, 416, 592)
     }
     assert reads == {80: 3 * 8192, 160: 2 * 8192, 416: 12288, 592: 8192}
+
+
+def test_deep_padding_reads_rows_of_a_low_map_again_as_often_as_it_runs():
+    """Kernel 3, stride 2, 2 rows of padding on 3 rows: rows {0}, {0, 1, 2}, {2} are 5 of 3, not 3 x 3/2 = 4.5.
+
+    5 rows of 8 columns and 2 channels are 80 bytes; 96 bytes hold the windows, but not SIDE.
+    """
+    b = Builder("low")
+    b.avgpool("pool", b.input("x", 3, 8, 2), (3, 2), (2, 1), (2, 0, 2, 1))
+    network = b.build()
+    plan, chip = Partition.layerwise(network), Accelerator(shared_buffer=96)
+    assert evaluate(network, plan, chip).subgraphs[0].ema_input_bytes == 80
+    assert verify(network, plan, chip).message == ""
 
 
 def test_the_last_resort_reads_everything_for_every_output():
