@@ -163,3 +163,16 @@ def test_the_kernel_is_handed_the_cycles_of_a_flat_mapper():
     network = workloads.load("vgg16")
     rules = on_hardware(network, CHIP).rules[0]
     assert rules.cycles == [Enumerate().cycles(layer, 1, 1) for layer in network.layers]
+
+
+@pytest.mark.parametrize("name", ["tiled", "cosa"])
+def test_a_transposed_convolution_takes_the_closed_form_of_its_output_by_hand(name: str):
+    """8 x 8 x 8 from 4 x 4 x 16, 4 of 16 taps meet an element: 16 tiles of 2 x 2, each 1 turn x 2 x 4 taps = 8.
+
+    Its tiles are of the output, not of the source that `cocco map` shows. The whole map: 4 turns x 2 x 4 = 32.
+    """
+    b = Builder("up")
+    b.conv_transpose("up", b.input("x", 4, 4, 16), 8, kernel=4, stride=2, padding=1)
+    (layer,) = b.build().layers
+    assert MAPPERS[name].work(layer, 1, 1, (2, 2)) == Work(16 * 8)
+    assert Enumerate().cycles(layer, 1, 1) == 32
