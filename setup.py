@@ -7,9 +7,9 @@ PARTS = ("subgraph", "tiling", "price", "streaming", "operators", "fit", "genera
 setup(
     ext_modules=[
         Extension(
-            "cocco.search._kernel",
-            ["cocco/search/_kernel.pyx"],
-            depends=[f"cocco/search/_{part}.pxi" for part in PARTS],
+            "cocco.search.kernel._kernel",
+            ["cocco/search/kernel/_kernel.pyx"],
+            depends=[f"cocco/search/kernel/_{part}.pxi" for part in PARTS],
             # no fused multiply-add: both engines must round alike
             extra_compile_args=["-O3", "-ffp-contract=off"],
             optional=True,

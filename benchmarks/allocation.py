@@ -24,8 +24,8 @@ from cocco.allocation import greedy
 from cocco.allocation.least import height_of
 from cocco.allocation.problem import make_problem
 from cocco.allocation.telamalloc import STRATEGIES, telamalloc
-from simulator.allocation import Buffer
-from simulator.allocation_files import read_buffers
+from simulator.allocation.files import read_buffers
+from simulator.allocation.judge import Buffer
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "allocation"
 PUBLISHED = 1048576  #: bytes; the capacity that google/minimalloc publishes A to K with

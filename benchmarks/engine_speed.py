@@ -12,11 +12,11 @@ import math
 import time
 
 import workloads
-from cocco.search.engine import Engine, FastEngine, ReferenceEngine
-from cocco.search.genetic import genetic
-from cocco.search.problem import Problem, over_space
-from cocco.search.settings import Settings
-from cocco.space import SharedBuffer
+from cocco.problem.problem import Problem, over_space
+from cocco.problem.settings import Settings
+from cocco.problem.space import SharedBuffer
+from cocco.search.genetic.engine import Engine, FastEngine, ReferenceEngine
+from cocco.search.genetic.genetic import genetic
 from workloads import Builder, Network
 
 FAST = 20  #: times as many samples for the fast engine

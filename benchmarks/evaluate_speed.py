@@ -1,6 +1,6 @@
 """Time of one evaluate() of ResNet50 and of `import simulator`; with --memory the peak of 50,000 samples.
 
-    python -m benchmarks.evaluate_speed [--memory]
+python -m benchmarks.evaluate_speed [--memory]
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ import time
 
 import cocco
 import workloads
-from cocco.bounds import least_totals
-from cocco.certify import certify
-from cocco.forced import Traffic, least_traffic
-from cocco.result import Result
-from cocco.search.problem import on_hardware
+from cocco.bounds import certify
+from cocco.bounds.forced import Traffic, least_traffic
+from cocco.bounds.least import least_totals
+from cocco.exploration.result import Result
+from cocco.problem.problem import on_hardware
 from simulator.accelerator import Accelerator
 
 KiB = 1024

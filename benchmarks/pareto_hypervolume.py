@@ -16,10 +16,10 @@ import numpy as np
 
 import cocco
 import workloads
-from cocco.dominance import hypervolume
-from cocco.pareto import pareto
-from cocco.search.problem import over_space
-from cocco.space import SeparateBuffers, SharedBuffer, Space
+from cocco.exploration.pareto import pareto
+from cocco.problem.dominance import hypervolume
+from cocco.problem.problem import over_space
+from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
 from simulator import Partition, evaluate
 from workloads import Network
 

@@ -17,9 +17,9 @@ from typing import Any
 import workloads
 from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
-from cocco.scheduling.joint import Limits, tight
-from cocco.scheduling.paper import solve_paper
-from simulator.operators import operators_of
+from cocco.scheduling.programs.joint import Limits, tight
+from cocco.scheduling.programs.paper import solve_paper
+from simulator.schedule.operators import operators_of
 
 MOST = 100  #: operators; the paper's program grows with the square of the tensors that are live together
 LIMIT = 120.0  #: deterministic time of each

@@ -12,11 +12,12 @@ import time
 
 import workloads
 from benchmarks import straightforward
-from cocco.search.engine import FastEngine, ReferenceEngine, has_kernel
-from cocco.search.genetic import genetic
-from cocco.search.problem import over_space
-from cocco.search.settings import Settings
-from cocco.space import SharedBuffer
+from cocco.problem.problem import over_space
+from cocco.problem.settings import Settings
+from cocco.problem.space import SharedBuffer
+from cocco.search.genetic.engine import FastEngine, ReferenceEngine
+from cocco.search.genetic.genetic import genetic
+from cocco.search.kernel.choice import has_kernel
 
 ALPHA, METRIC, SEED = 0.002, "energy", 0
 REQUIRED = {"reference engine": 8.0, "fast engine": 300.0}  #: times the straightforward version

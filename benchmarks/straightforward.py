@@ -12,12 +12,12 @@ from copy import deepcopy
 import networkx as nx
 from deap import algorithms, base, creator, tools
 
-from cocco.space import SharedBuffer
+from cocco.problem.space import SharedBuffer
 from simulator.accelerator import Accelerator
-from simulator.cost import METRICS, total
-from simulator.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.subgraph import Geometry
-from workloads.network import Network
+from simulator.model.cost import METRICS, total
+from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
+from simulator.model.subgraph import Geometry
+from workloads.network.network import Network
 
 creator.create("Cost", base.Fitness, weights=(-1.0,))
 creator.create("Individual", dict, fitness=creator.Cost)  # {"subgraphs": [set of layer names], "buffer_bytes": int}

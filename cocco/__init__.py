@@ -1,19 +1,19 @@
 """What to choose: the on-chip memory to build, and how to run networks on it (Cocco, ASPLOS 2024)."""
 
 from cocco.allocation.allocate import allocate
-from cocco.chrome_trace import chrome_trace
-from cocco.compare import Comparison, compare
-from cocco.compromise import Compromise, compromise
-from cocco.explain import Explanation, explain
-from cocco.explore import explore, partition
-from cocco.front import Front
-from cocco.handwritten import load_partition
-from cocco.limits import Limited, minimize
-from cocco.pareto import pareto
-from cocco.result import Result
+from cocco.exploration.compromise import Compromise, compromise
+from cocco.exploration.explore import explore, partition
+from cocco.exploration.front import Front
+from cocco.exploration.limits import Limited, minimize
+from cocco.exploration.pareto import pareto
+from cocco.exploration.result import Result
+from cocco.plans.compare import Comparison, compare
+from cocco.plans.explain import Explanation, explain
+from cocco.plans.files import load_partition
+from cocco.problem.settings import Settings
+from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from cocco.scheduling.schedule import schedule
-from cocco.search.settings import Settings
-from cocco.space import Range, SeparateBuffers, SharedBuffer
+from simulator.views.chrome_trace import chrome_trace
 
 __all__ = [
     "Comparison",

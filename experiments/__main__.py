@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cocco.cli.parser import Parser
-from experiments import command
+from cocco.cli.usage import Parser
+from experiments.common import command
 
 SCRIPTS = (
     "fusion_depth",

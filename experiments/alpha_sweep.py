@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments import command, published, searches
-from experiments.drawing import LINES, panels, title
-from experiments.sweep import sweep
+from experiments.common import command, published, searches
+from experiments.common.drawing import LINES, panels, title
+from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas

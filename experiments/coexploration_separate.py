@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from experiments import coexploration, command
+from experiments.common import coexploration, command
 
 QUESTION = "Which method finds the best memory, with separate buffers (Table 1)?"
 SECONDS = command.Seconds(quick=25, full=520)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from experiments import coexploration, command
+from experiments.common import coexploration, command
 
 QUESTION = "Which method finds the best memory, with one shared buffer (Table 2)?"
 SECONDS = command.Seconds(quick=15, full=510)

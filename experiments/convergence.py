@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.baselines.two_step import SAMPLES_PER_CANDIDATE
-from experiments import command, searches
-from experiments.drawing import LINES, bars, panels, title
-from experiments.points import Point
-from experiments.sweep import sweep
+from cocco.search.baselines.two_step import SAMPLES_PER_CANDIDATE
+from experiments.common import command, searches
+from experiments.common.drawing import LINES, bars, panels, title
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas

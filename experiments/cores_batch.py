@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments import command, published, searches
-from experiments.comparison import with_paper
-from experiments.drawing import PAPER, bars, panels, title
-from experiments.points import Point
-from experiments.sweep import sweep
+from experiments.common import command, published, searches
+from experiments.common.comparison import with_paper
+from experiments.common.drawing import PAPER, bars, panels, title
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import workloads
-from cocco.baselines.costs import SubgraphCosts
-from cocco.search.problem import Problem, on_hardware
-from experiments import command, published, searches
-from experiments.comparison import with_paper
-from experiments.drawing import bars, panels, title
-from experiments.points import Point
-from experiments.sweep import sweep
+from cocco.problem.problem import Problem, on_hardware
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from experiments.common import command, published, searches
+from experiments.common.comparison import with_paper
+from experiments.common.drawing import bars, panels, title
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
-from simulator.partition import Partition, connected_parts
+from simulator.partition.partition import Partition, connected_parts
 from simulator.technology import KiB, MiB
 
 if TYPE_CHECKING:

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 
 import cocco
 import workloads
+from cocco.exploration.result import Result
 from cocco.mapping import MAPPERS
 from cocco.mapping import mapper as mapping
-from cocco.result import Result
-from experiments import command
-from experiments.drawing import bars, panels, title
-from experiments.points import Point
-from experiments.sweep import sweep
+from experiments.common import command
+from experiments.common.drawing import bars, panels, title
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.mapping.mappers import closed_work
-from simulator.partition import Partition
+from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:
     import pandas

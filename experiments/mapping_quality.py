@@ -23,10 +23,10 @@ from cocco.mapping import MappingResult, Rules, map_layer
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.objective import objective_parts, total_of
 from cocco.mapping.random_search import random_search
-from experiments import command, published
-from experiments.drawing import bars, panels
-from experiments.points import Point
-from experiments.sweep import sweep
+from experiments.common import command, published
+from experiments.common.drawing import bars, panels
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
 from simulator.mapping import SIMBA, Architecture, LayerShape
 from simulator.mapping.architecture import Level
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import cocco
 import workloads
-from experiments import command, published, searches
-from experiments.drawing import bars, number, panels, title
-from experiments.points import Point
-from experiments.sweep import sweep
+from experiments.common import command, published, searches
+from experiments.common.drawing import bars, number, panels, title
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB, MiB
 

@@ -12,10 +12,10 @@ import numpy as np
 
 import cocco
 import workloads
-from experiments import command, searches
-from experiments.drawing import panels, title
-from experiments.points import Point
-from experiments.sweep import sweep
+from experiments.common import command, searches
+from experiments.common.drawing import panels, title
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas

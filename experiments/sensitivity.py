@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import cocco
 import workloads
-from experiments import command
-from experiments.sweep import sweep
+from experiments.common import command
+from experiments.sweep.sweep import sweep
 from simulator.technology import Technology
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas
 
-from experiments.drawing import TITLES
+from experiments.common.drawing import TITLES
 
 Row = dict[str, Any]
 

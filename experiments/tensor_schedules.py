@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments import command, schedules
-from experiments.drawing import bars, number, panels, title
-from experiments.points import Point
-from experiments.searches import rows_of
-from experiments.sweep import sweep
+from experiments.common import command, schedules
+from experiments.common.drawing import bars, number, panels, title
+from experiments.common.searches import rows_of
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas

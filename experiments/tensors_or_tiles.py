@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import cocco
 import workloads
-from cocco.scheduling.beam import WIDTH
 from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
-from experiments import command, schedules
-from experiments.drawing import LINES, panels, title
-from experiments.points import Point
-from experiments.searches import rows_of
-from experiments.sweep import sweep
+from cocco.scheduling.searches.beam import WIDTH
+from experiments.common import command, schedules
+from experiments.common.drawing import LINES, panels, title
+from experiments.common.searches import rows_of
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
 from simulator.accelerator import Accelerator
-from simulator.operators import operators_of
-from simulator.schedule import compulsory_bytes
+from simulator.schedule.operators import operators_of
+from simulator.schedule.replay import compulsory_bytes
 from simulator.technology import KiB
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.accelerator import Accelerator
-from simulator.cost import (
+from simulator.model.cost import (
     EnergyBreakdown,
     bandwidths,
     energy_breakdown,
@@ -17,11 +17,11 @@ from simulator.cost import (
     price_subgraphs,
     total,
 )
-from simulator.partition import Partition
-from simulator.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.subgraph import Geometry
-from simulator.tiling import TILE_RULES, TileRule
-from workloads.network import Network
+from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.subgraph import Geometry
+from simulator.model.tiling import TILE_RULES, TileRule
+from simulator.partition.partition import Partition
+from workloads.network.network import Network
 
 if TYPE_CHECKING:
     import pandas

@@ -13,7 +13,13 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-from workloads import (
+from workloads.errors import NetworkError, shown
+from workloads.network.builder import Builder
+from workloads.network.frames import Frames
+from workloads.network.layer import Concat, Layer, Note, Tensor
+from workloads.network.network import Network
+from workloads.network.resize import shrink
+from workloads.zoo import (
     amoebanet,
     darts,
     densenet,
@@ -29,11 +35,6 @@ from workloads import (
     video,
     vit,
 )
-from workloads.builder import Builder
-from workloads.errors import NetworkError, shown
-from workloads.frames import Frames
-from workloads.network import Concat, Layer, Network, Note, Tensor
-from workloads.resize import shrink
 
 __all__ = [
     "CLIP_NETWORKS", "PAPER_NETWORKS", "Builder", "Concat", "Frames", "Layer", "Network", "NetworkError", "Note",
@@ -81,7 +82,7 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
 
     A path is what ends in .json or .onnx or has a path separator in it. Options are those of the network's function,
     such as `load("resnet50", version="1.5")`, and of the reader, `load("model.onnx", unsupported="passthrough")`
-    (workloads.importing.onnx_file.read). Raises NetworkError, one line, for whatever cannot be loaded.
+    (workloads.importing.onnx.file.read). Raises NetworkError, one line, for whatever cannot be loaded.
     """
     try:
         source = os.fspath(name_or_path)
@@ -103,21 +104,21 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
         )
     if options:
         raise NetworkError(f"{source}: takes no option {next(iter(options))!r}; only built-in networks have options")
-    from workloads.layer_graph import read
+    from workloads.importing.layer_graph.files import read
 
     return read(source)
 
 
 def save(network: Network, path: str | os.PathLike[str]) -> None:
     """Write the network as a layer-graph/1 file (.json), atomically; `load` reads it back equal."""
-    from workloads.layer_graph import write
+    from workloads.importing.layer_graph.files import write
 
     write(network, path)
 
 
 def from_torch(module: Any, example_inputs: Any, name: str | None = None, unsupported: str = "error") -> Network:
     """Return the network of a PyTorch module, as torch.export sees it on these inputs (extra torch)."""
-    from workloads.importing.torch_graph import read_module
+    from workloads.importing.torch.module import read_module
 
     return read_module(module, example_inputs, name, unsupported)
 
@@ -127,7 +128,7 @@ def _read_onnx(path: str, options: dict[str, Any]) -> Network:
     for option in options:
         if option not in known:
             raise NetworkError(f"{path}: takes no option {option!r}; an ONNX file has {', '.join(known)}")
-    from workloads.importing.onnx_file import read
+    from workloads.importing.onnx.file import read
 
     return read(path, **options)
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from cocco.allocation.allocate import allocate
-from cocco.result import Status
+from cocco.problem.status import Status
 from simulator.accelerator import MAX_CAPACITY, Accelerator
-from simulator.addresses import Memory, Plan, plan_buffers, tensor_id, weights_id
-from simulator.partition import Partition
-from simulator.tiling import TileRule
-from workloads.network import Network
+from simulator.model.held import Memory, Plan, plan_buffers, tensor_id, weights_id
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
+from workloads.network.network import Network
 
 Kind = Literal["main", "side", "weights", "next_weights"]
 
@@ -44,7 +44,7 @@ class MemoryMap:
     needed_bytes: tuple[int, ...]  #: live while each subgraph runs
     pairs: tuple[int, ...]  #: (start, end) pairs of each subgraph: one for a tensor, one for weights
     regions: tuple[tuple[Placed, ...], ...]
-    addresses: dict[str, int]  #: by the ids of simulator.addresses
+    addresses: dict[str, int]  #: by the ids of simulator.model.held
 
     @property
     def fits(self) -> bool:

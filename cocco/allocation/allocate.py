@@ -13,7 +13,7 @@ from cocco.allocation.problem import Problem, make_problem
 from cocco.allocation.solvers import cp, ilp
 from cocco.allocation.telamalloc import telamalloc
 from simulator.accelerator import MAX_CAPACITY
-from simulator.allocation import Allocation, Buffer, check_allocation, check_buffers
+from simulator.allocation.judge import Allocation, Buffer, check_allocation, check_buffers
 
 MAX_NODES = 10**15  #: our choice: above any number that could be meant
 LARGE = 20_000  #: buffers; our choice: of more, `auto` minimizes without the search, a node of which can take seconds

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cocco.allocation.problem import Ints
-from cocco.result import Status
-from simulator.allocation import Allocation
+from cocco.problem.status import Status
+from simulator.allocation.judge import Allocation
 
 
 class Outcome(NamedTuple):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.allocation import Buffer, live_intervals
+from simulator.allocation.judge import Buffer, live_intervals
 
 Ints = npt.NDArray[np.int64]
 

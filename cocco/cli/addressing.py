@@ -10,13 +10,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from cocco import run_folder
 from cocco.allocation.address_map import AddressMap, MemoryMap, address_map
-from cocco.cli import report
-from cocco.cli.commands import answer, print_json, verify
-from cocco.cli.parser import UsageError
-from cocco.cli.text import counted, percent, table
-from cocco.result import Result
+from cocco.cli.output import answer, print_json
+from cocco.cli.plans import verify
+from cocco.cli.usage import UsageError
+from cocco.exploration.result import Result
+from cocco.output.folders import run as run_folder
+from cocco.output.text import evaluation as report
+from cocco.output.text.numbers import counted, percent, table
 from simulator import Accelerator, Partition, evaluate
 from workloads import Network
 from workloads.files import write_atomic

@@ -10,13 +10,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import cocco
-from cocco import run_folder
 from cocco.allocation.answer import AllocationResult
-from cocco.cli import text
-from cocco.cli.commands import print_json
-from cocco.cli.parser import UsageError
-from simulator.allocation import Buffer
-from simulator.allocation_files import read_buffers, write_buffers
+from cocco.cli.output import print_json
+from cocco.cli.usage import UsageError
+from cocco.output.folders import run as run_folder
+from cocco.output.pictures import saving
+from cocco.output.text import numbers as text
+from simulator.allocation.files import read_buffers, write_buffers
+from simulator.allocation.judge import Buffer
 
 CODES = {"infeasible": 1, "gave_up": 1, "stopped": 130}  #: all other ways to end are 0
 MAX_ROWS = 40  #: buffers whose addresses are printed for people; our choice: a screen
@@ -49,8 +50,8 @@ def allocate(options: Namespace, _: Sequence[str]) -> int:
 def _picture_file(name: str | None) -> Path | None:
     if name is None:
         return None
-    if Path(name).suffix.lower() not in run_folder.PICTURE_FORMATS:
-        raise UsageError(f"--picture must end in {' or '.join(run_folder.PICTURE_FORMATS)}, got {name!r}")
+    if Path(name).suffix.lower() not in saving.PICTURE_FORMATS:
+        raise UsageError(f"--picture must end in {' or '.join(saving.PICTURE_FORMATS)}, got {name!r}")
     return Path(name)
 
 
@@ -60,7 +61,7 @@ def _save(buffers: Sequence[Buffer], result: AllocationResult, output: Path | No
     if output:
         write_buffers(output, buffers, result.allocation)
     if picture:
-        from cocco.allocation.picture import save_picture
+        from cocco.output.pictures.allocation import save_picture
 
         save_picture(picture, buffers, result)
     for path in (output, picture):

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import workloads
-from cocco.cli import report
 from cocco.cli.hardware import accelerator_of
 from cocco.cli.networks import load
-from simulator import Accelerator, Evaluation, Partition, evaluate
-from simulator.tiling import TileRule
+from cocco.cli.output import answer, print_json
+from cocco.cli.plans import read_partition, verify, with_mapper
+from cocco.output.text import evaluation as report
+from simulator import evaluate
 from workloads import Network
 
 if TYPE_CHECKING:
-    from simulator.addressed import Addresses
-    from simulator.mapping import Mapper
-
-LAYERWISE = "layerwise"
+    pass
 
 
 def networks(options: Namespace, _: Sequence[str]) -> int:
@@ -88,56 +83,6 @@ def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
     return 0 if evaluation.fits and verified is not False else 1
 
 
-def read_partition(
-    text: str, network: Network, accelerator: Accelerator | None = None, tile_rule: TileRule = "exact"
-) -> Partition:
-    """Return the partition of a file, or 'layerwise'; what a file leaves to a search is found for the accelerator."""
-    if text == LAYERWISE:
-        return Partition.layerwise(network)
-    from cocco.handwritten import load_partition
-
-    return load_partition(text, network, accelerator, tile_rule=tile_rule)
-
-
-def with_mapper(accelerator: Accelerator, name: str) -> Accelerator:
-    """Return the hardware with the mapper of this name."""
-    mapper = mapper_named(name)
-    return accelerator if mapper is None else replace(accelerator, mapper=mapper)
-
-
-def mapper_named(name: str) -> Mapper | None:
-    """Return the mapper of this name, None for the default."""
-    if name == "enumerate":
-        return None
-    from cocco.mapping import MAPPERS
-
-    return MAPPERS[name]
-
-
-def verify(
-    network: Network,
-    partition: Partition,
-    accelerator: Accelerator,
-    tile_rule: TileRule,
-    addresses: Addresses | None = None,
-) -> bool:
-    """Execute the partition, at addresses where they are given; say on stderr what was scaled, what failed first."""
-    from simulator import execution
-
-    verification = execution.verify(network, partition, accelerator, tile_rule, addresses)
-    for note in verification.notes:
-        print(f"cocco: {note}", file=sys.stderr)
-    if not verification.verified:
-        print(f"cocco: verification failed: {verification.message}", file=sys.stderr)
-    return verification.verified
-
-
-def answer(evaluation: Evaluation, verified: bool | None) -> dict[str, Any]:
-    """Return what `cocco evaluate --json` prints."""
-    content = evaluation.to_json()
-    return content | {"verified": verified} if evaluation.fits else content
-
-
 def network_counts(network: Network, layers: object) -> dict[str, Any]:
     """Return the name, the layers and the sums of a network."""
     return {
@@ -147,8 +92,3 @@ def network_counts(network: Network, layers: object) -> dict[str, Any]:
         "macs": network.macs,
         "weight_bytes": network.weight_bytes,
     }
-
-
-def print_json(content: dict[str, Any]) -> None:
-    """Print one object on one line; a number that is not finite would be no JSON."""
-    print(json.dumps(content, allow_nan=False))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from cocco.cli.commands import print_json, read_partition
-from cocco.cli.compare_text import capacity_text, comparison_text
 from cocco.cli.hardware import accelerator_of, machine_of
 from cocco.cli.networks import load
-from cocco.cli.parser import UsageError
-from cocco.compare import compare
+from cocco.cli.output import print_json
+from cocco.cli.plans import read_partition
+from cocco.cli.usage import UsageError
+from cocco.output.text.comparison import capacity_text, comparison_text
+from cocco.plans.compare import compare
 from simulator import least_capacity
 
 

@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-from cocco import run_folder
-from cocco.chrome_trace import chrome_trace
-from cocco.cli import report
-from cocco.cli.commands import answer, print_json, verify
-from cocco.cli.parser import UsageError
-from cocco.cli.text import capacity, counted, kilobytes, megabytes, table
-from cocco.explain import Explained, Explanation, explain
+from cocco.cli.output import answer, print_json
+from cocco.cli.plans import verify
+from cocco.cli.usage import UsageError
+from cocco.output.folders import run as run_folder
+from cocco.output.text import evaluation as report
+from cocco.output.text.numbers import capacity, counted, kilobytes, megabytes, table
+from cocco.plans.explain import Explained, Explanation, explain
 from simulator import Accelerator, Partition, evaluate
-from simulator.breakdown import Breakdown
+from simulator.views.breakdown import Breakdown
+from simulator.views.chrome_trace import chrome_trace
 from workloads import Network
 from workloads.files import write_atomic
 

@@ -13,17 +13,18 @@ from typing import Any
 
 import cocco
 import workloads
-from cocco import front_folder, run_folder
-from cocco.cli.commands import print_json
-from cocco.cli.front_report import front_text, limited_text
 from cocco.cli.hardware import machine_of, space_of
 from cocco.cli.networks import load
-from cocco.cli.parser import UsageError
-from cocco.cli.searching import CODES, output_path, settings_of
-from cocco.front import Front
-from cocco.limits import Limited
-from cocco.search.nsga import Progress
-from simulator.hardware import MACHINE
+from cocco.cli.options import settings_of
+from cocco.cli.output import CODES, output_path, print_json
+from cocco.cli.usage import UsageError
+from cocco.exploration.front import Front
+from cocco.exploration.limits import Limited
+from cocco.output.folders import front as front_folder
+from cocco.output.folders import run as run_folder
+from cocco.output.text.front import front_text, limited_text
+from cocco.search.genetic.nsga import Progress
+from simulator.hardware_files import MACHINE
 
 FORBIDDEN = {"method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False}
 

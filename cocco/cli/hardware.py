@@ -6,12 +6,12 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from cocco.cli.parser import UsageError
+from cocco.cli.usage import UsageError
 from simulator import Accelerator, KiB, MiB, Technology
-from simulator.hardware import BUFFERS, MACHINE, read_hardware
+from simulator.hardware_files import BUFFERS, MACHINE, read_hardware
 
 if TYPE_CHECKING:
-    from cocco.space import Space
+    from cocco.problem.space import Space
 
 DEFAULTS = Accelerator(shared_buffer=1)  #: of everything but the buffers
 PAPER_BUFFERS = {"global_buffer": 1 * MiB, "weight_buffer": 1152 * KiB}  #: Cocco, Sec. 5.2
@@ -47,7 +47,7 @@ def machine_of(options: Namespace) -> dict[str, Any]:
 
 def space_of(options: Namespace) -> Space:
     """Return the candidates of --separate or else of --shared, with --range where it is given."""
-    from cocco.space import Range, SeparateBuffers, SharedBuffer
+    from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 
     if options.file_buffers:
         file = options.hardware_file

@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from cocco.cli.commands import print_json
 from cocco.cli.hardware import PAPER_BUFFERS
-from cocco.cli.parser import UsageError
+from cocco.cli.output import print_json
+from cocco.cli.usage import UsageError
 from simulator import Accelerator
-from simulator.hardware import BUFFERS, hardware_text, read_hardware
+from simulator.hardware_files import BUFFERS, hardware_text, read_hardware
 
 
 def show_hardware(options: Namespace) -> int:

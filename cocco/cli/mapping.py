@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import workloads
-from cocco import run_folder
-from cocco.cli import text
-from cocco.cli.commands import print_json
+from cocco.cli.output import print_json
 from cocco.mapping import MappingResult, Rules, map_layer
 from cocco.mapping.layer_lists import Row, layers_of, read_layers
+from cocco.output.folders import run as run_folder
+from cocco.output.text import numbers as text
 from simulator.mapping import SIMBA, Architecture, LayerShape, read_architecture
 from workloads.files import write_atomic
 

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 
 import workloads
-from cocco.cli.text import counted
+from cocco.output.text.numbers import counted
 from workloads import Network
 
 SHOWN = 4  #: operators that a note names

@@ -6,8 +6,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from cocco import report
-from cocco.cli.parser import UsageError
+from cocco.cli.usage import UsageError
+from cocco.output import report
 
 
 def write_report(options: Namespace, _: Sequence[str]) -> int:

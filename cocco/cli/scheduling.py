@@ -10,15 +10,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import workloads
-from cocco import run_folder
-from cocco.cli import text
-from cocco.cli.commands import print_json
-from cocco.cli.parser import UsageError
+from cocco.cli.output import print_json
+from cocco.cli.usage import UsageError
+from cocco.output.folders import run as run_folder
+from cocco.output.pictures import saving
+from cocco.output.text import numbers as text
 from cocco.scheduling import schedule as door
 from cocco.scheduling.answer import ScheduleResult
 from cocco.scheduling.checked import checked
-from simulator.schedule_files import read_order, read_schedule, write_schedule
-from workloads.network import Network
+from simulator.schedule.files import read_order, read_schedule, write_schedule
+from workloads.network.network import Network
 
 CODES = {"infeasible": 1, "gave_up": 1}  #: all other ways to end are 0
 MAX_ROWS = 30  #: stays that are printed for people; our choice: a screen
@@ -30,7 +31,7 @@ REPACK = (
 
 def schedule(options: Namespace, _: Sequence[str]) -> int:
     """Read, schedule or check, write what was asked for, print the answer."""
-    picture = _file(options.picture, "--picture", run_folder.PICTURE_FORMATS)
+    picture = _file(options.picture, "--picture", saving.PICTURE_FORMATS)
     output = _file(options.output, "-o", (".json",))
     network = workloads.load(options.network)
     with ExitStack() as stack:
@@ -82,7 +83,7 @@ def _save(result: ScheduleResult, output: Path | None, picture: Path | None) -> 
         about = ("network", "scratchpad_bytes", "parameters", "granularity", "method", "order_from", "offchip_bytes")
         write_schedule(output, result.schedule, {key: content[key] for key in about})
     if picture:
-        from cocco.scheduling.picture import save_picture
+        from cocco.output.pictures.schedule import save_picture
 
         save_picture(picture, result)
     for path in (output, picture):

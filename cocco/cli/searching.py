@@ -8,24 +8,23 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import cocco
-from cocco import run_folder
 from cocco.allocation.address_map import AddressMap
-from cocco.cli import addressing, search_report
-from cocco.cli.commands import mapper_named, print_json, with_mapper
+from cocco.cli import addressing
 from cocco.cli.hardware import accelerator_of, flag, machine_of, space_of
 from cocco.cli.networks import load
-from cocco.cli.parser import UsageError
-from cocco.cli.text import capacity
-from cocco.result import Result
-from cocco.space import SharedBuffer, Space
-from workloads import Network
+from cocco.cli.options import settings_of
+from cocco.cli.output import CODES, output_path, print_json
+from cocco.cli.plans import mapper_named, with_mapper
+from cocco.cli.usage import UsageError
+from cocco.exploration.result import Result
+from cocco.output.folders import run as run_folder
+from cocco.output.text import search as search_report
+from cocco.output.text.numbers import capacity
 
-CODES = {"infeasible": 1, "gave_up": 1, "stopped": 130}  #: all other ways to end are 0
 OTHERS = {  # and their defaults
     "cores": 1, "batch": 1, "max_regions": 64, "prefetch": "free", "tile_rule": "exact", "mapper": "enumerate",
 }  # fmt: skip
@@ -126,34 +125,8 @@ def _partition_file(text: str | None) -> Path | None:
     return path
 
 
-def output_path(text: str | None) -> Path | None:
-    """Return where -o says, None where it was not given; raises UsageError where it is empty."""
-    if text == "":
-        raise UsageError("-o is empty; it must be a path")
-    return None if text is None else Path(text)
-
-
 def _search_settings(options: Namespace) -> cocco.Settings:
     return cocco.Settings.plain() if options.plain else cocco.Settings()
-
-
-SETTINGS = (
-    "alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain", "prove",
-    "check_addresses",
-)  # fmt: skip
-
-
-def settings_of(
-    options: Namespace, networks: Sequence[Network], space: Space, keys: Sequence[str] = SETTINGS
-) -> dict[str, Any]:
-    """Return what a run folder keeps of the question: networks, weights, space and these options."""
-    return {
-        "networks": [network.name for network in networks],
-        "weights": options.weights or [1.0] * len(networks),
-        "space": {"shared_buffer": asdict(space)} if isinstance(space, SharedBuffer) else asdict(space),
-        **{key: getattr(options, key) for key in keys},
-        "technology": asdict(options.technology),
-    }
 
 
 def _mapper_of(options: Namespace) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from simulator.mapping import DIMENSIONS, LayerShape
 from workloads.errors import FileFormatError, one_line, shown
 from workloads.files import read_bytes
-from workloads.network import Network
+from workloads.network.network import Network
 
 MAX_BYTES = 4 * 2**20  #: of a file; our choice: 87 layers have 6 KB
 REQUIRED = (*DIMENSIONS, "stride_w", "stride_h")

@@ -27,7 +27,7 @@ from simulator.mapping.mappers import (
 )
 from simulator.technology import Technology
 from workloads.errors import shown
-from workloads.network import Layer
+from workloads.network.layer import Layer
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cocco.result import Status
-from simulator.schedule import Replay, Schedule
+from cocco.problem.status import Status
+from simulator.schedule.replay import Replay, Schedule
 
 
 @dataclass(frozen=True)

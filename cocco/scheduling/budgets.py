@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cocco.scheduling.graph import Graph
-from cocco.scheduling.peak import least_peak
+from cocco.scheduling.searches.peak import least_peak
 
 NAMES = ("minimum", "half", "peak")
 

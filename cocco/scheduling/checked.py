@@ -7,10 +7,10 @@ from typing import Literal
 from cocco.scheduling.answer import ScheduleResult
 from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
-from simulator.operators import Concat, operators_of
-from simulator.schedule import Schedule, ScheduleError, compulsory_bytes, parameter_names, replay
+from simulator.schedule.operators import Concat, operators_of
+from simulator.schedule.replay import Schedule, ScheduleError, compulsory_bytes, parameter_names, replay
 from workloads.errors import shown
-from workloads.network import Network
+from workloads.network.network import Network
 
 
 def checked(

@@ -8,23 +8,23 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from cocco.scheduling.answer import ScheduleResult
-from cocco.scheduling.beam import WIDTH, beam
 from cocco.scheduling.budgets import NAMES, Budgets, budgets_of
-from cocco.scheduling.divide import divide
-from cocco.scheduling.fixed import STATES, fixed_order
 from cocco.scheduling.graph import Graph, graph_of
-from cocco.scheduling.joint import Joint, Limits, given_order, tight
-from cocco.scheduling.linear import linear
 from cocco.scheduling.packing import schedule_of
-from cocco.scheduling.paper import solve_paper
+from cocco.scheduling.pieces.divide import divide
+from cocco.scheduling.pieces.windows import slide
 from cocco.scheduling.plan import Plan, cost_of, is_order
-from cocco.scheduling.solver import LIMIT, cp_sat, has_cp_sat
-from cocco.scheduling.windows import slide
+from cocco.scheduling.programs.joint import Joint, Limits, given_order, tight
+from cocco.scheduling.programs.paper import solve_paper
+from cocco.scheduling.programs.solver import LIMIT, cp_sat, has_cp_sat
+from cocco.scheduling.searches.beam import WIDTH, beam
+from cocco.scheduling.searches.fixed import STATES, fixed_order
+from cocco.scheduling.searches.linear import linear
 from simulator.accelerator import MAX_CAPACITY
-from simulator.operators import Concat, operators_of
-from simulator.schedule import Operator, compulsory_bytes, parameter_names, replay
+from simulator.schedule.operators import Concat, operators_of
+from simulator.schedule.replay import Operator, compulsory_bytes, parameter_names, replay
 from workloads.errors import shown
-from workloads.network import Network
+from workloads.network.network import Network
 
 MAX_TIGHT = 250  #: operators that "auto" gives to TIGHT whole
 POLISH_STATES = 500  #: of our own search for a given order between two passes of windows; our choice

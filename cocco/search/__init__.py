@@ -1,5 +1,16 @@
-"""The genetic algorithm of Cocco (Sec. 4.3 and 4.4): genome, operators, repair, loop, and a DEAP toolbox of them."""
+"""Finds partitions: what a candidate costs (kernel, pricing), the genetic algorithm (genetic), others (baselines)."""
 
-from cocco.search.toolbox import toolbox
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cocco.search.genetic.toolbox import toolbox
 
 __all__ = ["toolbox"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "toolbox":  # only when asked for: it needs deap
+        from cocco.search.genetic.toolbox import toolbox
+
+        return toolbox
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

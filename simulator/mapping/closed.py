@@ -16,7 +16,7 @@ from simulator.mapping.architecture import Core
 from simulator.mapping.judge import LayerCost, bound_cycles
 from simulator.mapping.shapes import LayerShape
 from simulator.technology import PE_COLUMNS, PE_ROWS, Technology
-from workloads.network import Layer
+from workloads.network.layer import Layer
 
 AXES = "KCPQ"
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from workloads.frames import Frames
-from workloads.network import Layer
+from workloads.network.frames import Frames
+from workloads.network.layer import Layer
 
 DIMENSIONS = "RSPQCKN"  #: filter width, height; output width, height; channels in, out; batch
 TENSORS = "WIO"

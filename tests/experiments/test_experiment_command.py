@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(HERE.parents[1]), "COLUMNS": "200"}
+from tests.helpers.command_line import ROOT
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
 
 
 def run(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(HERE / "sweep_script.py"), *map(str, words)]
+    command = [sys.executable, str(ROOT / "tests" / "helpers" / "sweep_script.py"), *map(str, words)]
     return subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
 
 

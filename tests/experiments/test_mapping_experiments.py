@@ -9,10 +9,10 @@ import numpy as np
 import pandas
 import pytest
 from pandas.testing import assert_frame_equal
-from tiny_network import write_tiny
 
 from experiments import mapper_effect, mapping_quality
 from simulator.mapping import SIMBA
+from tests.helpers.tiny_network import write_tiny
 
 LIST = """layer,R,S,P,Q,C,K,N,stride_w,stride_h
 one,3,3,14,14,32,32,1,1,1

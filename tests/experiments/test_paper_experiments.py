@@ -17,14 +17,15 @@ import numpy as np
 import pandas
 import pytest
 from pandas.testing import assert_frame_equal
-from tiny_network import write_tiny
 
 import workloads
-from cocco.search.problem import on_hardware
+from cocco.problem.problem import on_hardware
 from experiments import __main__ as every
-from experiments import convergence, fusion_depth, published, searches
-from experiments.comparison import difference, with_paper
+from experiments import convergence, fusion_depth
+from experiments.common import published, searches
+from experiments.common.comparison import difference, with_paper
 from simulator.accelerator import Accelerator
+from tests.helpers.tiny_network import write_tiny
 
 REFERENCE = Path(every.__file__).parent / "reference"
 SMALL: dict[str, dict[str, Any]] = {

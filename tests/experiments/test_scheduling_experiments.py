@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pandas
 import pytest
-from tiny_network import write_tiny
 
 import cocco
 import workloads
-from experiments import nas_schedules, schedules, tensor_schedules, tensors_or_tiles
+from experiments import nas_schedules, tensor_schedules, tensors_or_tiles
+from experiments.common import schedules
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
-from simulator.operators import operators_of
-from simulator.partition import Partition
-from simulator.schedule import compulsory_bytes
+from simulator.partition.partition import Partition
+from simulator.schedule.operators import operators_of
+from simulator.schedule.replay import compulsory_bytes
 from simulator.technology import MiB
+from tests.helpers.tiny_network import write_tiny
 
 
 @pytest.fixture(scope="module")

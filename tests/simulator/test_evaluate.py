@@ -6,14 +6,15 @@ import dataclasses
 import math
 
 import pytest
-from graphs import chain, conv, resnet_block
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import random_network
 
 from simulator import Accelerator, KiB, Partition, Technology, evaluate
-from simulator.partition import connected_parts
-from workloads.network import Network, Tensor
+from simulator.partition.partition import connected_parts
+from tests.helpers.graphs import chain, conv, resnet_block
+from tests.helpers.random_graphs import random_network
+from workloads.network.layer import Tensor
+from workloads.network.network import Network
 
 SMALL = Accelerator(global_buffer=64 * KiB, weight_buffer=64 * KiB)
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
-from workloads.builder import Builder
 from workloads.errors import NetworkError
 from workloads.importing.values import Value
 from workloads.importing.views import (
@@ -28,8 +27,11 @@ from workloads.importing.views import (
     numbered,
     positions,
 )
-from workloads.network import Layer, Network, Note
-from workloads.shapes import DENSE_OPS, MAX_NAME, Shape
+from workloads.network.builder import Builder
+from workloads.network.layer import Layer, Note
+from workloads.network.network import Network
+from workloads.network.ops import DENSE_OPS
+from workloads.network.shapes import MAX_NAME, Shape
 
 MAX_LAYERS = 2**16  #: our choice: far above any network we know
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cocco.cli import values
-from cocco.cli.parser import Parser
+from cocco.cli.usage import Parser
 from cocco.cli.words import shared
 
 

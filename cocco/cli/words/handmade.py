@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cocco.cli.parser import Parser
+from cocco.cli.usage import Parser
 from cocco.cli.words import shared
 
 PARTITION = "a partition file (.json, .yaml; docs/partitions.md), or 'layerwise': every layer alone"

@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 from typing import Any
 
 from cocco.cli import values
-from cocco.cli.parser import Parser
+from cocco.cli.usage import Parser
 from cocco.cli.words import shared
 
 METHODS = ("closed", "cosa", "random", "climb")

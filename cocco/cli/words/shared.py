@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from cocco.cli import values
-from cocco.cli.parser import Parser
+from cocco.cli.usage import Parser
 
 SIZES = "A SIZE is a whole number of bytes, or a number with KB, MB or GB: 1 KB = 1 KiB = 1024 bytes, 1 MB = 1024 KB."
 NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"

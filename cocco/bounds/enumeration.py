@@ -1,0 +1,152 @@
+"""Proof: is the best partition, or the best memory, found by a search the best there is? By exact enumeration.
+
+For given hardware the enumeration over downsets (cocco.search.baselines.exact) either finishes, and its answer is
+proven, or gives up. Where the memory is chosen too, every candidate is either solved so, or cannot beat the best known
+cost because already its buffer plus alpha times a lower bound of the metric is no less. If all candidates are, the
+best of them is the optimum of Formula 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+from cocco.bounds.forced import least_traffic
+from cocco.bounds.least import least_totals, lower_bound
+from cocco.problem.genome import Genome, groups_of
+from cocco.problem.problem import Problem, in_memory
+from cocco.search.baselines.exact import LOOK_STEPS, MAX_CANDIDATES, MAX_STATES, PRICE_STEPS, exact
+from cocco.search.pricing.genomes import Sample
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from simulator.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from cocco.search.kernel._kernel import Kernel, Scratch
+
+QUICK_STEPS = 4_000_000  #: of one enumeration in a default search; our choice: under a second compiled
+QUICK_TOTAL = 30_000_000  #: of all candidates together in a default search; our choice: a few seconds
+
+ROUNDING = 1e-9  #: relative; far above what the order of summation can change, far below any real difference
+
+
+class Proof(NamedTuple):
+    """The best sample known now, what no answer can undercut, and whether the two meet."""
+
+    best: Sample | None
+    lower_bound: float
+    is_optimal: bool
+    transitions: int  #: subgraphs that were tried
+
+
+def prove(problem: Problem, best: Sample | None, engine: str, per_memory: int, in_total: int) -> Proof:
+    """Return what enumeration adds to the best sample of a search (None: there was no search).
+
+    per_memory: steps that one memory may take, in_total: all of them. Budgets count, so the answer does not
+    depend on the machine. prefetch="resident" cannot be enumerated, because there costs do not add up.
+    """
+    floor = lower_bound(problem)
+    solver = Solver(problem, engine)
+    spent, left = 0, [math.inf]
+    for bound, memory in _memories(problem, best):
+        if best is not None and bound >= best.cost:
+            continue
+        found, steps = solver.solve(memory, min(per_memory, in_total - spent), best)
+        spent += steps
+        if found is None:
+            left.append(bound)
+            if best is not None and memory == best.genome.capacities:  # too much for one memory: so is the proof
+                return Proof(best, floor, False, solver.transitions)
+        else:
+            best = found
+    if best is None:
+        return Proof(None, floor, False, solver.transitions)
+    reached = min(best.cost, *left)
+    return Proof(best, max(floor, reached), reached >= best.cost, solver.transitions)
+
+
+def _memories(problem: Problem, best: Sample | None) -> list[tuple[float, tuple[int, ...]]]:
+    """Return each memory with a lower bound of its cost; that of the best sample first, then by the bound."""
+    memories = []
+    least = zip(problem.rules, least_traffic(problem))  # whatever the capacities
+    totals = [least_totals(*each, problem.accelerator) for each in least]
+    for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
+        machine = problem.machine(memory)
+        memories.append((problem.objective.cost(problem.objective.value(totals, machine), machine), memory))
+    known = None if best is None else best.genome.capacities
+    return sorted(memories, key=lambda entry: (entry[1] != known, entry))
+
+
+class Solver:
+    """Enumerates the partitions of a problem for one memory after the other."""
+
+    def __init__(self, problem: Problem, engine: str) -> None:
+        self.problem = problem
+        self.transitions = 0
+        self.is_additive = problem.accelerator.prefetch != "resident"
+        self.parts = []
+        for i, network in enumerate(problem.networks):
+            objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
+            self.parts.append(replace(problem, networks=(network,), objective=objective))
+        self.kernels = [_kernel(part) for part in self.parts] if engine == "fast" else None
+
+    def solve(self, memory: tuple[int, ...], budget: int, best: Sample | None) -> tuple[Sample | None, int]:
+        """Return the better of the optimum with this memory and `best`, None if out of budget; and the steps."""
+        labels: list[int] = []
+        value, spent = 0.0, 0
+        for i in range(len(self.parts)):
+            groups, cost, steps = self._solve_one(i, memory, budget - spent)
+            spent += steps
+            if groups is None:
+                return None, spent
+            value += cost
+            found = [0] * self.parts[i].size
+            for group in groups:
+                for v in group:
+                    found[v] = self.problem.offsets[i] + group[0]
+            labels += found
+        estimate = self.problem.objective.cost(value, self.problem.machine(memory))
+        if best is not None and estimate > best.cost * (1 + ROUNDING):
+            return best, spent
+        sample = _judged(self.problem, labels, memory)
+        return (sample if best is None or sample.cost < best.cost else best), spent
+
+    def _solve_one(
+        self, i: int, memory: tuple[int, ...], budget: int
+    ) -> tuple[Sequence[Sequence[int]] | None, float, int]:
+        if budget < 1 or not self.is_additive:
+            return None, 0.0, 0
+        if self.kernels is not None:
+            from cocco.search.kernel._kernel import exact as compiled
+
+            try:
+                groups, _, transitions, steps, cost = compiled(
+                    *self.kernels[i], MAX_STATES, MAX_CANDIDATES, budget, LOOK_STEPS, PRICE_STEPS, *memory
+                )
+                self.transitions += transitions
+                return groups, cost, steps
+            except OverflowError:  # steps beyond 64 bits: Python's integers have no end
+                pass
+        part = self.parts[i]
+        given = in_memory(part, memory)
+        answer = exact(given, SubgraphCosts(given), MAX_STATES, budget)
+        self.transitions += answer.transitions
+        return None if answer.labels is None else groups_of(answer.labels), answer.cost, answer.steps
+
+
+def _kernel(problem: Problem) -> tuple[Kernel, Scratch]:
+    from cocco.search.kernel._kernel import Kernel, Scratch
+
+    kernel = Kernel(problem)
+    return kernel, Scratch(kernel)
+
+
+def _judged(problem: Problem, labels: list[int], memory: tuple[int, ...]) -> Sample:
+    """Return the partition with its price by the simulator."""
+    machine = problem.machine(memory)
+    plans = problem.partitions(groups_of(labels))
+    evaluations = [evaluate(n, plan, machine, problem.tile_rule) for n, plan in zip(problem.networks, plans)]
+    value = problem.objective.judged(evaluations)
+    return Sample(Genome(labels, memory), value, problem.objective.cost(value, machine))

@@ -1,0 +1,124 @@
+"""The set-partition bound: prices of layers that no subgraph is worth, by column generation (docs/bounds.md).
+
+If every subgraph S that may run crosses at least as many bytes as its layers' prices sum up to, no partition crosses
+fewer bytes than all prices together. If some S falls short by r at most, each layer is the first of one S at most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cocco.bounds.duals import Columns
+from cocco.bounds.forced import Hulls
+from cocco.bounds.oracle import Oracle, Tensors, crossings
+from cocco.problem.problem import Problem
+from cocco.search.pricing.subgraphs import SubgraphCosts
+
+WINDOW = 80  #: layers looked at together for new sets; our choice: solved in a tenth of a second
+LEVEL = 0.7  #: share of the open gap that a step asks for; our choice, between 0.5 (safe) and 0.9 (bold)
+SURE = 0.6  #: share of the step that must be left after repair before it is worth a proof; our choice
+SHARES = (0.0, 0.25, 0.5, 1.0)  #: of the worst set's excess that all layers' prices are lowered by before each proof
+MOST_STEPS = 400  #: our choice: several times what the paper's networks take
+NEAR = 1e-6  #: by which a price may be short of a whole byte and still count as one
+ENOUGH = 2e-4  #: relative gap to the linear program at which to stop; our choice
+
+
+class Bound(NamedTuple):
+    """Bytes of one sample that cross in every partition of these layers, and what it took."""
+
+    crossings: int
+    most: float  #: value of the linear program over the sets at hand: what this method cannot pass
+    steps: int
+    deterministic_time: float
+
+
+class PartitionBound:
+    """Bounds what crosses for the layers of one component: no subgraph has layers of two components."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        costs: SubgraphCosts,
+        hulls: Hulls,
+        tensors: Tensors,
+        layers: Sequence[int],
+        known: Sequence[tuple[int, ...]],
+    ) -> None:
+        self.layers, self.tensors = layers, tensors
+        crossing = {*layers}.union(*[tensors.read[v] for v in layers])
+        self.unit = math.gcd(*[tensors.size_bytes[u] for u in crossing])  # all that crosses is a multiple of it
+        self.most_price = 4.0 * sum([tensors.size_bytes[u] for u in crossing])  # far beyond what any set crosses
+        self.columns = Columns(layers)
+        for group in (*[(v,) for v in layers], *known):
+            self.columns.add(group, crossings(tensors, group))
+        self.singles = [crossings(tensors, (v,)) for v in layers]
+        self.oracle = Oracle(problem, costs, hulls, tensors, layers)
+        self.windows = [
+            Oracle(problem, costs, hulls, tensors, layers[start : start + WINDOW])
+            for start in range(0, len(layers) - WINDOW // 2, WINDOW // 2)
+            if len(layers) > WINDOW
+        ]
+        self.time = 0.0
+        self.worst: tuple[int, ...] = ()  #: the last set that was worth more than its crossings
+        self.excess = 0.0  #: per layer, of the set that was worth most in excess of its crossings at the last proof
+
+    def run(self, limit: float) -> Bound:
+        """Return the best bound that is proven within so much deterministic time of the solver."""
+        best, steps = 0, 0
+        centre = np.zeros(len(self.layers))
+        top = self.columns.most()
+        while self.time < limit and steps < MOST_STEPS and top - best > max(len(self.layers), ENOUGH * top):
+            steps += 1
+            before = best, self.columns.count
+            step = LEVEL * (top - best)
+            prices = np.clip(self.columns.nearest(centre, best + step), -self.most_price, self.most_price)
+            is_new = self._look_into_windows(prices, limit)
+            lower = self.columns.repaired(prices)
+            if not is_new or lower.sum() >= best + SURE * step:
+                for share in SHARES:
+                    lower = np.floor(self.columns.repaired(prices) - share * self.excess + NEAR)
+                    if lower.sum() <= best or self.time >= limit:
+                        break
+                    proven, is_new = self._prove(lower, limit)
+                    if proven > best:
+                        best, centre = proven, lower
+                    if not is_new:
+                        break
+            if (best, self.columns.count) == before:  # nothing learnt: rounding is in the way
+                break
+            top = self.columns.most()
+        return Bound(-(-best // self.unit) * self.unit, top, steps, self.time)
+
+    def _look_into_windows(self, prices: np.ndarray, limit: float) -> bool:
+        """Add sets that are worth more than their crossings; return whether there were new ones."""
+        is_new = False
+        for window in self.windows:
+            if self.time < limit:
+                is_new |= self._ask(window, np.floor(prices), limit)[1]
+        return is_new
+
+    def _prove(self, prices: np.ndarray, limit: float) -> tuple[int, bool]:
+        """Return a bound that these whole prices prove, and whether new sets speak against them."""
+        least, is_new = self._ask(self.oracle, prices, limit)
+        values = [int(price) for price in prices]
+        if self.worst:
+            self.excess = max(0.0, -least) / len(self.worst)
+        short = min(0, math.floor(least), *[c - value for c, value in zip(self.singles, values)])
+        return sum(values) + len(self.layers) * short, is_new
+
+    def _ask(self, oracle: Oracle, prices: np.ndarray, limit: float) -> tuple[float, bool]:
+        of_layer = {v: int(price) for v, price in zip(self.layers, prices)}
+        self.worst = ()
+        found = oracle.least(of_layer, max(limit - self.time, 0.01))
+        self.time += found.deterministic_time
+        is_new = False
+        for group in found.sets:
+            cost = crossings(self.tensors, group)
+            if cost < sum([of_layer[v] for v in group]):
+                self.worst = group
+                is_new |= self.columns.add(group, cost)
+        return found.least, is_new

@@ -1,5 +1,0 @@
-"""Lower bounds of every partition's cost by solvers: minutes, for a proof that was asked for (docs/bounds.md)."""
-
-from cocco.certify.certificate import Certificate, certify, check_solvers
-
-__all__ = ["Certificate", "certify", "check_solvers"]

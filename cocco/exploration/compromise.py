@@ -1,0 +1,87 @@
+"""Compromise: what each network pays for sharing one memory with others, against the best memory for it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cocco.exploration.explore import explore
+from cocco.exploration.front import buffer_bytes
+from cocco.exploration.result import Result
+from cocco.problem.criteria import CRITERIA
+from cocco.problem.objective import EVALUATED
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation
+from workloads.network.network import Network
+
+
+@dataclass(frozen=True)
+class Compromise:
+    """One network alone and on the common memory. cost: Formula 2 of this network, with its weight.
+
+    value: the metric (bytes, pJ, cycles), without the weight. A value may be less on the common memory, where that is
+    larger; the cost never is.
+    """
+
+    network: str
+    weight: float
+    metric: str
+    own: Accelerator  #: the best memory found for this network alone
+    own_cost: float
+    own_value: float
+    common_cost: float
+    common_value: float
+    samples: int  #: that the search for it alone took
+
+    @property
+    def paid(self) -> float:
+        """What the common memory costs more."""
+        return self.common_cost - self.own_cost
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco explore --compare --json` adds."""
+        column = CRITERIA[self.metric].column
+        return {
+            "network": self.network,
+            "weight": self.weight,
+            "alone": buffer_bytes(self.own) | {"cost": self.own_cost, column: self.own_value},
+            "common": {"cost": self.common_cost, column: self.common_value},
+            "paid": self.paid,
+            "paid_percent": 100 * self.paid / self.own_cost,
+            "samples": self.samples,
+        }
+
+
+def compromise(result: Result, networks: Sequence[Network], **question: Any) -> tuple[Compromise, ...]:
+    """Return what each network pays for the common memory of a result.
+
+    networks, question: as `explore` was asked, which is asked again for each network alone, with its weight: as many
+    samples again for each. Where that search finds nothing better, the common memory is its own.
+    """
+    names = [evaluation.network for evaluation in result.evaluations]
+    if result.alpha is None or [network.name for network in networks] != names:
+        raise ValueError(f"networks must be those of a result of explore, {', '.join(names)}; got others")
+    found = []
+    for network, weight, plan, evaluation in zip(networks, result.weights, result.plans, result.evaluations):
+        alone = explore(network, **question | {"weights": [weight], "initial": [plan]})
+        common = _cost(result, weight, evaluation)
+        own, value, cost = alone.accelerator, _value(alone, alone.evaluation), alone.cost
+        if cost > common:
+            own, value, cost = result.accelerator, _value(result, evaluation), common
+        found.append(
+            Compromise(
+                network.name, weight, result.metric, own, cost, value, common, _value(result, evaluation), alone.samples
+            )
+        )
+    return tuple(found)
+
+
+def _cost(result: Result, weight: float, evaluation: Evaluation) -> float:
+    """Return Formula 2 of one network on the common memory."""
+    assert result.alpha is not None
+    return result.accelerator.buffer_bytes + result.alpha * (0.0 + weight * _value(result, evaluation))
+
+
+def _value(result: Result, evaluation: Evaluation) -> float:
+    return float(getattr(evaluation, EVALUATED[result.metric]))

@@ -1,0 +1,95 @@
+"""Front: what a search for the whole front found, how it ended, and everything it saw on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cocco.problem.criteria import CRITERIA
+from cocco.problem.status import Status
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation
+from simulator.partition.partition import Partition
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """A memory with a partition of each network, priced by the simulator; values in the order of the objectives."""
+
+    values: tuple[float, ...]
+    accelerator: Accelerator
+    plans: tuple[Partition, ...]
+    evaluations: tuple[Evaluation, ...]
+
+    def to_json(self, objectives: Sequence[str]) -> dict[str, Any]:
+        """Return the buffers, the objectives with their units, and the partition (of several networks, by name)."""
+        content: dict[str, Any] = dict(buffer_bytes(self.accelerator))
+        content |= by_column(objectives, self.values)
+        partitions = {plan.network_name: [list(names) for names in plan.names] for plan in self.plans}
+        if len(partitions) == 1:
+            return content | {"partition": next(iter(partitions.values()))}
+        return content | {"partitions": partitions}
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """The points that nothing found is better than, ascending by the first objective.
+
+    status: "optimal" (every point proved, none is missing), "feasible" (samples are spent), "stopped" (by the user;
+    the front so far). front: a row per point of `found`. points: per sample, in order, its generation, the bytes of
+    the buffers, number of subgraphs and objectives; columns have units.
+    """
+
+    method: str
+    objectives: tuple[str, ...]
+    networks: tuple[str, ...]
+    weights: tuple[float, ...]
+    seed: int
+    samples: int  #: genomes priced, and other work counted as such
+    status: Status
+    found: tuple[FrontPoint, ...]
+    engine: str
+    points: pandas.DataFrame
+
+    @property
+    def front(self) -> pandas.DataFrame:
+        """The bytes of the buffers, the number of subgraphs and the objectives of each point of the front."""
+        import pandas
+
+        rows = [
+            buffer_bytes(point.accelerator)
+            | {"subgraphs": sum(len(each.subgraphs) for each in point.evaluations)}
+            | by_column(self.objectives, point.values)
+            for point in self.found
+        ]
+        return pandas.DataFrame(rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco pareto --json` prints."""
+        return {
+            "networks": list(self.networks),
+            "weights": list(self.weights),
+            "method": self.method,
+            "objectives": list(self.objectives),
+            "seed": self.seed,
+            "samples": self.samples,
+            "status": self.status,
+            "front": [point.to_json(self.objectives) for point in self.found],
+        }
+
+
+def buffer_bytes(accelerator: Accelerator) -> dict[str, int]:
+    """Return the bytes of each buffer of one core, by its column."""
+    names = ("shared_buffer",) if accelerator.is_shared else ("global_buffer", "weight_buffer")
+    return {f"{name}_bytes": getattr(accelerator, name) for name in names}
+
+
+def by_column(objectives: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    """Return values by the columns of their objectives; a capacity is whole bytes."""
+    return {
+        CRITERIA[name].column: int(value) if name == "capacity" else value for name, value in zip(objectives, values)
+    }

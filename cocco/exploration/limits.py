@@ -1,0 +1,307 @@
+"""Limits: the least of one criterion where others are bounded, such as the least SRAM with latency <= X.
+
+Our method: the front between what is made small and what is limited (NSGA-II, cocco.pareto), the best of it that keeps
+the limits, and then a proof: each memory is ruled out by a lower bound, or enumerated, where that finishes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from operator import le
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
+from cocco.bounds.forced import least_traffic
+from cocco.bounds.least import least_totals
+from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.pareto import Quest, cheapest, of_metric, point_of, quest_of, rows_of, searched
+from cocco.problem.criteria import CRITERIA, MEMORY, Plane, check_criterion, metrics_of, of_memory
+from cocco.problem.problem import Problem, in_memory, over_space
+from cocco.problem.settings import Settings
+from cocco.problem.space import Space
+from cocco.problem.status import Status
+from cocco.search.genetic.nsga import Cloud, Progress
+from simulator.model.tiling import TileRule
+from simulator.technology import MAX_REGIONS, Technology
+from workloads.network.network import Network
+
+if TYPE_CHECKING:
+    import pandas
+
+FOCUSED = 4  #: memories that are searched one by one for the least capacity; our choice
+
+Memory = tuple[int, ...]  # positions in the candidates
+
+
+@dataclass(frozen=True, eq=False)
+class Limited:
+    """The least of one criterion under limits.
+
+    status: "optimal" (proved), "feasible" (samples are spent; a better one may exist), "infeasible" (proved: nothing
+    keeps the limits), "gave_up" (nothing found does), "stopped" (by the user; the best so far, if any).
+    best: None where nothing found keeps the limits; then `nearest` exceeds them by the smallest factor.
+    lower_bound: of what is made small, for everything that keeps the limits; None where nothing does, proved.
+    """
+
+    minimize: str
+    limits: dict[str, float]
+    networks: tuple[str, ...]
+    weights: tuple[float, ...]
+    seed: int
+    samples: int  #: genomes priced, and other work counted as such
+    status: Status
+    objectives: tuple[str, ...]  #: what the values of the points are
+    best: FrontPoint | None
+    nearest: FrontPoint
+    lower_bound: float | None
+    engine: str
+    points: pandas.DataFrame  #: as in Front
+
+    @property
+    def value(self) -> float | None:
+        """What was made small, of the best point."""
+        return None if self.best is None else dict(zip(self.objectives, self.best.values))[self.minimize]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco explore --minimize --json` prints."""
+        content: dict[str, Any] = {
+            "minimize": self.minimize,
+            "limits": {CRITERIA[name].column: bound for name, bound in self.limits.items()},
+            "weights": list(self.weights),
+            "seed": self.seed,
+            "samples": self.samples,
+            "status": self.status,
+            "lower_bound": self.lower_bound,
+        }
+        if self.best is None:
+            return content | {"networks": list(self.networks), "nearest": self.nearest.to_json(self.objectives)}
+        content |= by_column(self.objectives, self.best.values)
+        content |= buffer_bytes(self.best.accelerator)
+        found = [
+            evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
+            for evaluation, plan in zip(self.best.evaluations, self.best.plans)
+        ]
+        if len(found) == 1:
+            return found[0] | content
+        return content | {"networks": [each | {"weight": weight} for each, weight in zip(found, self.weights)]}
+
+
+def minimize(
+    networks: Network | Sequence[Network],
+    criterion: str,
+    limits: Mapping[str, float],
+    *,
+    space: Space | None = None,
+    samples: int = 50_000,
+    seed: int = 0,
+    weights: Sequence[float] | None = None,
+    cores: int = 1,
+    batch: int = 1,
+    max_regions: int | None = MAX_REGIONS,
+    prefetch: Literal["free", "resident"] = "free",
+    technology: Technology | None = None,
+    tile_rule: TileRule = "exact",
+    engine: str | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+    settings: Settings | None = None,
+) -> Limited:
+    """Return the memory and partitions with the least of one criterion that keep these limits.
+
+    criterion, limits: capacity, energy, ema, latency, area or bandwidth (cocco.problem.criteria), the limits as
+    {"latency": 2_000_000} in bytes, pJ, cycles, mm2 or bytes per cycle: at most that much. The rest as in `pareto`.
+    """
+    bounds = check_limits(criterion, limits)
+    objectives = tuple(dict.fromkeys((criterion, *bounds)))
+    if all(name in MEMORY for name in objectives):
+        objectives += ("energy",)  # of equally small memories the one that takes the least; our choice
+    if not set(MEMORY) & set(objectives):
+        objectives += ("capacity",)
+    problem = over_space(
+        networks, space, metric=metrics_of(objectives)[0], weights=weights, cores=cores, batch=batch,
+        max_regions=max_regions, prefetch=prefetch, technology=technology, tile_rule=tile_rule,
+    )  # fmt: skip
+    quest = quest_of(problem, objectives, samples, seed, settings, engine, threads, progress)
+    quest = quest._replace(problem=_narrowed(problem, bounds))
+    is_focused = prefetch == "free" and (criterion not in MEMORY or len(metrics_of(objectives)) == 1)
+    cloud = searched(quest._replace(samples=-(-samples // 2)) if is_focused else quest)
+    judge = _Judge(cloud.plane, criterion, bounds)
+    cloud.wanted = samples
+    lower: float | None = None
+    status: Status = "stopped"
+    try:
+        if is_focused and not cloud.is_stopped:
+            _focus(quest, cloud, judge)
+        if not cloud.is_stopped:
+            lower, status = _prove(quest, cloud, judge)
+    except KeyboardInterrupt:
+        pass
+    return _answer(quest, cloud, judge, None if lower == math.inf else lower, status)
+
+
+def check_limits(criterion: str, limits: Mapping[str, float]) -> dict[str, float]:
+    """Return the limits, checked; raises ValueError that names the criterion, the rule and the value."""
+    check_criterion("what to minimize", criterion)
+    if not isinstance(limits, Mapping) or not limits:
+        raise ValueError(f"limits must map criteria to their largest values, got {limits!r}")
+    for name, bound in limits.items():
+        check_criterion("limits", name)
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 0 < bound < math.inf:
+            raise ValueError(f"the limit of {name} must be a finite number above 0, got {bound!r}")
+    return {name: float(bound) for name, bound in limits.items()}
+
+
+class _Judge:
+    """Says how good a row of criteria is."""
+
+    def __init__(self, plane: Plane, criterion: str, limits: Mapping[str, float]) -> None:
+        self.plane, self.target, self.limits = plane, plane.names.index(criterion), dict(limits)
+
+    def excess(self, values: Sequence[float]) -> float:
+        """Return by which factor the worst limit is exceeded, at most 1 where all are kept."""
+        return max(values[self.plane.names.index(name)] / bound for name, bound in self.limits.items())
+
+    def key(self, values: Sequence[float]) -> tuple[float, ...]:
+        """Return what is less for a better row; all the other criteria break ties, in their order."""
+        excess = self.excess(values)
+        return (max(1.0, excess), values[self.target] if excess <= 1 else 0.0, *values)
+
+    def best(self, cloud: Cloud) -> int:
+        """Return the best row of a cloud's front."""
+        rows = cloud.values.tolist()
+        return min(range(len(rows)), key=lambda row: self.key(rows[row]))
+
+
+class _Bound(NamedTuple):
+    """What no partition on a memory undercuts, in the order of the criteria."""
+
+    values: tuple[float, ...]
+    memory: Memory
+
+
+def _narrowed(problem: Problem, limits: Mapping[str, float]) -> Problem:
+    """Return the problem without candidates that exceed a limit by themselves; at least the smallest stay."""
+    buffers = {}
+    for name, sizes in problem.buffers.items():
+        others = sum(each[0] for other, each in problem.buffers.items() if other != name)
+        kept = [size for size in sizes if all(_keeps(problem, what, size + others, limits) for what in MEMORY)]
+        buffers[name] = tuple(kept) or sizes[:1]
+    return replace(problem, buffers=buffers)
+
+
+def _keeps(problem: Problem, what: str, size: int, limits: Mapping[str, float]) -> bool:
+    machine = replace(problem.accelerator, shared_buffer=size, global_buffer=None, weight_buffer=None)
+    return of_memory(what, machine) <= limits.get(what, math.inf)
+
+
+def _focus(quest: Quest, cloud: Cloud, judge: _Judge) -> None:
+    """Spend the other half of the samples on single memories, with the search for given hardware (our choice).
+
+    Where a metric is made small, on the memory of the best row; else on the memory just below that may still keep the
+    limits, and so on down, as long as it does; where nothing keeps them, on the nearest one.
+    """
+    from cocco.exploration import methods
+
+    metric = metrics_of([quest.objectives[judge.target], *quest.objectives])[0]
+    problem = of_metric(quest.problem, metric)
+    bounds = [bound for bound in _bounds(quest, judge) if judge.excess(bound.values) <= 1]
+    rounds = FOCUSED if quest.objectives[judge.target] in MEMORY else 1
+    for number in range(rounds):
+        share = cloud.left // (rounds - number)
+        row = judge.best(cloud)
+        known, memory = judge.key(cloud.values[row].tolist()), tuple(cloud.capacities[row].tolist())
+        if rounds > 1 and known[0] <= 1:
+            below = [bound for bound in bounds if bound.values[judge.target] < known[1]]
+            if not below:
+                return
+            memory = max(below, key=lambda bound: bound.values[judge.target]).memory
+        if share < 2:
+            return
+        given = in_memory(problem, memory)
+        labels = cheapest(cloud, memory, metric)
+        initial = [] if labels is None else [labels]
+        found = methods.search(
+            methods.Question(given, share - 1, quest.seed, Settings(), initial, None, quest.engine, quest.threads)
+        )
+        cloud.spend(found.samples)
+        cloud.price(*rows_of(problem, found.trace.best.genome.labels, [memory]))
+        if found.trace.is_stopped:
+            raise KeyboardInterrupt
+        if judge.key(cloud.values[judge.best(cloud)].tolist())[:2] >= known[:2]:
+            return
+
+
+def _prove(quest: Quest, cloud: Cloud, judge: _Judge) -> tuple[float, Status]:
+    """Price the optimum of each memory that may be better than what is known; return a lower bound and the status.
+
+    A memory is done with where its bounds exceed a limit or what is known, or where it is enumerated: for the least
+    of each metric in turn, each a bound for all partitions on it. With one metric that is its answer.
+    """
+    problem, metrics = quest.problem, metrics_of(quest.objectives)
+    solvers = {metric: Solver(of_metric(problem, metric), quest.engine) for metric in metrics}
+    spent, least_left = 0, math.inf
+    failed: list[tuple[str, Memory]] = []
+    for bound in _bounds(quest, judge):
+        known = judge.key(cloud.values[judge.best(cloud)].tolist())
+        if judge.excess(bound.values) > 1 or judge.key(bound.values) >= known:
+            continue
+        least = list(bound.values)
+        for metric, solver in solvers.items():
+            if any(metric == name and all(map(le, small, bound.memory)) for name, small in failed):
+                continue  # a larger memory takes no fewer steps
+            found, steps = solver.solve(bound.memory, min(QUICK_STEPS, QUICK_TOTAL - spent), None)
+            spent += steps
+            if found is None:
+                failed.append((metric, bound.memory))
+                continue
+            _, values = cloud.price(*rows_of(problem, found.genome.labels, [bound.memory]))
+            for i, name in enumerate(quest.objectives):
+                if metrics_of([name]) == [metric]:
+                    least[i] = values[0, i]
+            known = judge.key(cloud.values[judge.best(cloud)].tolist())
+            if judge.excess(least) > 1 or judge.key(least) >= known:
+                break
+        else:
+            least_left = min(least_left, least[judge.target])
+    best = cloud.values[judge.best(cloud)].tolist()
+    if judge.excess(best) <= 1:
+        value = best[judge.target]
+        return min(value, least_left), "optimal" if value <= least_left else "feasible"
+    return least_left, "infeasible" if least_left == math.inf else "gave_up"
+
+
+def _bounds(quest: Quest, judge: _Judge) -> list[_Bound]:
+    """Return what no partition undercuts, memory by memory, the most promising first."""
+    problem, plane = quest.problem, judge.plane
+    least = list(zip(problem.rules, least_traffic(problem)))
+    totals = [least_totals(*each, problem.accelerator) for each in least]
+    found = []
+    for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
+        found.append(_Bound(plane.least(problem.machine(memory), totals), memory))
+    return sorted(found, key=lambda bound: (judge.key(bound.values), bound.memory))
+
+
+def _answer(quest: Quest, cloud: Cloud, judge: _Judge, lower: float | None, status: Status) -> Limited:
+    row = judge.best(cloud)
+    point = point_of(
+        cloud.plane, cloud.labels[row].tolist(), cloud.capacities[row].tolist(), cloud.values[row].tolist()
+    )
+    problem, keeps = quest.problem, judge.excess(point.values) <= 1
+    return Limited(
+        minimize=quest.objectives[judge.target],
+        limits=judge.limits,
+        networks=tuple(network.name for network in problem.networks),
+        weights=problem.objective.weights,
+        seed=quest.seed,
+        samples=cloud.samples,
+        status=status,
+        objectives=quest.objectives,
+        best=point if keeps else None,
+        nearest=point,
+        lower_bound=lower,
+        engine=cloud.breeder.name,
+        points=cloud.points(),
+    )

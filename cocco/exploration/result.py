@@ -1,0 +1,90 @@
+"""Result: what a search found, how it ended, and everything it saw on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cocco.problem.status import Status
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation
+from simulator.partition.partition import Partition
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The best partition of each network, and the memory for all of them.
+
+    status: "optimal" (proved), "feasible" (an answer; the samples are spent), "stopped" (by the user; best so
+    far). cost: Formula 2 where alpha is given, else Formula 1, summed over the networks by their weights.
+    gap: (cost - lower_bound) / cost.
+    history: per generation the samples so far, best_cost so far, min_cost, mean_cost and std_cost of the generation
+    with its elite, and how many of its genomes are distinct. points: per sample, in order, its generation,
+    capacities, number of subgraphs, value (Formula 1), cost and best_cost so far.
+    """
+
+    method: str
+    metric: str
+    seed: int
+    samples: int  #: genomes priced
+    status: Status
+    cost: float
+    alpha: float | None
+    accelerator: Accelerator
+    plans: tuple[Partition, ...]
+    evaluations: tuple[Evaluation, ...]  #: by the simulator, of the plans on the accelerator
+    weights: tuple[float, ...]
+    lower_bound: float | None
+    gap: float | None
+    engine: str
+    history: pandas.DataFrame
+    points: pandas.DataFrame
+    splits: int | None = None  #: subgraphs split because they had no addresses; None where that was not checked
+
+    @property
+    def plan(self) -> Partition:
+        """The partition of the only network; ValueError if there are several."""
+        return self.plans[self._only("plan")]
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The evaluation of the only network; ValueError if there are several."""
+        return self.evaluations[self._only("evaluation")]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco partition --json` and `cocco explore --json` print.
+
+        One network: the object of its evaluation with "partition" and what belongs to the search. Several: the
+        same object of each in "networks", each with its "weight", and what belongs to the search beside it.
+        """
+        search: dict[str, Any] = {
+            "method": self.method,
+            "metric": self.metric,
+            "seed": self.seed,
+            "samples": self.samples,
+            "status": self.status,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "cost": self.cost,
+        }
+        if self.splits is not None:
+            search["splits"] = self.splits
+        if self.alpha is not None:
+            search["alpha"] = self.alpha
+            names = ("shared",) if self.accelerator.is_shared else ("global", "weight")
+            search |= {f"{name}_buffer_bytes": getattr(self.accelerator, f"{name}_buffer") for name in names}
+        found = [
+            evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
+            for evaluation, plan in zip(self.evaluations, self.plans)
+        ]
+        if len(found) == 1:
+            return found[0] | search
+        return search | {"networks": [each | {"weight": weight} for each, weight in zip(found, self.weights)]}
+
+    def _only(self, what: str) -> int:
+        if len(self.plans) != 1:
+            raise ValueError(f"a result of {len(self.plans)} networks has no single {what}; use {what}s")
+        return 0

@@ -1,0 +1,1 @@
+"""The answers shown: pictures, text, folders on disk, and the page."""

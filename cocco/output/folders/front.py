@@ -1,0 +1,82 @@
+"""Where fronts go: points, samples, picture and a partition file for each point, each whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cocco.exploration.front import Front, FrontPoint
+from cocco.exploration.limits import Limited
+from cocco.output.folders.run import csv_text
+from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
+from cocco.problem.criteria import CRITERIA
+from workloads.files import write_atomic
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PARTITIONS = "partitions"
+FILES = ["result.json", "pareto.csv", "samples.csv", *(f"pareto{suffix}" for suffix in PICTURE_FORMATS)]
+
+
+def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Path]:
+    """Write all files and return their paths, one of partitions/ for all; `about` is what result.json holds.
+
+    Rows of pareto.csv name their partition files. Those of an earlier, longer front in this folder are removed.
+    """
+    points = found.found if isinstance(found, Front) else (found.best or found.nearest,)
+    partitions = _save_partitions(folder / PARTITIONS, points)
+    front = found.front if isinstance(found, Front) else _front(found, points[0])
+    texts = {
+        "result.json": json.dumps(about, indent=1, allow_nan=False) + "\n",
+        "pareto.csv": csv_text(front.assign(partition=partitions)),
+        "samples.csv": csv_text(found.points),
+    }
+    for name, text in texts.items():
+        write_atomic(folder / name, text)
+    written = [folder / PARTITIONS, *(folder / name for name in texts)]
+    return written + save_picture(folder, "pareto", front_picture(found))
+
+
+def front_picture(found: Front | Limited) -> Figure:
+    """Return all samples by the first two objectives, the best under limits as a star."""
+    from cocco.output.pictures import front_figure
+
+    x, y = found.objectives[:2]
+    if isinstance(found, Limited) and y == "capacity":
+        x, y = y, x
+    points = found.points.rename(columns={CRITERIA[name].column: name for name in found.objectives})
+    best = None
+    if isinstance(found, Limited) and found.best is not None:
+        values = dict(zip(found.objectives, found.best.values))
+        best = values[x], values[y]
+    names = ", ".join(found.networks)
+    return front_figure({names: points[[x, y]]}, x, y, best=best, title=f"{names}: {found.samples:,} samples")
+
+
+def _front(limited: Limited, point: FrontPoint) -> Any:
+    return Front(
+        "", limited.objectives, limited.networks, limited.weights, limited.seed, limited.samples, limited.status,
+        (point,), limited.engine, limited.points,
+    ).front  # fmt: skip
+
+
+def _save_partitions(folder: Path, points: tuple[FrontPoint, ...]) -> list[str]:
+    """Write the partitions of each point and return their names, several separated by spaces."""
+    folder.mkdir(exist_ok=True)
+    width, names = len(str(len(points))), list[str]()
+    for number, point in enumerate(points, 1):
+        stem = f"{number:0{width}}"
+        files = [f"{stem}.json"]
+        if len(point.plans) > 1:
+            files = [f"{stem}-{place}.json" for place in range(1, len(point.plans) + 1)]
+        for plan, name in zip(point.plans, files):
+            plan.save(folder / name)
+        names.append(" ".join(f"{PARTITIONS}/{name}" for name in files))
+    kept = {Path(name).name for each in names for name in each.split()}
+    for path in folder.iterdir():
+        if re.fullmatch(r"\d+(-\d+)?\.json", path.name) and path.name not in kept:
+            path.unlink()
+    return names

@@ -1,0 +1,25 @@
+"""What a folder holds: a run of `cocco explore`, or a front of `cocco pareto` or under limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cocco.output.folders.read_front import FrontRun, read_front
+from cocco.output.folders.read_run import Run, read_run
+from cocco.output.folders.reading import Reader
+from workloads.errors import FileFormatError
+from workloads.files import read_mapping
+
+
+def read(folder: Path) -> Run | FrontRun:
+    """Return what a search wrote into a folder.
+
+    Raises FileFormatError, one line that names the file, where it is missing, cut off or of something else.
+    """
+    if not folder.is_dir():
+        raise FileFormatError(f"{folder}: is no directory; give one that 'cocco explore' or 'cocco pareto' wrote (-o)")
+    path = folder / "result.json"
+    about = Reader(path, read_mapping(path))
+    result = about.inner("result")
+    is_front = "front" in result.content or "minimize" in result.content
+    return read_front(folder, about, result) if is_front else read_run(folder, about, result)

@@ -1,0 +1,107 @@
+"""The folder of a front as plain data, checked: what `cocco pareto -o` or `cocco explore --minimize -o` wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cocco.output.folders.read_run import RunNetwork, common_accelerator, networks_of, plans_of, tile_rule_of
+from cocco.output.folders.reading import Reader, table_of
+from cocco.problem.criteria import CRITERIA
+from simulator.accelerator import Accelerator
+from simulator.model.tiling import TileRule
+from workloads.errors import FileFormatError
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, eq=False)
+class FrontRun:
+    """What a search for a front, or for the least of a criterion under limits, answered.
+
+    Under limits there is one point, and accelerator and networks are its plan: None and empty where no memory keeps
+    the limits, and the point is the nearest one.
+    """
+
+    folder: Path
+    command: str
+    seed: int
+    versions: dict[str, str]
+    engine: str
+    method: str
+    objectives: tuple[str, ...]
+    names: tuple[str, ...]  #: of the networks
+    status: str
+    samples: int
+    minimize: str | None
+    limits: dict[str, float]  #: by criterion
+    accelerator: Accelerator | None
+    tile_rule: TileRule
+    networks: tuple[RunNetwork, ...]
+    front: pandas.DataFrame  #: as pareto.csv
+    points: pandas.DataFrame  #: as samples.csv
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether one criterion was minimised under limits."""
+        return self.minimize is not None
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """The two objectives that are drawn: the capacity across where it is one of them."""
+        first, second = self.objectives[:2]
+        return (second, first) if second == "capacity" else (first, second)
+
+
+def read_front(folder: Path, about: Reader, result: Reader) -> FrontRun:
+    """Return the front in a folder."""
+    limited = "minimize" in result.content
+    minimize = result.one_of("minimize", CRITERIA) if limited else None
+    limits = _limits(result) if limited else {}
+    plans = plans_of(result) if limited and "nearest" not in result.content else []
+    points = _table(folder / "samples.csv", ["sample"])
+    objectives = _objectives(folder, points)
+    columns = [CRITERIA[name].column for name in objectives]
+    front = _table(folder / "pareto.csv", [*columns, "partition"], texts=["partition"])
+    expected = 1 if limited else len(result.items("front"))
+    if len(front) != expected:
+        raise FileFormatError(f"{folder / 'pareto.csv'}: has {len(front)} rows, result.json tells of {expected} points")
+    names = [plan.get("network", str) for plan in plans] or result.list_of("networks", str)
+    return FrontRun(
+        folder, about.get("command", str), about.get("seed", int),
+        {str(name): str(text) for name, text in about.get("versions", dict).items()}, about.get("engine", str),
+        "search under limits" if limited else result.get("method", str), objectives, tuple(names),
+        result.get("status", str), result.get("samples", int),
+        minimize, limits,
+        common_accelerator(plans), tile_rule_of(plans), networks_of(plans), front, points,
+    )  # fmt: skip
+
+
+def _objectives(folder: Path, points: pandas.DataFrame) -> tuple[str, ...]:
+    """Return the criteria that samples.csv has, in its order: those of the front, or of the limits and more."""
+    known = {unit.column: name for name, unit in CRITERIA.items()}
+    found = tuple(known[column] for column in points.columns if column in known)
+    if len(found) < 2:
+        raise FileFormatError(f"{folder / 'samples.csv'}: has fewer than two of the columns {', '.join(known)}")
+    return found
+
+
+def _limits(result: Reader) -> dict[str, float]:
+    inner = result.inner("limits")
+    known = {unit.column: name for name, unit in CRITERIA.items()}
+    for column in inner.content:
+        if column not in known:
+            raise FileFormatError(f"{result.path}: {inner.where}{column!r} is none of {', '.join(known)}")
+    return {known[column]: float(inner.get(column, int, float)) for column in inner.content}
+
+
+def _table(path: Path, needed: Sequence[str], texts: Sequence[str] = ()) -> pandas.DataFrame:
+    """Return a table that has the buffers and these columns."""
+    table = table_of(path, texts)
+    missing = [column for column in needed if column not in table.columns]
+    if missing or not any(column.endswith("_buffer_bytes") for column in table.columns):
+        raise FileFormatError(f"{path}: has no column {(missing or ['..._buffer_bytes'])[0]!r}")
+    return table

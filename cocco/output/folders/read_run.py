@@ -1,0 +1,160 @@
+"""A run folder as plain data, checked: what `cocco explore -o` wrote, read again without trusting it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cocco.output.folders.reading import NUMBER, Reader, table_of
+from cocco.problem.objective import EVALUATED
+from simulator.accelerator import Accelerator
+from simulator.model.cost import EnergyBreakdown
+from simulator.model.tiling import TILE_RULES, TileRule
+from simulator.technology import Technology
+from workloads.errors import FileFormatError, one_line, shown
+
+if TYPE_CHECKING:
+    import pandas
+
+SINGLE = "result: "  #: where the plan of a run for one network stands
+NEEDED = ("sample", "generation", "value", "cost", "best_cost")
+
+
+@dataclass(frozen=True)
+class RunSubgraph:
+    """One subgraph of the plan; bytes of one core, as SubgraphCost."""
+
+    layers: tuple[str, ...]
+    tile: tuple[int, int]
+    activation_bytes: int
+    weight_bytes: int
+    ema_bytes: int
+    latency_cycles: float
+    energy_pj: float
+    energy_breakdown: EnergyBreakdown
+
+
+@dataclass(frozen=True)
+class RunNetwork:
+    """The plan of one network and what it costs."""
+
+    name: str
+    weight: float
+    ema_bytes: float
+    energy_pj: float
+    latency_cycles: float
+    subgraphs: tuple[RunSubgraph, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a search answered. accelerator is None and networks are empty where no plan fits."""
+
+    folder: Path
+    command: str
+    settings: dict[str, Any]
+    seed: int
+    versions: dict[str, str]
+    engine: str
+    method: str
+    metric: str
+    status: str
+    samples: int
+    alpha: float | None
+    cost: float
+    lower_bound: float | None
+    gap: float | None
+    accelerator: Accelerator | None
+    tile_rule: TileRule
+    networks: tuple[RunNetwork, ...]
+    points: pandas.DataFrame  #: as samples.csv, with "capacity", the bytes of all buffers of one core
+
+
+def read_run(folder: Path, about: Reader, result: Reader) -> Run:
+    """Return the run of 'cocco explore' in a folder."""
+    plans = plans_of(result)
+    accelerator = common_accelerator(plans)
+    return Run(
+        folder, about.get("command", str), about.get("settings", dict), about.get("seed", int),
+        {str(name): str(text) for name, text in about.get("versions", dict).items()}, about.get("engine", str),
+        result.get("method", str), result.one_of("metric", EVALUATED), result.get("status", str),
+        result.get("samples", int),
+        result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
+        accelerator, tile_rule_of(plans), networks_of(plans), _points(folder),
+    )  # fmt: skip
+
+
+def plans_of(result: Reader) -> list[Reader]:
+    """Return the plans of a result that fit: the result itself, or one for each network."""
+    plans = [result] if "networks" not in result.content else result.items("networks")
+    return [plan for plan in plans if "infeasible" not in plan.content]
+
+
+def common_accelerator(plans: Sequence[Reader]) -> Accelerator | None:
+    """Return the accelerator of all plans, None where there is no plan."""
+    accelerators = [_accelerator(plan) for plan in plans]
+    if len(set(accelerators)) > 1:
+        raise FileFormatError(f"{plans[0].path}: its networks have different accelerators; a run chooses one for all")
+    return accelerators[0] if accelerators else None
+
+
+def tile_rule_of(plans: Sequence[Reader]) -> TileRule:
+    """Return the tile rule that the plans were priced with."""
+    rule: TileRule = plans[0].one_of("tile_rule", TILE_RULES) if plans else "exact"
+    return rule
+
+
+def networks_of(plans: Sequence[Reader]) -> tuple[RunNetwork, ...]:
+    """Return the networks of the plans; one alone has the weight 1."""
+    return tuple(_network(plan, 1.0 if plan.where == SINGLE else plan.get("weight", *NUMBER)) for plan in plans)
+
+
+def _accelerator(plan: Reader) -> Accelerator:
+    content = dict(plan.inner("accelerator").content)
+    mapper = plan.inner("accelerator").inner("mapper").content if "mapper" in content else None
+    try:
+        if mapper is not None:
+            from cocco.mapping.mapper import mapper_from_json
+
+            content["mapper"] = mapper_from_json(mapper)
+        return Accelerator(**content | {"technology": Technology(**content.get("technology", {}))})
+    except (TypeError, ValueError) as error:
+        raise FileFormatError(f"{plan.path}: {plan.where}'accelerator': {one_line(error)}") from None
+
+
+def _network(plan: Reader, weight: float) -> RunNetwork:
+    totals = plan.inner("totals")
+    ema, energy, latency = (totals.get(name, *NUMBER) for name in ("ema_bytes", "energy_pj", "latency_cycles"))
+    subgraphs = tuple(_subgraph(each) for each in plan.items("subgraphs"))
+    if len(subgraphs) != totals.get("subgraphs", int) or not subgraphs:
+        raise FileFormatError(f"{plan.path}: {plan.where}has {len(subgraphs)} subgraphs, its totals say otherwise")
+    return RunNetwork(plan.get("network", str), weight, ema, energy, latency, subgraphs)
+
+
+def _subgraph(each: Reader) -> RunSubgraph:
+    tile = each.list_of("tile", int)
+    if len(tile) != 2:
+        raise FileFormatError(f"{each.path}: {each.where}'tile' is {shown(tile)}; it must be rows and columns")
+    breakdown = each.inner("energy_breakdown")
+    counts = {name: each.get(name, int) for name in ("activation_bytes", "weight_bytes", "ema_bytes")}
+    numbers = {name: each.get(name, *NUMBER) for name in ("latency_cycles", "energy_pj")}
+    parts = EnergyBreakdown(*(breakdown.get(part, *NUMBER) for part in EnergyBreakdown._fields))
+    found = {"layers": each.list_of("layers", str), "tile": tile, **counts, **numbers, "energy_breakdown": parts}
+    return RunSubgraph(*(found[field.name] for field in fields(RunSubgraph)))
+
+
+def _points(folder: Path) -> pandas.DataFrame:
+    """Return samples.csv, checked against history.csv, which says how many samples there were."""
+    points, history = table_of(folder / "samples.csv"), table_of(folder / "history.csv")
+    path = folder / "samples.csv"
+    buffers = [name for name in points.columns if name.endswith("_buffer_bytes")]
+    missing = [name for name in NEEDED if name not in points.columns]
+    if missing or not buffers or "samples" not in history.columns:
+        raise FileFormatError(f"{path}: has no column {(missing or ['..._buffer_bytes'])[0]!r}; is it of a run?")
+    told = history["samples"].iloc[-1]
+    last = points["sample"].iloc[-1] if len(points) else 0
+    if last != told:
+        raise FileFormatError(f"{path}: ends with sample {last}, history.csv with {told}; it is cut off")
+    return points.assign(capacity=points[buffers].sum(axis=1))

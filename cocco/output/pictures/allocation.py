@@ -1,0 +1,96 @@
+"""A picture of a packing: time against address, and under it the bytes that are live in each step.
+
+Drawn without pyplot, so that nothing global changes. Shades of grey tell neighbours apart; nothing rests on colour.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+from cocco.allocation.answer import AllocationResult
+from cocco.output.pictures.saving import PICTURE_DPI, PICTURE_FORMATS
+from simulator.allocation.judge import Allocation, Buffer, live_intervals
+
+SIZE_INCHES = (8.0, 5.6)
+GREYS = (0.88, 0.79, 0.70, 0.61)  #: free memory is white; light enough for a black id on them
+LABEL_SHARE = (0.035, 0.035)  #: of width and height that a buffer must have for its id to be readable; our choice
+MAX_LABEL = 8  #: characters
+UNITS = ((10 * 2**30, 2**30, "GB"), (10 * 2**20, 2**20, "MB"), (10 * 2**10, 2**10, "KB"), (0, 1, "bytes"))
+
+
+def save_picture(path: Path, buffers: Sequence[Buffer], result: AllocationResult) -> None:
+    """Write the picture of an answer to a .png or .svg file, whole or not at all; the same answer, the same bytes."""
+    assert result.allocation is not None
+    temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
+    try:
+        with matplotlib.rc_context({"svg.hashsalt": "allocation"}):
+            left_out = PICTURE_FORMATS[path.suffix.lower()]
+            packing_figure(buffers, result).savefig(temporary, dpi=PICTURE_DPI, metadata=left_out)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def packing_figure(buffers: Sequence[Buffer], result: AllocationResult) -> Figure:
+    """Return the packing, with capacity and height as lines, above the contention of every step."""
+    assert result.allocation is not None and result.height_bytes is not None
+    scale, unit = next((scale, unit) for least, scale, unit in UNITS if result.capacity_bytes >= least)
+    figure = Figure(figsize=SIZE_INCHES, layout="constrained")
+    packing, contention = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+    start = min((buffer.lower for buffer in buffers), default=0)
+    end = max((buffer.upper for buffer in buffers), default=1)
+    packing.set_xlim(start, end)
+    packing.set_ylim(0, 1.04 * max(result.capacity_bytes, result.height_bytes) / scale)
+    _draw_buffers(packing, buffers, result.allocation, scale)
+    capacity, height = result.capacity_bytes / scale, result.height_bytes / scale
+    packing.axhline(capacity, color="black", linewidth=1.6, label=f"capacity {capacity:,.6g} {unit}")
+    packing.axhline(height, color="black", linewidth=1.2, linestyle="--", label=f"height {height:,.6g} {unit}")
+    figure.legend(loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    packing.set_ylabel(f"address ({unit})")
+    packing.set_title(f"{len(buffers):,} buffers, {result.status}", size=10, loc="left")
+    _draw_contention(contention, buffers, scale)
+    contention.axhline(capacity, color="black", linewidth=1.6)
+    contention.set_ylim(0, packing.get_ylim()[1])
+    contention.set_ylabel(f"live ({unit})")
+    contention.set_xlabel("step")
+    for axes in (packing, contention):
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.6g}"))
+    contention.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True))
+    contention.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    return figure
+
+
+def _draw_buffers(axes: Axes, buffers: Sequence[Buffer], allocation: Allocation, scale: int) -> None:
+    (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
+    corners, shades = [], []
+    for number, buffer in enumerate(sorted(buffers, key=lambda each: (each.lower, allocation.addresses[each.id]))):
+        low = allocation.addresses[buffer.id] / scale
+        high = low + buffer.size / scale
+        for first, after in live_intervals(buffer):
+            corners.append([(first, low), (first, high), (after, high), (after, low)])
+            shades.append(str(GREYS[number % len(GREYS)]))
+            is_wide = after - first >= LABEL_SHARE[0] * (right - left)
+            if is_wide and high - low >= LABEL_SHARE[1] * top and len(buffer.id) <= MAX_LABEL:
+                axes.text((first + after) / 2, (low + high) / 2, buffer.id, size=7, ha="center", va="center")
+    width = 0.6 if len(corners) <= 500 else 0.2
+    axes.add_collection(PolyCollection(corners, facecolors=shades, edgecolors="black", linewidths=width))
+
+
+def _draw_contention(axes: Axes, buffers: Sequence[Buffer], scale: int) -> None:
+    changes: dict[int, int] = {}
+    for buffer in buffers:
+        for first, after in live_intervals(buffer):
+            changes[first] = changes.get(first, 0) + buffer.size
+            changes[after] = changes.get(after, 0) - buffer.size
+    steps = sorted(changes)
+    live = np.cumsum([changes[step] for step in steps]) / scale
+    axes.fill_between(steps, live, step="post", color="0.8", edgecolor="black", linewidth=0.6)

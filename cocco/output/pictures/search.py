@@ -1,0 +1,110 @@
+"""Pictures of a search: cost against samples, and the samples in the capacity-energy plane (Cocco, Fig. 12 and 13).
+
+Drawn without pyplot, so that nothing global changes. Later is darker, so both read without colour too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
+
+from cocco.problem.objective import EVALUATED
+
+if TYPE_CHECKING:
+    import pandas
+
+from cocco.exploration.result import Result
+from cocco.output.pictures.style import MB, SIZE_INCHES
+from cocco.problem.units import UNITS
+
+GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
+COLOURS = "YlGnBu"  #: light to dark
+VISIBLE = 0.98  #: share of the samples that an axis shows; our choice: a few bad ones would squeeze all others
+
+
+def cost_figure(result: Result) -> Figure:
+    """Return the cost of every sample and of the best so far (Cocco, Fig. 12)."""
+    figure, axes = _empty(result)
+    points = result.points
+    axes.scatter(
+        points["sample"], points["cost"] / MB, s=3, color="0.7", linewidths=0, rasterized=True, label="a sample"
+    )
+    axes.step(points["sample"], points["best_cost"] / MB, where="post", color="black", label="best so far")
+    unit = UNITS[result.metric]
+    axes.set_xlabel("samples")
+    if result.alpha is None:
+        axes.set_ylabel(f"{unit.name} ({unit.symbol})")
+    else:
+        axes.set_ylabel(f"cost (MB) = capacity + {result.alpha:g} x {unit.name}")
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    if result.cost < points["cost"].min():
+        axes.axhline(result.cost / MB, color="black", linestyle=":", label="proved optimum, by enumeration")
+    _limit(axes.set_ylim, points["cost"] / MB, result.cost / MB)
+    axes.legend(loc="upper right")
+    return figure
+
+
+def plane_figure(result: Result) -> Figure:
+    """Return the samples by capacity and metric, later generations darker, with the line of equal cost (Fig. 13)."""
+    figure, axes = _empty(result)
+    points, unit = result.points, UNITS[result.metric]
+    capacity, value = _capacity(points) / 1024, points["value"] * unit.scale
+    last = max(int(points["generation"].max()), 1)
+    edges = np.unique(np.linspace(0, last + 1, min(GROUPS, last + 1) + 1).round())
+    drawn = axes.scatter(
+        capacity, value, c=points["generation"], cmap=COLOURS, norm=BoundaryNorm(edges, 256, extend="neither"),
+        s=8, linewidths=0.2, edgecolors="0.5", rasterized=True,
+    )  # fmt: skip
+    figure.colorbar(drawn, ax=axes, label="generation")
+    best_capacity, best_value = result.accelerator.buffer_bytes / 1024, _value(result) * unit.scale
+    _limit(axes.set_ylim, value, best_value)
+    axes.set_xlim(0, float(capacity.max()) * 1.05)
+    if result.alpha:
+        ends = np.array(axes.get_xlim())
+        line = (result.cost - ends * 1024) / result.alpha * unit.scale
+        axes.plot(ends, line, "--", color="red", linewidth=1.2, label=f"equal cost, alpha = {result.alpha:g}")
+    label = "proved optimum" if result.status == "optimal" else "best"
+    axes.plot(
+        best_capacity, best_value, "*", markersize=15, color="black", markeredgecolor="white", label=label, zorder=3
+    )
+    axes.set_xlabel("capacity of one core (KB)")
+    axes.set_ylabel(f"{unit.name} ({unit.symbol})")
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.legend(loc="upper right")
+    return figure
+
+
+def _empty(result: Result) -> tuple[Figure, Axes]:
+    """Return an empty picture that says what it is of, and what it leaves out."""
+    figure = Figure(figsize=SIZE_INCHES, layout="constrained")
+    axes = figure.add_subplot()
+    networks = " + ".join(plan.network_name for plan in result.plans)
+    title = f"{networks}: {result.samples:,} samples, of which the worst {1 - VISIBLE:.0%} lie higher"
+    axes.set_title(title, size=10, parse_math=False)  # a name may have dollar signs
+    axes.grid(color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _value(result: Result) -> float:
+    """Return Formula 1 of the result."""
+    field = EVALUATED[result.metric]
+    return sum(weight * getattr(each, field) for weight, each in zip(result.weights, result.evaluations))
+
+
+def _capacity(points: pandas.DataFrame) -> pandas.Series:
+    """Return the bytes of all buffers of one core, per sample."""
+    return points[[name for name in points.columns if name.endswith("_buffer_bytes")]].sum(axis=1)
+
+
+def _limit(set_limits: Callable[[float, float], object], values: pandas.Series, best: float) -> None:
+    """Show the best and all but the few worst values, with a margin."""
+    low, high = min(best, float(values.min())), max(best, float(values.quantile(VISIBLE)))
+    margin = 0.06 * (high - low) or 0.05 * high or 1.0
+    set_limits(low - margin, high + margin)

@@ -1,0 +1,57 @@
+"""What all pictures share: units of the axes, fills that differ without colour, sizes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+SIZE_INCHES = (6.4, 4.2)
+WIDEST_INCHES = 16.0
+MB = 2.0**20
+MANY_BARS = 60  #: bars up to which each has an edge and a hatch; our choice: more are too narrow to show them
+
+
+class Fill(NamedTuple):
+    """A grey or a colour of its own lightness, and a hatch, so that bars differ on paper too."""
+
+    colour: str
+    hatch: str
+
+
+FILLS = (
+    Fill("#22313f", ""),
+    Fill("#4f81b0", "..."),
+    Fill("#9fc5d8", "///"),
+    Fill("#f2d398", "\\\\\\"),
+    Fill("#fbf6ea", "xxx"),
+)
+
+
+def bar_figure(bars: int, title: str, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return an empty picture for so many bars side by side, the axes one above the other."""
+    width = min(WIDEST_INCHES, max(SIZE_INCHES[0], 2.0 + 0.16 * bars))
+    figure = Figure(figsize=(width, SIZE_INCHES[1] * (1 + 0.6 * (rows - 1))), layout="constrained")
+    axes = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+    axes[0].set_title(title, size=10, parse_math=False)  # a name may have dollar signs
+    for each in axes:
+        each.grid(axis="y", color="0.9", linewidth=0.6)
+        each.set_axisbelow(True)
+        each.set_xlim(-0.6, bars - 0.4)
+        each.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return figure, axes
+
+
+def stack(axes: Axes, parts: dict[str, list[float]], fills: tuple[Fill, ...]) -> None:
+    """Draw bars 0, 1, 2, ... of stacked parts; with few bars each has an edge and a hatch."""
+    count = len(next(iter(parts.values())))
+    few = count <= MANY_BARS
+    bottom = [0.0] * count
+    for (label, heights), fill in zip(parts.items(), fills):
+        axes.bar(
+            range(count), heights, 0.8 if few else 1.0, bottom=bottom, label=label, color=fill.colour,
+            edgecolor="black" if few else "none", linewidth=0.5 if few else 0, hatch=fill.hatch if few else "",
+        )  # fmt: skip
+        bottom = [low + height for low, height in zip(bottom, heights)]

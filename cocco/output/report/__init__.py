@@ -1,0 +1,8 @@
+"""A page about what a search found: one HTML file that needs nothing else, from the folder of its option -o."""
+
+from cocco.output.folders.read import read
+from cocco.output.folders.read_front import FrontRun
+from cocco.output.folders.read_run import Run, RunNetwork, RunSubgraph
+from cocco.output.report.page import html_of, write
+
+__all__ = ["FrontRun", "Run", "RunNetwork", "RunSubgraph", "html_of", "read", "write"]

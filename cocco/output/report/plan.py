@@ -1,0 +1,77 @@
+"""One network's plan on a page: what it costs, the table of its subgraphs, what they hold, the network drawn."""
+
+from __future__ import annotations
+
+import io
+from html import escape
+from typing import TYPE_CHECKING
+
+import workloads
+from cocco.output.folders.read_run import RunNetwork
+from cocco.output.report.table import plan_table
+from cocco.output.report.words import costs
+from simulator.accelerator import Accelerator
+from simulator.evaluate import evaluate
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
+from simulator.views.occupancy import Occupancy, occupancies
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEFT_OUT = {"Date": None, "Creator": None, "Format": None, "Type": None}
+WHOLE = "This network is not built in, so its activations are not split into MAIN and SIDE."
+OTHERWISE = "This version prices the plan otherwise, so its activations are not split into MAIN and SIDE."
+
+
+def plan_section(machine: Accelerator, tile_rule: TileRule, network: RunNetwork) -> str:
+    """Return the costs, the table and the pictures of one network's plan as a section of the page."""
+    from cocco.output import pictures
+
+    occupied, plan, note = _occupied(machine, tile_rule, network)
+    title = f"{network.name}: bytes that each subgraph holds"
+    bars = {str(i): cost.energy_breakdown for i, cost in enumerate(network.subgraphs)}
+    axis = "subgraph, in the order they run"
+    parts = [
+        f"<section><h2>{escape(network.name)}</h2><p>{escape(costs(machine, network))}.</p>",
+        plan_table(machine, network),
+        f'<figure class="occupancy">{_svg(pictures.occupancy_figure(occupied, machine, title))}',
+        f"<figcaption>{escape(note)}</figcaption></figure>",
+        f'<figure class="energy">{_svg(pictures.energy_figure(bars, network.name, axis))}</figure>',
+    ]
+    if plan is not None:
+        drawn = _svg(pictures.network_figure(workloads.load(network.name), plan))
+        parts.append(f'<details><summary>The network</summary><figure class="network">{drawn}</figure></details>')
+    return "\n".join([*parts, "</section>"])
+
+
+def _occupied(
+    machine: Accelerator, tile_rule: TileRule, network: RunNetwork
+) -> tuple[list[Occupancy], Partition | None, str]:
+    """Return what each subgraph holds, the plan if the network is a built-in one, and a note."""
+    whole = [Occupancy(cost.weight_bytes, cost.activation_bytes, 0) for cost in network.subgraphs]
+    if network.name not in workloads.names():
+        return whole, None, WHOLE
+    loaded = workloads.load(network.name)
+    try:
+        plan = Partition.from_groups(loaded, [cost.layers for cost in network.subgraphs])
+        priced = evaluate(loaded, plan, machine, tile_rule)
+    except ValueError:  # a network of the user's with the name of a built-in one
+        return whole, None, WHOLE
+    if [cost.energy_pj for cost in priced.subgraphs] != [cost.energy_pj for cost in network.subgraphs]:
+        return whole, plan, OTHERWISE
+    note = (
+        "MAIN: windows that slide over the rows. SIDE: rows kept for the next row of tiles. The line is the capacity."
+    )
+    return list(occupancies(loaded, priced)), plan, note
+
+
+def _svg(figure: Figure) -> str:
+    """Return a picture as an element of the page, with its letters as text."""
+    import matplotlib
+
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "report", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata=LEFT_OUT)
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

@@ -1,0 +1,63 @@
+"""The tables of a page: the subgraphs of a plan, the points of a front; a script sorts them by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from cocco.output.folders.read_front import FrontRun
+from cocco.output.folders.read_run import RunNetwork
+from cocco.output.text.numbers import milliseconds
+from cocco.problem.criteria import CRITERIA
+from cocco.problem.units import UNITS
+from simulator.accelerator import Accelerator
+
+HEADS = ("#", "layers", "tile", "activations (KB)", "weights (KB)", "off-chip (KB)", "energy (mJ)", "latency (ms)")
+
+
+def plan_table(machine: Accelerator, network: RunNetwork) -> str:
+    """Return a row for each subgraph, as HTML."""
+    clock = machine.technology.clock_ghz
+    rows = []
+    for position, cost in enumerate(network.subgraphs):
+        names = [escape(name) for name in cost.layers]
+        listed = names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]} ({len(names)})"
+        if len(names) > 2:
+            listed = f"<details><summary>{listed}</summary>{', '.join(names)}</details>"
+        cells = [
+            (position, str(position)), (len(names), listed),
+            (cost.tile[0] * cost.tile[1], f"{cost.tile[0]} x {cost.tile[1]}"),
+            *((size, f"{size / 1024:,.1f}") for size in (cost.activation_bytes, cost.weight_bytes, cost.ema_bytes)),
+            (cost.energy_pj, f"{cost.energy_pj * 1e-9:.3f}"),
+            (cost.latency_cycles, milliseconds(cost.latency_cycles, clock).removesuffix(" ms")),
+        ]  # fmt: skip
+        rows.append(cells)
+    return _table(HEADS, rows)
+
+
+def front_table(run: FrontRun) -> str:
+    """Return a row for each point of a front, as HTML."""
+    buffers = [column for column in run.front.columns if column.endswith("_buffer_bytes")]
+    heads = ["#", "partition", *(f"{column.removesuffix('_bytes').replace('_', ' ')} (KB)" for column in buffers)]
+    heads += ["subgraphs"] * ("subgraphs" in run.front.columns)
+    heads += [f"{name} ({UNITS[name].symbol})" for name in run.objectives]
+    rows = []
+    for position, row in enumerate(run.front.to_dict("records"), 1):
+        cells = [(float(position), str(position)), (float(position), escape(str(row["partition"])))]
+        cells += [(row[column], f"{row[column] / 1024:,.6g}") for column in buffers]
+        if "subgraphs" in row:
+            cells.append((row["subgraphs"], f"{row['subgraphs']:,.0f}"))
+        for name in run.objectives:
+            value = row[CRITERIA[name].column]
+            cells.append((value, f"{value * UNITS[name].scale:,.6g}"))
+        rows.append(cells)
+    return _table(heads, rows)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[tuple[float, str]]]) -> str:
+    """Return a table whose columns sort by a number; cells: that number, and what is shown as HTML."""
+    lines = [
+        "<tr>" + "".join(f'<td data-v="{value!r}">{text}</td>' for value, text in cells) + "</tr>" for cells in rows
+    ]
+    head = "".join(f'<th><button type="button">{text}</button></th>' for text in heads)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

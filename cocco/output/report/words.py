@@ -1,0 +1,95 @@
+"""The recommendation in words, and the facts under it: pairs of a name and a text, plain, not yet HTML."""
+
+from __future__ import annotations
+
+from cocco.output.folders.read_front import FrontRun
+from cocco.output.folders.read_run import Run, RunNetwork
+from cocco.output.text.front import shown
+from cocco.output.text.numbers import buffers, counted, machine, megabytes, millijoules, milliseconds
+from cocco.problem.criteria import CRITERIA
+from simulator.accelerator import Accelerator
+
+METRIC_UNITS = {"ema": "bytes", "energy": "pJ", "latency": "cycles"}
+STATUS = {
+    "optimal": "proved: no memory and no partition of the space costs less",
+    "feasible": "not proved",
+    "stopped": "not proved: the user stopped the search, this is the best so far",
+}
+
+
+FRONT_STATUS = {
+    "optimal": "proved: nothing in the space is better, and none is missing",
+    "feasible": "not proved: a longer search may find better ones",
+    "stopped": "not proved: the user stopped the search, this is the best so far",
+    "infeasible": "proved: none in the space does",
+}
+
+
+def recommendation(run: Run) -> str:
+    """Return which memory to build, and what the networks cost on it."""
+    if run.accelerator is None or not run.networks:
+        return f"No memory of this space runs the networks ({run.status})."
+    build = f"Build {buffers(run.accelerator)}{machine(run.accelerator)}"
+    if len(run.networks) > 1:
+        return f"{build} for {', '.join(network.name for network in run.networks)}."
+    network = run.networks[0]
+    return f"{build}: {costs(run.accelerator, network)}, in {counted(len(network.subgraphs), 'subgraph')}."
+
+
+def costs(machine: Accelerator, network: RunNetwork) -> str:
+    """Return energy, latency and traffic of a network."""
+    clock = machine.technology.clock_ghz
+    return (
+        f"energy {millijoules(network.energy_pj)}, latency {milliseconds(network.latency_cycles, clock)}, "
+        f"off-chip traffic {megabytes(network.ema_bytes)}"
+    )
+
+
+def facts(run: Run) -> list[tuple[str, str]]:
+    """Return how good the answer is, how it was searched and by what."""
+    found = []
+    if run.accelerator is not None:
+        size = run.accelerator.buffer_bytes
+        if run.alpha is None:
+            found.append(("cost", f"{run.cost:,.0f} {METRIC_UNITS.get(run.metric, '')}"))
+        else:
+            rest = f"{size:,} bytes of buffer + {run.alpha:g} x {run.metric} ({METRIC_UNITS.get(run.metric, '')})"
+            found.append(("cost", f"{run.cost:,.0f} = {rest}"))
+        found.append(("optimum", STATUS.get(run.status, run.status)))
+        if run.lower_bound is not None and run.status != "optimal":
+            gap = "" if run.gap is None else f"; the gap is {100 * run.gap:.2f} %"
+            found.append(("lower bound", f"{run.lower_bound:,.0f}{gap}"))
+    found.append(("search", f"{run.samples:,} samples by {run.method}, seed {run.seed}, {run.engine} engine"))
+    found.append(("command", run.command))
+    found.append(("versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())))
+    return found
+
+
+def front_sentence(run: FrontRun) -> str:
+    """Return how large the front is, or which memory keeps the limits."""
+    names = ", ".join(run.names)
+    if not run.is_limited:
+        low, high = run.front.iloc[0], run.front.iloc[-1]
+        ends = ", ".join(
+            f"{name} {shown(name, low[CRITERIA[name].column])} to {shown(name, high[CRITERIA[name].column])}"
+            for name in run.objectives
+        )
+        return (
+            f"{len(run.front)} {'memory' if len(run.front) == 1 else 'memories'} with partitions for {names}: {ends}."
+        )
+    limits = " and ".join(f"{name} at most {shown(name, run.limits[name])}" for name in run.limits)
+    if run.accelerator is None:
+        proved = ", proved" if run.status == "infeasible" else ", as far as the search went"
+        return f"No memory keeps {limits}{proved}."
+    value = shown(str(run.minimize), run.front.iloc[0][CRITERIA[str(run.minimize)].column])
+    build = f"Build {buffers(run.accelerator)}{machine(run.accelerator)} for {names}"
+    return f"{build}: {run.minimize} {value}, the least that was found with {limits}."
+
+
+def front_facts(run: FrontRun) -> list[tuple[str, str]]:
+    """Return how good the front is, how it was searched and by what."""
+    found = [("optimum", FRONT_STATUS.get(run.status, run.status))]
+    found.append(("search", f"{run.samples:,} samples by {run.method}, seed {run.seed}, {run.engine} engine"))
+    found.append(("command", run.command))
+    found.append(("versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())))
+    return found

@@ -1,0 +1,1 @@
+"""The answers as tables and sentences for people."""

@@ -1,0 +1,147 @@
+"""What the commands print for people: the answer first, then the tables it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cocco.output.text.numbers import (
+    buffers,
+    counted,
+    kilobytes,
+    machine,
+    megabytes,
+    millijoules,
+    milliseconds,
+    percent,
+    table,
+)
+from simulator import Evaluation, SubgraphCost
+from workloads import Network
+
+MANY = 16  #: subgraphs up to which a table shows all of them
+SHOWN = 12  #: how many it shows otherwise
+PARTS = {
+    "dram": "DRAM", "global_buffer": "global buffer", "weight_buffer": "weight buffer",
+    "compute": "computing", "crossbar": "crossbar",
+}  # fmt: skip
+
+
+def networks_table(networks: Sequence[Network]) -> str:
+    """Return the built-in networks, one per line."""
+    rows = [(n.name, len(n.layers), n.edges, f"{n.macs / 1e9:.2f}", f"{n.weight_bytes / 1e6:.1f}") for n in networks]
+    heads = ("network", "layers", "edges", "GMAC", "weights (million bytes)")
+    return table(heads, rows)
+
+
+def layers_table(network: Network) -> str:
+    """Return the layers of a network, one per line, and the totals."""
+    rows = [
+        (
+            layer.name, layer.op, _inputs(layer.inputs), f"{layer.height} x {layer.width} x {layer.channels}",
+            f"{layer.macs:,}", f"{layer.weight_bytes:,}",
+        )
+        for layer in network.layers
+    ]  # fmt: skip
+    heads = ("layer", "op", "inputs", "output (H x W x C)", "MACs", "weight bytes")
+    return (
+        f"{network.name}: {counted(len(network.layers), 'layer')}, {counted(network.edges, 'edge')}, "
+        f"{network.macs:,} MACs, {network.weight_bytes:,} weight bytes\n\n{table(heads, rows, left=3)}"
+    )
+
+
+def notes_table(network: Network) -> str:
+    """Return the nodes of an imported network that are no layers, by operator and by what became of them."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for note in network.notes:
+        groups.setdefault((note.how, note.op), []).append(note.node)
+    rows = [(op, how, _inputs(nodes), len(nodes)) for (how, op), nodes in sorted(groups.items())]
+    return table(("no layer", "is", "which", "nodes"), rows, left=3)
+
+
+def evaluation_text(evaluation: Evaluation) -> str:
+    """Return the price of a partition, or why it cannot run."""
+    if not evaluation.fits:
+        return infeasible_text(evaluation)
+    accelerator = evaluation.accelerator
+    rule = "" if evaluation.tile_rule == "exact" else f", {evaluation.tile_rule} tile rule"
+    title = (
+        f"{evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
+        f"{buffers(accelerator)}{machine(accelerator)}{rule}"
+    )
+    return "\n\n".join([title, totals_text(evaluation), energy_text(evaluation), subgraphs_text(evaluation)])
+
+
+def infeasible_text(evaluation: Evaluation) -> str:
+    """Return which subgraphs cannot run, and why."""
+    accelerator = evaluation.accelerator
+    head = f"Infeasible: {evaluation.network} cannot run like this on {buffers(accelerator)}{machine(accelerator)}"
+    return "\n".join([head, *(f"  {each}" for each in evaluation.infeasible)])
+
+
+def totals_text(evaluation: Evaluation) -> str:
+    """Return the totals, one per line."""
+    accelerator, clock = evaluation.accelerator, evaluation.accelerator.technology.clock_ghz
+    area = accelerator.technology.sram_area_mm2(accelerator.buffer_bytes) * accelerator.cores
+    return "\n".join([
+        f"  off-chip traffic (EMA)  {megabytes(evaluation.ema_bytes)}: "
+        f"weights {megabytes(evaluation.ema_weight_bytes)}, inputs {megabytes(evaluation.ema_input_bytes)}, "
+        f"outputs {megabytes(evaluation.ema_output_bytes)}",
+        f"  energy                  {millijoules(evaluation.energy_pj)}",
+        f"  latency                 {milliseconds(evaluation.latency_cycles, clock)} at {clock:g} GHz; "
+        f"{milliseconds(evaluation.latency_prefetch_cycles, clock)} with weights prefetched, "
+        f"{milliseconds(evaluation.compute_cycles, clock)} computing alone",
+        f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; never to wait for it takes "
+        f"{evaluation.bandwidth_mean_bytes_per_cycle * clock:.2f} GB/s in the mean subgraph, "
+        f"{evaluation.bandwidth_peak_bytes_per_cycle * clock:.2f} GB/s in the greediest",
+        f"  buffer area             {area:.2f} mm2 at 12 nm",
+    ])  # fmt: skip
+
+
+def energy_text(evaluation: Evaluation) -> str:
+    """Return where the energy goes."""
+    assert evaluation.energy_breakdown is not None
+    rows = [
+        (PARTS[part], f"{value * 1e-9:,.3f}", percent(value, evaluation.energy_pj))
+        for part, value in evaluation.energy_breakdown._asdict().items()
+    ]
+    return table(("energy", "mJ", "share"), rows)
+
+
+def subgraphs_text(evaluation: Evaluation) -> str:
+    """Return the subgraphs in execution order; of many only those that take the most energy."""
+    costs = evaluation.subgraphs
+    dearest = sorted(range(len(costs)), key=lambda i: (-costs[i].energy_pj, i))
+    shown = range(len(costs)) if len(costs) <= MANY else sorted(dearest[:SHOWN])
+    clock = evaluation.accelerator.technology.clock_ghz
+    rows = [_subgraph_row(i, costs[i], clock) for i in shown]
+    heads = ("#", "subgraph", "tile", "activations", "weights", "off-chip", "mJ", "ms")
+    text = table(heads, rows, left=2)
+    if len(rows) < len(costs):
+        text += (
+            f"\n  the {len(rows)} of {len(costs)} subgraphs that take the most energy, in the order they run; "
+            "--json prints all of them"
+        )
+    return text
+
+
+def _subgraph_row(position: int, cost: SubgraphCost, clock_ghz: float) -> tuple[object, ...]:
+    return (
+        position, group_text(cost.layers), f"{cost.tile[0]} x {cost.tile[1]}",
+        kilobytes(cost.activation_bytes), kilobytes(cost.weight_bytes), kilobytes(cost.ema_bytes),
+        f"{cost.energy_pj * 1e-9:.3f}", f"{cost.latency_cycles / clock_ghz * 1e-6:.3f}",
+    )  # fmt: skip
+
+
+def group_text(layers: Sequence[str]) -> str:
+    """Return a subgraph as its first and last layer and their number."""
+    if len(layers) == 1:
+        return _short(layers[0])
+    return f"{_short(layers[0])} .. {_short(layers[-1])} ({len(layers)})"
+
+
+def _inputs(names: Sequence[str]) -> str:
+    return ", ".join(map(_short, names[:3])) + (f", ... ({len(names)})" if len(names) > 3 else "")
+
+
+def _short(name: str, most: int = 32) -> str:
+    return name if len(name) <= most else f"{name[: most - 3]}..."

@@ -1,0 +1,74 @@
+"""What cocco pareto, and cocco explore with limits or --compare, print for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cocco.exploration.front import Front, FrontPoint, buffer_bytes
+from cocco.exploration.limits import Limited
+from cocco.output.text.evaluation import energy_text, subgraphs_text, totals_text
+from cocco.output.text.numbers import buffers, capacity, machine, table
+from cocco.problem.criteria import CRITERIA
+from cocco.problem.units import UNITS
+
+
+def front_text(front: Front) -> str:
+    """Return the points of the front, a row each."""
+    names = ", ".join(front.networks)
+    how = "proved, none is missing" if front.status == "optimal" else "found; a longer search may find better ones"
+    on = machine(front.found[0].accelerator)
+    first = f"{len(front.found)} memories with partitions for {names}{on}, none better in all of them ({how}):"
+    heads = [_head(column) for column in buffer_bytes(front.found[0].accelerator)]
+    rows = [
+        (
+            *(capacity(size) for size in buffer_bytes(point.accelerator).values()),
+            sum(len(each.subgraphs) for each in point.evaluations),
+            *(shown(name, value, False) for name, value in zip(front.objectives, point.values)),
+        )
+        for point in front.found
+    ]
+    heads += ["subgraphs", *(f"{name} ({UNITS[name].symbol})" for name in front.objectives)]
+    return f"{first}\n\n{table(heads, rows, left=0)}\n\n  search  {front.samples:,} samples, seed {front.seed}"
+
+
+def limited_text(limited: Limited) -> str:
+    """Return the memory with the least of what was asked for, or how near the limits one comes."""
+    limits = " and ".join(f"{name} at most {shown(name, bound)}" for name, bound in limited.limits.items())
+    if limited.best is None:
+        proved = ", proved" if limited.status == "infeasible" else ", as far as the search went"
+        return f"No memory keeps {limits}{proved}. The nearest: {_point(limited.nearest, limited.objectives)}."
+    value = limited.value
+    assert value is not None
+    if limited.status == "optimal":
+        quality = "  optimum       proved: no memory and no partition is better"
+    elif limited.lower_bound is None:
+        quality = "  lower bound   unknown"
+    else:
+        gap = 100 * (value - limited.lower_bound) / value
+        quality = f"  lower bound   {shown(limited.minimize, limited.lower_bound)}; the gap is {gap:.2f} %"
+    parts = [
+        f"Build {_point(limited.best, limited.objectives)}: the least {limited.minimize} with {limits}.",
+        f"{quality}\n  search        {limited.samples:,} samples, seed {limited.seed}",
+    ]
+    for evaluation in limited.best.evaluations:
+        details = [totals_text(evaluation), energy_text(evaluation), subgraphs_text(evaluation)]
+        parts += [f"{evaluation.network}:"] * (len(limited.networks) > 1) + details
+    return "\n\n".join(parts)
+
+
+def shown(name: str, value: float, with_unit: bool = True) -> str:
+    """Return a criterion in the unit that people read it in, rounded."""
+    number = f"{value * UNITS[name].scale:,.3f}".rstrip("0").rstrip(".")
+    return f"{number} {UNITS[name].symbol}" if with_unit else number
+
+
+def _point(point: FrontPoint, objectives: Sequence[str]) -> str:
+    values = ", ".join(f"{name} {shown(name, value)}" for name, value in zip(objectives, point.values))
+    return f"{buffers(point.accelerator)}{machine(point.accelerator)} ({values})"
+
+
+def _head(column: str) -> str:
+    return column.removesuffix("_bytes").replace("_", " ")
+
+
+assert CRITERIA.keys() == UNITS.keys()

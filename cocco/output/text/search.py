@@ -1,0 +1,165 @@
+"""What cocco partition and cocco explore print for people: the recommendation, how good it is, the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cocco.exploration.compromise import Compromise
+from cocco.exploration.front import buffer_bytes
+from cocco.exploration.result import Result
+from cocco.output.text.evaluation import energy_text, infeasible_text, subgraphs_text, totals_text
+from cocco.output.text.numbers import buffers, capacity, counted, machine, megabytes, millijoules, milliseconds, table
+from cocco.problem.objective import EVALUATED
+from simulator import Evaluation, Partition, evaluate
+from workloads import Network
+
+SIZES = 8  #: capacities in the table of what the search saw
+METRICS = {"ema": "bytes", "energy": "pJ", "latency": "cycles"}  #: with their units
+SHOWN = {"ema": ("off-chip MB", 2.0**-20), "energy": ("energy mJ", 1e-9), "latency": ("million cycles", 1e-6)}
+
+
+def partition_text(result: Result, networks: Sequence[Network]) -> str:
+    """Return what was found for given hardware."""
+    if not _fits(result):
+        return _infeasible(result)
+    evaluation = result.evaluation
+    first = (
+        f"Run {evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
+        f"{buffers(result.accelerator)}{machine(result.accelerator)}: {_numbers(evaluation)}."
+    )
+    return "\n\n".join([first, _quality(result, networks), _details(evaluation)])
+
+
+def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Compromise] = ()) -> str:
+    """Return which memory to build, for one network or several; paid: what sharing it costs each of them."""
+    if not _fits(result):
+        return _infeasible(result)
+    build = f"Build {buffers(result.accelerator)}{machine(result.accelerator)}"
+    if len(networks) == 1:
+        parts = [
+            f"{build}: {_numbers(result.evaluation)}, in {counted(len(result.evaluation.subgraphs), 'subgraph')}.",
+            _quality(result, networks),
+            _details(result.evaluation),
+        ]
+    else:
+        parts = [f"{build} for {len(networks)} networks.", _networks(result), _quality(result, networks)]
+        parts += [_compromise(paid)] if paid else []
+        parts += [f"{evaluation.network}:\n\n{_details(evaluation)}" for evaluation in result.evaluations]
+    return "\n\n".join([*parts, _sizes_seen(result)])
+
+
+def _compromise(paid: Sequence[Compromise]) -> str:
+    """Return what each network has alone and together, and the difference."""
+    head, scale = SHOWN[paid[0].metric]
+    rows = [
+        (
+            each.network,
+            " + ".join(capacity(size) for size in buffer_bytes(each.own).values()),
+            f"{each.own_value * scale:,.3f}",
+            f"{each.common_value * scale:,.3f}",
+            f"{100 * (each.common_value / each.own_value - 1):+.2f} %",
+            f"{each.own_cost:,.0f}",
+            f"{each.common_cost:,.0f}",
+            f"{each.paid:+,.0f}",
+            f"{100 * each.paid / each.own_cost:+.2f} %",
+        )
+        for each in paid
+    ]
+    heads = ("network", "its own best", f"{head}: own", "common", "differs", "cost: own", "common", "pays", "")
+    return "What each pays for the common memory, against the best found for it alone:\n\n" + table(heads, rows, left=1)
+
+
+def _fits(result: Result) -> bool:
+    return bool(result.plans) and all(evaluation.fits for evaluation in result.evaluations)
+
+
+def _infeasible(result: Result) -> str:
+    return "\n".join(infeasible_text(evaluation) for evaluation in result.evaluations if not evaluation.fits)
+
+
+def _numbers(evaluation: Evaluation) -> str:
+    clock = evaluation.accelerator.technology.clock_ghz
+    return (
+        f"energy {millijoules(evaluation.energy_pj)}, latency {milliseconds(evaluation.latency_cycles, clock)}, "
+        f"off-chip traffic {megabytes(evaluation.ema_bytes)}"
+    )
+
+
+def _details(evaluation: Evaluation) -> str:
+    return "\n\n".join([totals_text(evaluation), energy_text(evaluation), subgraphs_text(evaluation)])
+
+
+def _quality(result: Result, networks: Sequence[Network]) -> str:
+    """Return the cost, how far it may be from the optimum, and what running layer by layer would take."""
+    unit = METRICS[result.metric]
+    value = _value(result.evaluations, result)
+    if result.alpha is None:
+        cost = f"  {result.metric:<16}{value:,.0f} {unit}"
+    else:
+        cost = (
+            f"  cost            {result.cost:,.0f} = {result.accelerator.buffer_bytes:,} bytes of buffer "
+            f"+ {result.alpha:g} x {value:,.0f} {unit}"
+        )
+    if result.lower_bound is None:
+        bound = "  optimum         unknown: this method proves no lower bound"
+    elif result.status == "optimal":
+        bound = "  optimum         proved: the cost is equal to the lower bound"
+    else:
+        gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
+        bound = f"  lower bound     {result.lower_bound:,.0f}{gap}"
+    first = int(result.points["cost"].to_numpy().argmin())
+    if result.cost < float(result.points["cost"].iloc[first]):
+        which = f"enumeration found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
+    else:
+        which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
+    if result.method == "exact" and len(result.points) == 1:
+        search = f"  search          exact: {result.samples:,} subgraphs tried"
+    else:
+        search = f"  search          {result.samples:,} samples, seed {result.seed}; {which}"
+    alone = [
+        evaluate(network, Partition.layerwise(network), result.accelerator, evaluation.tile_rule)
+        for network, evaluation in zip(networks, result.evaluations)
+    ]
+    lines = [cost, bound, search]
+    if all(evaluation.fits for evaluation in alone):
+        other = _value(alone, result)
+        lines.append(f"  layer by layer  {other:,.0f} {unit} on the same memory, {other / value:.2f} times as much")
+    return "\n".join(lines)
+
+
+def _value(evaluations: Sequence[Evaluation], result: Result) -> float:
+    """Formula 1: the weighted sum of the metric over the networks."""
+    field = EVALUATED[result.metric]
+    return sum(weight * getattr(evaluation, field) for weight, evaluation in zip(result.weights, evaluations))
+
+
+def _networks(result: Result) -> str:
+    rows = []
+    for weight, evaluation in zip(result.weights, result.evaluations):
+        clock = evaluation.accelerator.technology.clock_ghz
+        rows.append((
+            evaluation.network, f"{weight:g}", len(evaluation.subgraphs), millijoules(evaluation.energy_pj),
+            milliseconds(evaluation.latency_cycles, clock), megabytes(evaluation.ema_bytes),
+        ))  # fmt: skip
+    return table(("network", "weight", "subgraphs", "energy", "latency", "off-chip"), rows)
+
+
+def _sizes_seen(result: Result) -> str:
+    """Return the sizes with the cheapest samples: how flat the cost is around the recommendation."""
+    points = result.points
+    names = [name for name in points.columns if name.endswith("_buffer_bytes")]
+    best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES, "cost").sort_values(names)
+    head, scale = SHOWN[result.metric]
+    rows = [
+        (
+            *(capacity(int(row[name])) for name in names),
+            f"{row['value'] * scale:,.3f}",
+            f"{row['cost']:,.0f}",
+            f"{100 * (row['cost'] / result.cost - 1):+.2f} %",
+        )
+        for _, row in best.iterrows()
+    ]
+    heads = [*(name.removesuffix("_bytes").replace("_", " ") for name in names), head, "cost", "to the best"]
+    return "The cheapest samples by size; a search at a fixed size may still improve them:\n\n" + table(
+        heads, rows, left=0
+    )

@@ -1,0 +1,143 @@
+"""Why a partition does not fit or is dear: its bytes by tensor, the best split of a subgraph, the capacity it wants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cocco.plans.splits import Part, Splitter
+from cocco.problem.problem import on_hardware
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation, evaluate
+from simulator.model.cost import METRICS, Totals, price_subgraphs, total
+from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
+from simulator.views.breakdown import Breakdown, breakdown
+from workloads.network.network import Network
+
+DEAREST = 5  #: our choice: feasible subgraphs that are explained
+
+
+@dataclass(frozen=True)
+class Split:
+    """The best way to cut a subgraph into parts that run; ema_bytes is theirs together."""
+
+    parts: tuple[tuple[str, ...], ...]
+    ema_bytes: int
+    energy_pj: float
+    latency_cycles: float
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One subgraph: where its bytes are, what it costs (None where it does not fit), and its best split."""
+
+    position: int  #: in execution order
+    bytes: Breakdown
+    ema_bytes: int | None
+    split: Split | None  #: None for a single layer
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The subgraphs that do not fit and those that are dear, in execution order.
+
+    mended: the partition with every subgraph that does not fit replaced by its split, and what it costs; None where
+    all fit.
+    """
+
+    evaluation: Evaluation
+    subgraphs: tuple[Explained, ...]
+    mended: Partition | None
+    mended_evaluation: Evaluation | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `cocco evaluate --explain --json` adds (docs/partitions.md)."""
+        rows = []
+        for each in self.subgraphs:
+            content = asdict(each.bytes)
+            content["tensors"] = [tensor._asdict() for tensor in each.bytes.tensors]
+            content["weights"] = [weights._asdict() for weights in each.bytes.weights]
+            split = None if each.split is None else asdict(each.split)
+            rows.append({"position": each.position, **content, "ema_bytes": each.ema_bytes, "split": split})
+        mended = None
+        if self.mended is not None and self.mended_evaluation is not None:
+            mended = {"partition": self.mended.names, "totals": self.mended_evaluation.totals()}
+        return {"explained": rows, "mended": mended}
+
+
+def explain(
+    network: Network,
+    partition: Partition,
+    accelerator: Accelerator,
+    *,
+    metric: str = "ema",
+    tile_rule: TileRule = "exact",
+    dearest: int = DEAREST,
+) -> Explanation:
+    """Return what takes the bytes of each subgraph that does not fit, and of the `dearest` that do, by the metric.
+
+    metric: "ema", "energy" or "latency", by which subgraphs are dear and splits are best. With the splits of all that
+    do not fit the partition runs: they are found from the last to the first, each beside the next weights where those
+    are resident, and the one before is split too where it would have no room for them. The split of a subgraph that
+    fits says what it would cost in its place.
+    """
+    evaluation = evaluate(network, partition, accelerator, tile_rule)
+    bytes_of = breakdown(network, partition, accelerator, tile_rule)
+    splitter = Splitter(on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule))
+    models = [SubgraphModel(splitter.rules, group) for group in partition.subgraphs]
+    prices = price_subgraphs(models, accelerator)
+    chosen = _chosen(prices, accelerator, metric, dearest)
+    found: dict[int, Explained] = {}
+    groups = list(partition.subgraphs)
+    kept = 0  # by the weights of what runs next in the partition that is mended
+    for i in reversed(range(len(prices))):
+        price, before = prices[i], _slack(models[i - 1], prices[i - 1], accelerator) if i else None
+        here, cut = splitter.part(groups[i], kept), None
+        if here is None or not isinstance(price, Price):
+            cut = splitter.split(groups[i], kept, before) or splitter.split(groups[i], kept, None)
+        if here is None:
+            assert cut is not None, "single layers always run"
+            groups[i : i + 1] = [part.layers for part in cut]
+            here = cut[0]
+        kept = here.kept_bytes
+        if i in chosen:
+            if isinstance(price, Price):
+                cut = splitter.split(partition.subgraphs[i], bytes_of[i].reserved_bytes, before)
+            ema = price.ema_bytes if isinstance(price, Price) else None
+            found[i] = Explained(i, bytes_of[i], ema, _described(network, accelerator, cut) if cut else None)
+    explained = tuple(found[i] for i in sorted(found))
+    if evaluation.fits:
+        return Explanation(evaluation, explained, None, None)
+    mended = Partition.from_ids(network, groups)
+    return Explanation(evaluation, explained, mended, evaluate(network, mended, accelerator, tile_rule))
+
+
+def _chosen(prices: Sequence[Price | Shortage], accelerator: Accelerator, metric: str, dearest: int) -> set[int]:
+    """Return the subgraphs that do not fit, and of the others the dearest."""
+    fitting = [i for i, price in enumerate(prices) if isinstance(price, Price)]
+    worth = {
+        i: METRICS[metric](total([price], accelerator), accelerator)
+        for i, price in enumerate(prices)
+        if isinstance(price, Price)
+    }
+    return set(sorted(fitting, key=lambda i: (-worth[i], i))[:dearest]) | set(range(len(prices))) - set(fitting)
+
+
+def _slack(model: SubgraphModel, price: Price | Shortage, accelerator: Accelerator) -> int | None:
+    """Return how many bytes a subgraph can leave to the next weights; None where it will yield anyway."""
+    if accelerator.prefetch == "free" or model.is_single or not isinstance(price, Price):
+        return None
+    if accelerator.is_shared:
+        return accelerator.activation_capacity - model.weight_need - model.least_activation
+    return accelerator.weight_capacity - model.weight_need
+
+
+def _described(network: Network, accelerator: Accelerator, parts: Sequence[Part]) -> Split:
+    sums = Totals(*map(sum, zip(*(part.totals for part in parts))))
+    return Split(
+        tuple(network.names(part.layers) for part in parts),
+        sums.ema_bytes, METRICS["energy"](sums, accelerator), METRICS["latency"](sums, accelerator),
+    )  # fmt: skip

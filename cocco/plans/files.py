@@ -1,0 +1,52 @@
+"""Hand-written partitions: from a file to a partition, with what becomes of the layers that nobody named."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from cocco.plans.splits import subgraph_costs
+from cocco.problem.genome import groups_of
+from cocco.problem.problem import on_hardware
+from cocco.search.baselines.greedy import greedy
+from simulator.accelerator import Accelerator
+from simulator.model.tiling import TileRule
+from simulator.partition.errors import PartitionError
+from simulator.partition.files import read_handwritten
+from simulator.partition.partition import Partition, named_groups
+from workloads.network.network import Network
+
+
+def load_partition(
+    path: str | PathLike[str],
+    network: Network,
+    accelerator: Accelerator | None = None,
+    *,
+    metric: str = "ema",
+    tile_rule: TileRule = "exact",
+) -> Partition:
+    """Return the partition in a .json or .yaml file (docs/partitions.md), as Partition.load does.
+
+    "rest: greedy" fuses the layers that no group names as the greedy baseline does on this accelerator, and leaves
+    the groups as they are written; so the same file may be another partition on another accelerator.
+    Raises ValueError where the file is malformed, or says "rest: greedy" and no accelerator is given.
+    """
+    found = read_handwritten(path, network)
+    if found.rest == "layerwise":
+        return Partition.load(path, network)
+    if accelerator is None:
+        raise PartitionError(f"{path}: 'rest: greedy' needs given hardware, which decides what is fused")
+    try:
+        groups = named_groups(network, found.groups)
+        Partition.from_groups(network, found.groups)  # type: ignore[arg-type]  # the groups alone are valid, or it raises
+    except PartitionError as error:
+        raise PartitionError(f"{path}: {error}") from None
+    return fill_greedily(network, groups, accelerator, metric, tile_rule)
+
+
+def fill_greedily(
+    network: Network, groups: list[list[int]], accelerator: Accelerator, metric: str, tile_rule: TileRule
+) -> Partition:
+    """Return the partition of these groups of ids and the greedy fusion of all other layers (Cocco, Sec. 4.2.2)."""
+    problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)
+    labels, _ = greedy(problem, subgraph_costs(problem), fixed=groups)
+    return Partition.from_ids(network, groups_of(labels))

@@ -1,0 +1,1 @@
+"""What is asked: the networks, the memories to choose from, the objective; genomes, and where randomness comes from."""

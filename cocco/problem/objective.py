@@ -1,0 +1,63 @@
+"""What the search makes small: Formula 1 on given hardware, Formula 2 where memory is chosen (Cocco, Sec. 4.1)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation
+from simulator.model.cost import METRICS, Totals
+
+EVALUATED = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}  #: metric -> field of Evaluation
+MAX_FACTOR = 1e15  #: of alpha and weights; our choice: no cost outgrows a float
+assert EVALUATED.keys() == METRICS.keys()
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Formula 1, a weighted sum over the networks; with alpha, Formula 2: BUF_SIZE + alpha * Formula 1.
+
+    metric: "ema" (bytes), "energy" (pJ) or "latency" (cycles). alpha: in bytes per unit of the metric, None for
+    Formula 1. Raises ValueError that names the field, the rule and the value.
+    """
+
+    metric: str
+    alpha: float | None
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if self.metric not in METRICS:
+            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        if self.alpha is not None and not (_is_number(self.alpha) and self.alpha >= 0):
+            raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
+        for weight in self.weights:
+            if not (_is_number(weight) and weight > 0):
+                raise ValueError(f"weights must be finite numbers above 0, got {weight!r}")
+        for name, factor in (("alpha", self.alpha or 0), *(("weights", weight) for weight in self.weights)):
+            if factor > MAX_FACTOR:
+                raise ValueError(f"{name} must be at most {MAX_FACTOR:g}, got {factor!r}")
+
+    def value(self, totals: Sequence[Totals], accelerator: Accelerator) -> float:
+        """Return Formula 1 of these totals, one per network."""
+        metric = METRICS[self.metric]
+        return self._weighted([metric(total, accelerator) for total in totals])
+
+    def judged(self, evaluations: Sequence[Evaluation]) -> float:
+        """Return Formula 1 as the simulator prices it, one evaluation per network."""
+        return self._weighted([getattr(evaluation, EVALUATED[self.metric]) for evaluation in evaluations])
+
+    def cost(self, value: float, accelerator: Accelerator) -> float:
+        """Return Formula 2 of a value of Formula 1, or the value itself where the hardware is given."""
+        return value if self.alpha is None else accelerator.buffer_bytes + self.alpha * value
+
+    def _weighted(self, values: Sequence[float]) -> float:
+        total = 0.0
+        for weight, value in zip(self.weights, values):  # in the order of the networks: floats do not commute
+            total += weight * value
+        return total
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -1,0 +1,216 @@
+"""What is searched: networks side by side, the memory's candidates, the objective. Checked once, then trusted.
+
+Several networks are one disjoint union: the layers of a network follow those of the one before. A subgraph is
+connected, so a partition of the union is a partition of each network, and the operators need not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from cocco.problem.objective import Objective
+from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
+from simulator.accelerator import Accelerator
+from simulator.mapping.mappers import Enumerate, Mapper
+from simulator.model.pricing import PricingRules
+from simulator.model.subgraph import Geometry
+from simulator.model.tiling import TILE_RULES, TileRule
+from simulator.partition.partition import Partition, order_subgraphs
+from simulator.technology import MAX_REGIONS, Technology
+from workloads.network.network import Network
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One search. Layer ids are those of the union; buffers with candidates are what a genome chooses.
+
+    accelerator: the hardware, where `buffers` is empty; else what all candidates share, with any capacities.
+    buffers: name of the buffer in Accelerator -> candidates in bytes, ascending.
+    """
+
+    networks: tuple[Network, ...]
+    accelerator: Accelerator
+    buffers: dict[str, tuple[int, ...]]
+    objective: Objective
+    tile_rule: TileRule = "exact"
+
+    def __post_init__(self) -> None:
+        if not self.networks:
+            raise ValueError("networks is empty; a search needs at least one network")
+        for i, network in enumerate(self.networks):
+            if not isinstance(network, Network):
+                raise ValueError(f"networks must be Network objects (see workloads.load), got {network!r} at {i}")
+        names = [network.name for network in self.networks]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"network {name!r} is given twice; give it once, with a weight")
+        weights = self.objective.weights
+        if len(weights) != len(names):
+            raise ValueError(f"weights must be one per network, got {len(weights)} for {len(names)} networks")
+        if not isinstance(self.accelerator, Accelerator):
+            raise ValueError(f"accelerator must be a simulator.Accelerator, got {self.accelerator!r}")
+        if self.tile_rule not in TILE_RULES:
+            raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {self.tile_rule!r}")
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Union id of each network's first layer, and the number of layers of all networks at the end."""
+        offsets = [0]
+        for network in self.networks:
+            offsets.append(offsets[-1] + len(network.layers))
+        return tuple(offsets)
+
+    @property
+    def size(self) -> int:
+        """Number of layers of all networks."""
+        return self.offsets[-1]
+
+    @cached_property
+    def network_of(self) -> tuple[int, ...]:
+        """Per layer the position of its network."""
+        return tuple(i for i, network in enumerate(self.networks) for _ in network.layers)
+
+    @cached_property
+    def producers(self) -> tuple[tuple[int, ...], ...]:
+        """Per layer the layers that it reads, each once; model inputs are no layers."""
+        return tuple(
+            tuple(offset + p for p in producers if p < len(network.layers))
+            for network, offset in zip(self.networks, self.offsets)
+            for producers in network.producers
+        )
+
+    @cached_property
+    def consumers(self) -> tuple[tuple[int, ...], ...]:
+        """Per layer the layers that read it, each once, ascending."""
+        return tuple(
+            tuple(offset + v for v in consumers)
+            for network, offset in zip(self.networks, self.offsets)
+            for consumers in network.consumers[: len(network.layers)]
+        )
+
+    @cached_property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """(producer, consumer), by consumer, then in the order of its operands."""
+        return tuple((p, v) for v, producers in enumerate(self.producers) for p in producers)
+
+    @cached_property
+    def weight_bytes(self) -> tuple[int, ...]:
+        """Bytes of each layer's weights."""
+        return tuple(layer.weight_bytes for network in self.networks for layer in network.layers)
+
+    @cached_property
+    def rules(self) -> tuple[PricingRules, ...]:
+        """The simulator's rules, per network: what does not change with capacities."""
+        machine = self.accelerator
+        return tuple(
+            PricingRules(Geometry(network, machine.technology), machine, self.tile_rule) for network in self.networks
+        )
+
+    @cached_property
+    def candidates(self) -> tuple[tuple[int, ...], ...]:
+        """Per buffer that is chosen, its capacities in bytes, ascending."""
+        return tuple(self.buffers.values())
+
+    def machine(self, capacities: Sequence[int]) -> Accelerator:
+        """Return the accelerator of these capacities, given as positions in the candidates."""
+        chosen: dict[str, Any] = {name: sizes[i] for (name, sizes), i in zip(self.buffers.items(), capacities)}
+        return replace(self.accelerator, **chosen) if chosen else self.accelerator
+
+    def partitions(self, groups: Sequence[Sequence[int]]) -> tuple[Partition, ...]:
+        """Return the partition of each network that these groups of union ids make; raises where one is not valid."""
+        local: list[list[list[int]]] = [[] for _ in self.networks]
+        for group in groups:
+            i = self.network_of[group[0]]
+            local[i].append([v - self.offsets[i] for v in group])
+        return tuple(Partition.from_ids(network, groups) for network, groups in zip(self.networks, local))
+
+    def labels(self, partitions: Sequence[Partition]) -> list[int]:
+        """Return, per layer of the union, the smallest layer of its subgraph; raises where a partition is not valid."""
+        if len(partitions) != len(self.networks):
+            raise ValueError(
+                f"initial needs one partition for each of the {len(self.networks)} networks, got {len(partitions)}"
+            )
+        labels = [-1] * self.size
+        for network, partition, offset in zip(self.networks, partitions, self.offsets):
+            if not isinstance(partition, Partition) or partition.network_name != network.name:
+                given = partition.network_name if isinstance(partition, Partition) else partition
+                raise ValueError(f"initial needs a partition of network {network.name!r}, got {given!r}")
+            for group in order_subgraphs(network, partition.subgraphs):
+                for v in group:
+                    labels[offset + v] = offset + group[0]
+        return labels
+
+
+def on_hardware(
+    networks: Network | Sequence[Network],
+    accelerator: Accelerator,
+    *,
+    metric: str = "ema",
+    weights: Sequence[float] | None = None,
+    tile_rule: TileRule = "exact",
+) -> Problem:
+    """Return the problem of Formula 1: networks, one after the other, on given hardware."""
+    together = _as_tuple(networks)
+    return Problem(together, accelerator, {}, Objective(metric, None, _weights(weights, together)), tile_rule)
+
+
+def over_space(
+    networks: Network | Sequence[Network],
+    space: Space | None = None,
+    *,
+    alpha: float = 0.002,
+    metric: str = "energy",
+    weights: Sequence[float] | None = None,
+    cores: int = 1,
+    batch: int = 1,
+    max_regions: int | None = MAX_REGIONS,
+    prefetch: Literal["free", "resident"] = "free",
+    technology: Technology | None = None,
+    tile_rule: TileRule = "exact",
+    mapper: Mapper | None = None,
+) -> Problem:
+    """Return the problem of Formula 2: several networks, one after the other, on one memory to be chosen."""
+    together = _as_tuple(networks)
+    space = SharedBuffer() if space is None else space
+    if not isinstance(space, SharedBuffer | SeparateBuffers):
+        raise ValueError(f"space must be a SharedBuffer or SeparateBuffers, got {space!r}")
+    if alpha is None:
+        raise ValueError("alpha must be a finite number of at least 0, got None")
+    smallest: dict[str, Any] = {name: sizes[0] for name, sizes in space.buffers.items()}
+    accelerator = Accelerator(
+        **smallest, cores=cores, batch=batch, max_regions=max_regions, prefetch=prefetch,
+        technology=Technology() if technology is None else technology, mapper=mapper or Enumerate(),
+    )  # fmt: skip
+    objective = Objective(metric, alpha, _weights(weights, together))
+    return Problem(together, accelerator, space.buffers, objective, tile_rule)
+
+
+def _as_tuple(networks: Network | Sequence[Network]) -> tuple[Network, ...]:
+    if isinstance(networks, Network):
+        return (networks,)
+    if not isinstance(networks, Sequence) or isinstance(networks, str):
+        raise ValueError(f"networks must be a Network or a sequence of them (see workloads.load), got {networks!r}")
+    return tuple(networks)
+
+
+def _weights(weights: Sequence[float] | None, networks: tuple[Network, ...]) -> tuple[float, ...]:
+    if weights is None:
+        return (1.0,) * len(networks)
+    if not isinstance(weights, Sequence) or isinstance(weights, str):
+        raise ValueError(f"weights must be a sequence of one number per network, got {weights!r}")
+    return tuple(weights)
+
+
+def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
+    """Return the problem on the hardware of these capacities, positions in the candidates: Formula 1 is its cost."""
+    if not problem.buffers:
+        return problem
+    return replace(
+        problem,
+        accelerator=problem.machine(capacities),
+        buffers={},
+        objective=replace(problem.objective, alpha=None),
+    )

@@ -1,0 +1,1 @@
+"""Long schedules piece by piece: windows over time, divide and conquer."""

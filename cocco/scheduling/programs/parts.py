@@ -1,0 +1,58 @@
+"""Presolve of TIGHT: parts between single-tensor cuts, those that need no spill, and those that are the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cocco.scheduling.graph import Graph
+from cocco.scheduling.programs.breaks import segments, single_cuts
+from cocco.scheduling.programs.tight import Answer, Part
+
+
+def parts_of(graph: Graph, order: Sequence[int]) -> list[Part]:
+    """Return the parts between single-tensor cuts: exact, each solved alone; the tensor of a cut is there before."""
+    cuts = set(single_cuts(graph))
+    found, start, here = [], 0, frozenset[int]()
+    for group in segments(graph, order, [t for t, o in enumerate(order) if o in cuts]):
+        found.append(Part(group, start, here))
+        start, here = start + len(group), frozenset({group[-1]} if group[-1] in cuts else ())
+    return found
+
+
+def without_spills(graph: Graph, part: Part, capacity: int) -> Answer | None:
+    """Return the answer of 0 bytes where the part's own order keeps everything; None where that does not fit."""
+    step = {o: part.start + t for t, o in enumerate(part.operators)}
+    resident, live = {}, [graph.weight[o] for o in part.operators]
+    for a in (*part.here, *part.operators):
+        last = max((step[o] for o in graph.readers[a] if o in step), default=step.get(a, part.start - 1))
+        resident[a] = list(range(step.get(a, part.start), last + 1))
+        for t in resident[a]:
+            live[t - part.start] += graph.size[a]
+    if max(live) > capacity:
+        return None
+    return Answer("optimal", 0.0, part.operators, resident, frozenset(), 0, 0)
+
+
+def shape_of(graph: Graph, part: Part) -> object:
+    """Return what makes two parts the same question: sizes and reads, operators by their place."""
+    place = _places(part)
+    reads = tuple(tuple(place[a] for a in graph.reads[o]) for o in part.operators)
+    tensors = tuple((graph.size[a], graph.has_copy[a]) for a in place)
+    return tensors, tuple(graph.weight[o] for o in part.operators), reads, len(part.here)
+
+
+def translated(part: Part, twin: Part, answer: Answer) -> Answer:
+    """Return the answer of a part of the same shape in the names and steps of this one; its effort is not spent."""
+    name = dict(zip(_places(twin), _places(part)))
+    shift = part.start - twin.start
+    return answer._replace(
+        effort=0.0,
+        order=tuple(name[o] for o in answer.order),
+        resident={name[a]: [t + shift for t in steps] for a, steps in answer.resident.items()},
+        retrieved=frozenset((name[a], t + shift) for a, t in answer.retrieved),
+    )
+
+
+def _places(part: Part) -> dict[int, int]:
+    """Number the tensors of a part: those that were there before, then the operators in their order."""
+    return {a: i for i, a in enumerate((*sorted(part.here), *part.operators))}

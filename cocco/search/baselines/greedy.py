@@ -1,0 +1,114 @@
+"""The greedy grouping of Halide, carried over to layers (Cocco, Sec. 4.2.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from cocco.problem.problem import Problem
+from cocco.problem.stream import ONE, Stream
+from cocco.search.pricing.subgraphs import SubgraphCosts
+
+Pair = tuple[int, int]  # subgraphs by their smallest layers; the first feeds the second
+
+
+def greedy(
+    problem: Problem,
+    costs: SubgraphCosts,
+    stream: Stream | None = None,
+    noise: float = 0.0,
+    fixed: Sequence[Sequence[int]] = (),
+) -> tuple[list[int], float]:
+    """Return labels and Formula 1: from one layer each, fuse the best pair until no fusion is of benefit.
+
+    A pair is an edge between two subgraphs with no other path from the first to the second, which would become a
+    cycle. The benefit is what the fusion saves; of equal benefits the smallest pair goes first (our choice).
+    stream, noise: each benefit is taken for a random part of it, 1 - noise at the least, so that each stream gives
+    another partition (our choice: founders of a search).
+    fixed: groups that stay as they are, which can run one after the other; the other layers are fused around them.
+    """
+    grouping = _Grouping(problem, costs, stream, noise, fixed)
+    while (pair := grouping.best_pair()) is not None:
+        grouping.fuse(*pair)
+    labels = [0] * problem.size
+    cost = 0.0
+    for label in sorted(grouping.members):
+        cost += costs.costs(grouping.members[label])
+        for v in grouping.members[label]:
+            labels[v] = label
+    return labels, cost
+
+
+class _Grouping:
+    """The subgraphs at one moment, the edges between them and the benefit of fusing each pair."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        costs: SubgraphCosts,
+        stream: Stream | None,
+        noise: float,
+        fixed: Sequence[Sequence[int]],
+    ) -> None:
+        self.costs, self.stream, self.noise = costs, stream, noise
+        self.fixed = {min(group) for group in fixed}
+        label = list(range(problem.size))
+        for group in fixed:
+            for v in group:
+                label[v] = min(group)
+        self.members: dict[int, tuple[int, ...]] = {v: (v,) for v in range(problem.size) if label[v] == v}
+        self.members |= {min(group): tuple(sorted(group)) for group in fixed}
+        self.feeds: dict[int, set[int]] = {v: set() for v in self.members}
+        self.reads: dict[int, set[int]] = {v: set() for v in self.members}
+        self.benefits: dict[Pair, float] = {}  # of the pairs that gain
+        edges = dict.fromkeys((label[u], label[v]) for u, v in problem.edges if label[u] != label[v])
+        for u, v in edges:
+            self.feeds[u].add(v)
+            self.reads[v].add(u)
+        for edge in edges:
+            self._weigh(*edge)
+
+    def best_pair(self) -> Pair | None:
+        """Return the pair of the greatest benefit that may be fused, None if there is none."""
+        for pair in sorted(self.benefits, key=lambda pair: (-self.benefits[pair], pair)):
+            if not self._has_detour(*pair):
+                return pair
+        return None
+
+    def fuse(self, first: int, second: int) -> None:
+        """Make one subgraph of two."""
+        self.benefits = {pair: gain for pair, gain in self.benefits.items() if not {first, second} & {*pair}}
+        label, other = min(first, second), max(first, second)
+        self.members[label] = tuple(sorted(self.members[label] + self.members.pop(other)))
+        for near, back in ((self.feeds, self.reads), (self.reads, self.feeds)):
+            near[label] = (near[label] | near.pop(other)) - {label, other}
+            for neighbour in near[label]:
+                back[neighbour] = (back[neighbour] - {other}) | {label}
+        for after in sorted(self.feeds[label]):
+            self._weigh(label, after)
+        for before in sorted(self.reads[label]):
+            self._weigh(before, label)
+
+    def _weigh(self, first: int, second: int) -> None:
+        if first in self.fixed or second in self.fixed:
+            return
+        fused = tuple(sorted(self.members[first] + self.members[second]))
+        after = self.costs.costs(fused) if self.costs.may_fit(fused) else math.inf
+        gain = self.costs.costs(self.members[first]) + self.costs.costs(self.members[second]) - after
+        if gain > 0:
+            if self.stream is not None:
+                gain *= 1.0 - self.noise * ((self.stream.draw() >> 32) / ONE)
+            self.benefits[first, second] = gain
+
+    def _has_detour(self, first: int, second: int) -> bool:
+        """Whether a path leads from the first to the second through another subgraph."""
+        found = set(self.feeds[first]) - {second}
+        stack = list(found)
+        while stack:
+            for label in self.feeds[stack.pop()]:
+                if label == second:
+                    return True
+                if label not in found:
+                    found.add(label)
+                    stack.append(label)
+        return False

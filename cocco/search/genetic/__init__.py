@@ -1,0 +1,1 @@
+"""The genetic algorithm (Cocco, Sec. 4.4) and nothing else: operators, repair, islands, fronts, a DEAP toolbox."""

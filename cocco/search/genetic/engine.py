@@ -1,0 +1,142 @@
+"""Two engines that make and price a generation: plain Python, and its compiled twin. They answer the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+import numpy as np
+
+from cocco.problem.genome import Genome
+from cocco.problem.problem import Problem
+from cocco.problem.settings import Settings
+from cocco.problem.stream import Stream
+from cocco.search.genetic.breeder import Breeder
+from cocco.search.genetic.population import Population
+from cocco.search.kernel.choice import engine_name
+from cocco.search.pricing.genomes import Pricer
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a generation; `children` are those that were made."""
+
+    def __init__(self, children: Population) -> None:
+        super().__init__()
+        self.children = children
+
+
+class Engine(Protocol):
+    """Makes generations of one problem."""
+
+    name: str
+
+    def breed(
+        self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
+    ) -> Population:
+        """Return so many priced children of parents sorted by cost, or founders if there are no parents.
+
+        Raises Interrupted with the children made so far if the user stops it.
+        """
+        ...
+
+    def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
+        """Return these genomes, which are valid, priced; what does not fit is split, by the stream of its row."""
+        ...
+
+
+def make_engine(name: str | None, problem: Problem, settings: Settings, threads: int = 1) -> Engine:
+    """Return the engine by its name, see engine_name."""
+    if engine_name(name, problem, threads) == "reference":
+        return ReferenceEngine(problem, settings)
+    return FastEngine(problem, settings, threads)
+
+
+class ReferenceEngine:
+    """The engine to read: genome by genome, by the operators of this package and the simulator's prices."""
+
+    name = "reference"
+
+    def __init__(self, problem: Problem, settings: Settings) -> None:
+        self.problem = problem
+        self.breeder = Breeder(problem, settings)
+        self.pricer = Pricer(problem, settings.model_memo, settings.price_memo)
+
+    def breed(
+        self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
+    ) -> Population:
+        """Return the children, one after the other."""
+        children = Population.empty(count, self.problem.size)
+        buffers = len(self.problem.buffers)
+        genomes = [parents.sample(row, buffers) for row in range(len(parents.cost))]
+        known = {parent.genome.key for parent in genomes}
+        child = 0
+        try:
+            while child < count:
+                stream = Stream(seed, generation, child)
+                if genomes:
+                    genome = self.breeder.child(genomes, known, stream)
+                else:
+                    genome = self.breeder.founder(initial, child, stream)
+                children.put(child, self.pricer.evaluate(genome, stream))
+                child += 1
+        except KeyboardInterrupt:
+            raise Interrupted(children.rows(0, child)) from None
+        return children
+
+    def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
+        """Return the genomes priced, one after the other."""
+        priced = Population.empty(len(labels), self.problem.size)
+        buffers = len(self.problem.buffers)
+        for row, (names, memory) in enumerate(zip(labels.tolist(), capacities.tolist())):
+            priced.put(row, self.pricer.evaluate(Genome(names, tuple(memory[:buffers])), Stream(0, 0, row)))
+        return priced
+
+
+class FastEngine:
+    """The compiled twin: a whole generation per call, without the interpreter, shared out among threads."""
+
+    name = "fast"
+
+    def __init__(self, problem: Problem, settings: Settings, threads: int = 1) -> None:
+        from cocco.search.kernel._kernel import Kernel, Scratch
+
+        self.problem, self.settings = problem, settings
+        self.kernel = Kernel(problem, settings)
+        self.scratches = [Scratch(self.kernel) for _ in range(threads)]
+        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def breed(
+        self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
+    ) -> Population:
+        """Return the children; each draws from a stream of its own, so threads cannot change them."""
+        children = Population.empty(count, self.problem.size)
+        founders = np.array(initial, dtype=np.int64).reshape(-1, self.problem.size)
+        threads = len(self.scratches)
+        bounds = [count * i // threads for i in range(threads + 1)]
+
+        def run(thread: int) -> None:
+            self.kernel.breed(
+                self.scratches[thread], seed, generation, bounds[thread], bounds[thread + 1],
+                parents.labels, parents.capacities, founders,
+                children.labels, children.capacities, children.value, children.cost,
+            )  # fmt: skip
+
+        try:
+            if self.pool is None:
+                run(0)
+            else:
+                list(self.pool.map(run, range(threads)))
+        except OverflowError:  # a subgraph whose steps outgrow 64 bits; its generation is made anew
+            return ReferenceEngine(self.problem, self.settings).breed(seed, generation, parents, initial, count)
+        return children
+
+    def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
+        """Return the genomes priced, in one call."""
+        count = len(labels)
+        priced = Population(labels.copy(), capacities.copy(), np.zeros(count), np.zeros(count))
+        try:
+            self.kernel.values(self.scratches[0], *priced)
+        except OverflowError:
+            return ReferenceEngine(self.problem, self.settings).price(labels, capacities)
+        return priced

@@ -1,0 +1,160 @@
+"""NSGA-II (Deb et al. 2002, by DEAP) with the operators and engines of the search (Cocco, Sec. 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cocco.problem.criteria import Plane
+from cocco.problem.dominance import front_of
+from cocco.problem.problem import Problem
+from cocco.problem.settings import Settings
+from cocco.search.genetic.engine import Engine, Interrupted
+from cocco.search.genetic.population import Population
+
+if TYPE_CHECKING:
+    import pandas
+    from deap import base
+
+Progress = Callable[[int, int, int], object]  # samples done, samples in total, points on the front
+
+
+class Cloud:
+    """Every sample of a search for a front: the numbers of all, the genomes of those on the front.
+
+    engines: by metric, the first one breeds. wanted: samples in total. is_stopped: whether the user ended the search.
+    """
+
+    def __init__(self, plane: Plane, engines: dict[str, Engine], wanted: int, progress: Progress | None = None) -> None:
+        self.plane, self.engines, self.wanted, self.progress = plane, engines, wanted, progress
+        self.is_stopped = False
+        self.samples = self.generation = 0
+        size = plane.problem.size
+        self.labels, self.capacities = np.zeros((0, size), np.int64), np.zeros((0, 2), np.int64)  # of the front
+        self.values = np.zeros((0, len(plane.names)))
+        self._columns: list[tuple[np.ndarray, ...]] = []
+
+    @property
+    def left(self) -> int:
+        """Number of samples still to be priced."""
+        return self.wanted - self.samples
+
+    @property
+    def breeder(self) -> Engine:
+        """The engine that makes generations."""
+        return next(iter(self.engines.values()))
+
+    def spend(self, samples: int) -> None:
+        """Count work that leaves no sample behind."""
+        self.samples += samples
+
+    def price(self, labels: np.ndarray, capacities: np.ndarray) -> tuple[Population, np.ndarray]:
+        """Return genomes after in-situ split, kept as samples, and their criteria."""
+        priced = self.breeder.price(labels, capacities)
+        return priced, self.add(priced)
+
+    def add(self, priced: Population) -> np.ndarray:
+        """Keep what the breeding engine priced as a generation, and return its criteria, a row per genome."""
+        metrics = {
+            metric: priced.value if engine is self.breeder else engine.price(priced.labels, priced.capacities).value
+            for metric, engine in self.engines.items()
+        }
+        values = self.plane.values(priced.capacities, metrics)
+        count, size = priced.labels.shape
+        number = np.arange(self.samples + 1, self.samples + count + 1)
+        subgraphs = (priced.labels == np.arange(size)).sum(axis=1)  # each subgraph has one first layer
+        everything = np.concatenate([self.values, values])
+        front = front_of(everything)
+        labels, capacities = np.concatenate([self.labels, priced.labels]), priced.capacities
+        capacities = np.concatenate([self.capacities, capacities])
+        kept = capacities[len(self.values) :, : len(self.plane.problem.buffers)].astype(np.int32)
+        generation = np.full(count, self.generation, np.int32)
+        # from here on all together: the user may stop the search anywhere
+        self._columns.append((number, generation, kept, subgraphs.astype(np.int32), values))
+        self.labels, self.capacities, self.values = labels[front], capacities[front], everything[front]
+        self.samples, self.generation = self.samples + count, self.generation + 1
+        if self.progress is not None:
+            self.progress(self.samples, self.wanted, len(front))
+        return values
+
+    def points(self) -> pandas.DataFrame:
+        """Return one row per sample, in order: its number, generation, bytes of the buffers, subgraphs, criteria."""
+        import pandas
+
+        from cocco.problem.criteria import CRITERIA
+
+        number, generation, capacities, subgraphs, values = (np.concatenate(each) for each in zip(*self._columns))
+        columns = {"sample": number, "generation": generation}
+        for i, (name, sizes) in enumerate(self.plane.problem.buffers.items()):
+            columns[f"{name}_bytes"] = np.array(sizes)[capacities[:, i]]
+        columns["subgraphs"] = subgraphs
+        for i, name in enumerate(self.plane.names):
+            columns[CRITERIA[name].column] = values[:, i].astype(np.int64) if name == "capacity" else values[:, i]
+        return pandas.DataFrame(columns)
+
+
+class Candidate:
+    """A row of a population with a fitness, for DEAP's tools."""
+
+    def __init__(self, row: int, fitness: base.Fitness) -> None:
+        self.row, self.fitness = row, fitness
+
+
+def nsga(
+    cloud: Cloud,
+    problem: Problem,
+    until: int,
+    seed: int,
+    settings: Settings,
+    start: tuple[Population, np.ndarray],
+    initial: Sequence[Sequence[int]] = (),
+) -> None:
+    """Breed generations into the cloud until it has so many samples: select, cross, mutate, repair, evaluate.
+
+    start: genomes that the first generation is joined by, with their criteria. initial: labels that it is made of,
+    beside random ones, where start has no second genome.
+    A parent wins tournaments by its front, then by its crowding distance: the engine's tournament takes the parent
+    that stands first, and they stand in that order.
+    """
+    parents, values = start
+    initial, is_first = list(initial)[: settings.population], len(initial) > 0
+    while cloud.samples < until:
+        count = min(settings.population, until - cloud.samples)
+        founding = is_first or not len(parents.cost)
+        origin = parents.rows(0, 0) if founding else parents
+        try:
+            children = cloud.breeder.breed(seed, cloud.generation, origin, initial if founding else (), count)
+        except Interrupted as stop:
+            if len(stop.children.cost):
+                cloud.add(stop.children)
+            raise
+        everybody, everything = parents.joined(children), np.concatenate([values, cloud.add(children)])
+        order = survivors(everything, settings.population)
+        parents = Population(*(np.ascontiguousarray(array[order]) for array in everybody))
+        values, is_first = everything[order], False
+
+
+def survivors(values: np.ndarray, count: int) -> list[int]:
+    """Return at most so many rows that NSGA-II keeps, by their front and within it by crowding distance.
+
+    Of equal rows the first stays (our choice: memories are discrete, and copies would fill the population).
+    """
+    from deap import tools  # here, as below, so that `import cocco` stays light
+
+    fitness = _fitness(values.shape[1])
+    rows = np.sort(np.unique(values, axis=0, return_index=True)[1])
+    pool = [Candidate(row, fitness(values[row].tolist())) for row in rows.tolist()]
+    chosen = tools.selNSGA2(pool, count, nd="log")
+    fronts = tools.sortLogNondominated(chosen, len(chosen))
+    crowding = attrgetter("fitness.crowding_dist")
+    return [each.row for front in fronts for each in sorted(front, key=crowding, reverse=True)]
+
+
+def _fitness(count: int) -> type[base.Fitness]:
+    """Return DEAP's fitness for so many things that should be small."""
+    from deap import base
+
+    return type("FrontFitness", (base.Fitness,), {"weights": (-1.0,) * count})

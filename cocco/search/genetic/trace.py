@@ -1,0 +1,127 @@
+"""Trace: what a search did. Every sample in arrays, statistics per generation and the best genome by DEAP's tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from deap import tools
+
+from cocco.problem.problem import Problem
+from cocco.search.genetic.individual import Individual
+from cocco.search.genetic.population import Population
+from cocco.search.pricing.genomes import Sample
+
+if TYPE_CHECKING:
+    import pandas
+
+Progress = Callable[[int, int, float], object]  # samples done, samples in total, best cost so far
+
+
+class Trace:
+    """Keeps the samples of a search in the order in which they were priced.
+
+    wanted: samples in total. progress: called after each generation. is_stopped: whether the user ended the search.
+    """
+
+    def __init__(
+        self, problem: Problem, wanted: int, progress: Progress | None = None, engine: str = "reference"
+    ) -> None:
+        self.problem = problem
+        self.wanted = wanted
+        self.progress = progress
+        self.engine = engine
+        self.is_stopped = False
+        self.hall = tools.HallOfFame(1)
+        self.logbook = tools.Logbook()
+        self.statistics = tools.Statistics()
+        for name, function in (("min", np.min), ("mean", np.mean), ("std", np.std)):
+            self.statistics.register(f"{name}_cost", function)
+        self._open: list[Sample] = []
+        self._closed = 0
+        self._columns: list[tuple[np.ndarray, ...]] = []
+
+    @property
+    def samples(self) -> int:
+        """Genomes priced so far, and other work counted as such."""
+        return self._closed + len(self._open)
+
+    @property
+    def left(self) -> int:
+        """Number of samples still to be priced."""
+        return self.wanted - self.samples
+
+    @property
+    def best(self) -> Sample:
+        """The cheapest sample; of equally cheap ones the first."""
+        return self.hall[0].sample
+
+    def spend(self, samples: int) -> None:
+        """Count work that leaves no sample behind, such as that of founders."""
+        self._closed += samples
+
+    def add(self, sample: Sample) -> None:
+        """Keep a sample of the generation that is open."""
+        self._open.append(sample)
+
+    def close(self) -> None:
+        """End the generation of the samples since the last one."""
+        added, self._open = self._open, []
+        self.record(Population.of(added, self.problem.size), Population.empty(0, self.problem.size))
+
+    def record(self, added: Population, elite: Population) -> None:
+        """Keep a generation: the samples that were priced, and the elite of the one before."""
+        population = elite.joined(added)
+        best = added.sample(int(added.cost.argmin()), len(self.problem.buffers))
+        record = self.statistics.compile(population.cost)
+        record["distinct"] = population.distinct
+        generation = np.full(len(added.cost), len(self.logbook), np.int32)
+        capacities = added.capacities[:, : len(self.problem.buffers)].astype(np.int32)
+        self.hall.update([Champion(best)])  # from here on all together: the user may stop the search anywhere
+        number = np.arange(self._closed + 1, self._closed + len(added.cost) + 1)
+        self._closed += len(added.cost)
+        firsts = added.labels == np.arange(self.problem.size)  # each subgraph has one first layer
+        subgraphs = firsts.sum(axis=1, dtype=np.int32)
+        self._columns.append((number, generation, capacities, subgraphs, added.value.copy(), added.cost.copy()))
+        self.logbook.record(generation=len(self.logbook), samples=self._closed, best_cost=self.best.cost, **record)
+        if self.progress is not None:
+            self.progress(self._closed, self.wanted, self.best.cost)
+
+    def stop(self) -> None:
+        """End the search where it is; what was priced of the open generation counts."""
+        self.is_stopped = True
+        if self._open:
+            self.close()
+
+    def history(self) -> pandas.DataFrame:
+        """Return one row per generation; costs are those of the generation, its elite included."""
+        import pandas
+
+        return pandas.DataFrame(list(self.logbook))
+
+    def points(self) -> pandas.DataFrame:
+        """Return one row per genome, in order, with its number among the samples.
+
+        Bytes of one core, subgraphs in all networks; `value` is Formula 1.
+        """
+        import pandas
+
+        joined = [np.concatenate(column) for column in zip(*self._columns)]
+        number, generation, capacities, subgraphs, value, cost = joined
+        machine, buffers = self.problem.accelerator, self.problem.buffers
+        names = ("shared_buffer",) if machine.is_shared else ("global_buffer", "weight_buffer")
+        columns = {"sample": number, "generation": generation}
+        for i, name in enumerate(names):
+            sizes = np.array(buffers[name])[capacities[:, i]] if buffers else np.full(len(cost), getattr(machine, name))
+            columns[f"{name}_bytes"] = sizes
+        columns |= {"subgraphs": subgraphs, "value": value, "cost": cost, "best_cost": np.minimum.accumulate(cost)}
+        return pandas.DataFrame(columns)
+
+
+class Champion(Individual):
+    """The individual of a sample, as the hall of fame keeps it."""
+
+    def __init__(self, sample: Sample) -> None:
+        super().__init__(sample.genome, sample.cost)
+        self.sample = sample

@@ -1,0 +1,284 @@
+# Evaluation with in-situ split: cocco/search/pricing/genomes.py, cocco/problem/objective.py
+
+cdef struct Goal:  # the objective, and what the candidates of the buffers mean
+    i64 metric          # 0 ema, 1 energy, 2 latency
+    i64 has_alpha
+    double alpha
+    double* weights     # by network
+    double dram
+    double operation
+    double crossbar
+    double* sram[2]     # pJ/B of the candidates: activations, weights
+    i64* capacity[2]    # bytes of the candidates
+    i64 buffers         # that a genome chooses: 0, 1 or 2
+    i64 choices[2]      # candidates of each
+    i64 is_resident
+    i64 at[2]           # candidates that an exact search prices with
+
+
+cdef struct Entry:  # a price that is kept: of which layers and capacities, and the answer
+    u64 hash
+    i64 capacity
+    i64 weight_capacity
+    i64 at              # of the layers in the arena
+    int32_t count       # 0: empty
+    int32_t status
+    Row row
+
+
+cdef enum:
+    ENTRIES = 1 << 15
+    ARENA = 1 << 21
+
+
+cdef struct Memo:  # subgraphs return again and again; forgets all when the arena is full; never changes a result
+    Entry* entries
+    int32_t* arena
+    i64 used
+
+
+cdef int price_again(
+    Net* net, Machine* m, Work* w, Memo* memo, const i64* layers, i64 count, i64 capacity, i64 weight_capacity, Row* row
+) noexcept nogil:
+    """price, from the memo where the same layers were priced in the same capacities before."""
+    cdef u64 h = mix(<u64>capacity * GAMMA + <u64>weight_capacity)
+    cdef i64 i
+    cdef Entry* entry
+    for i in range(count):
+        h = (h ^ <u64>layers[i]) * 0x9FB21C651E98DF25ULL
+        h ^= h >> 32
+    entry = &memo.entries[h & (ENTRIES - 1)]
+    if (entry.count == count and entry.hash == h and entry.capacity == capacity
+            and entry.weight_capacity == weight_capacity):
+        for i in range(count):
+            if memo.arena[entry.at + i] != layers[i]:
+                break
+        else:
+            row[0] = entry.row
+            return entry.status
+    i = price(net, m, w, layers, count, capacity, weight_capacity, row)
+    if memo.used + count > ARENA:
+        memset(memo.entries, 0, ENTRIES * sizeof(Entry))
+        memo.used = 0
+    entry.hash, entry.capacity, entry.weight_capacity, entry.at = h, capacity, weight_capacity, memo.used
+    entry.count, entry.status, entry.row = <int32_t>count, <int32_t>i, row[0]
+    for i in range(count):
+        memo.arena[memo.used + i] = <int32_t>layers[i]
+    memo.used += count
+    return entry.status
+
+
+cdef int cut(Graph* g, Bench* b, i64* labels, i64* group, i64 count, u64* stream) noexcept nogil:
+    """Cut a group at a random point; its parts replace it, in order, in the same place; lengths in b.parts."""
+    cdef i64 at = 1 + below(stream, count - 1), parts, i, j, k
+    parts = connected_parts(g, b, group, at, b.part, b.parts)
+    parts += connected_parts(g, b, group + at, count - at, b.part + at, b.parts + parts)
+    k = 0
+    for i in range(parts):
+        for j in range(k, k + b.parts[i]):
+            labels[b.part[j]] = b.part[k]
+        k += b.parts[i]
+    return parts
+
+
+cdef int fit(
+    Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, i64 capacity, i64 weight_capacity, u64* stream,
+    Row* totals
+) noexcept nogil:
+    """Pricer._fit: price all subgraphs, cut what does not fit; totals per network."""
+    cdef i64 v, u, top = 0, end = 0, count, parts, i, at, k
+    cdef Row row
+    cdef int status
+    # a stack of groups: the first subgraph on top; members lie in b.queue, lengths in b.queue_length
+    list_members(labels, g.size, b)
+    for v in range(g.size - 1, -1, -1):
+        if labels[v] != v:
+            continue
+        count = 0
+        u = v
+        while u >= 0:
+            b.queue[end + count] = u
+            count += 1
+            u = b.next[u]
+        end += count
+        b.queue_length[top] = count
+        top += 1
+    while top:
+        top -= 1
+        count = b.queue_length[top]
+        end -= count
+        status = price_again(net, m, w, memo, b.queue + end, count, capacity, weight_capacity, &row)
+        if status == OVERFLOW:
+            return OVERFLOW
+        if status == FITS:
+            add_row(&totals[g.network_of[b.queue[end]]], &row)
+            continue
+        memcpy(b.group, b.queue + end, count * sizeof(i64))
+        parts = cut(g, b, labels, b.group, count, stream)
+        at = count
+        for i in range(parts - 1, -1, -1):  # the last part deepest
+            at -= b.parts[i]
+            memcpy(b.queue + end, b.part + at, b.parts[i] * sizeof(i64))
+            end += b.parts[i]
+            b.queue_length[top] = b.parts[i]
+            top += 1
+    return FITS
+
+
+cdef inline void add_row(Row* total, Row* row) noexcept nogil:
+    total.ema += row.ema
+    total.global_buffer += row.global_buffer
+    total.weight_buffer += row.weight_buffer
+    total.crossbar += row.crossbar
+    total.operations += row.operations
+    total.slots += row.slots
+
+
+cdef i64 order_groups(Graph* g, Bench* b, const i64* labels, i64 network) noexcept nogil:
+    """simulator.partition.order_subgraphs of one network: names into b.order; return how many."""
+    cdef i64 first = g.offsets[network], last = g.offsets[network + 1], v, u, j, top = 0, count = 0, name, label, i, c
+    for v in range(first, last):
+        b.waits[v] = 0
+    for v in range(first, last):
+        for j in range(g.producer_start[v], g.producer_start[v + 1]):
+            if labels[g.producers[j]] != labels[v]:
+                b.waits[labels[v]] += 1
+    for v in range(first, last):
+        if labels[v] == v and b.waits[v] == 0:
+            push(b.ready, &top, v)
+    while top:
+        name = pop(b.ready, &top)
+        b.order[count] = name
+        count += 1
+        u = b.start[name]
+        while u >= 0:
+            for j in range(g.consumer_start[u], g.consumer_start[u + 1]):
+                label = labels[g.consumers[j]]
+                if label != name:
+                    b.waits[label] -= 1
+                    if b.waits[label] == 0:
+                        push(b.ready, &top, label)
+            u = b.next[u]
+    return count
+
+
+cdef void push(i64* heap, i64* size, i64 value) noexcept nogil:
+    cdef i64 i = size[0], up
+    size[0] += 1
+    while i:
+        up = (i - 1) // 2
+        if heap[up] <= value:
+            break
+        heap[i] = heap[up]
+        i = up
+    heap[i] = value
+
+
+cdef i64 pop(i64* heap, i64* size) noexcept nogil:
+    cdef i64 least = heap[0], value, i = 0, down
+    size[0] -= 1
+    value = heap[size[0]]
+    while True:
+        down = 2 * i + 1
+        if down >= size[0]:
+            break
+        if down + 1 < size[0] and heap[down + 1] < heap[down]:
+            down += 1
+        if value <= heap[down]:
+            break
+        heap[i] = heap[down]
+        i = down
+    if size[0]:
+        heap[i] = value
+    return least
+
+
+cdef int fit_resident(
+    Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, i64 capacity, i64 weight_capacity, u64* stream,
+    Row* totals
+) noexcept nogil:
+    """Pricer._fit_resident: order, price with the next weights in place, cut what is short, until nothing is."""
+    cdef i64 network, count, i, u, length, reserved, room, short_count, at
+    cdef Row row
+    cdef int status
+    while True:
+        short_count = 0
+        list_members(labels, g.size, b)
+        for network in range(g.networks):
+            zero_row(&totals[network])
+            count = order_groups(g, b, labels, network)
+            reserved = 0
+            for i in range(count - 1, -1, -1):
+                length = 0
+                u = b.start[b.order[i]]
+                while u >= 0:
+                    b.group[length] = u
+                    length += 1
+                    u = b.next[u]
+                room = capacity - reserved if m.is_shared else capacity
+                status = price_again(net, m, w, memo, b.group, length, room, weight_capacity - reserved, &row)
+                if status == OVERFLOW:
+                    return OVERFLOW
+                if status == FITS:
+                    add_row(&totals[network], &row)
+                    reserved = 0 if row.is_streamed else row.weight_need
+                    b.queue_length[i] = 0
+                else:
+                    reserved = 0
+                    b.queue_length[i] = 1
+            for i in range(count):
+                if b.queue_length[i]:
+                    b.queue[short_count] = b.order[i]
+                    short_count += 1
+        if not short_count:
+            return FITS
+        for i in range(short_count):
+            length = 0
+            u = b.start[b.queue[i]]
+            while u >= 0:
+                b.group[length] = u
+                length += 1
+                u = b.next[u]
+            cut(g, b, labels, b.group, length, stream)
+
+
+cdef inline void zero_row(Row* row) noexcept nogil:
+    row.ema = row.global_buffer = row.weight_buffer = row.crossbar = row.operations = row.slots = 0
+
+
+cdef int evaluate(
+    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Bench* b, Row* totals, i64* labels, const i64* capacities,
+    u64* stream, double* value, double* cost
+) noexcept nogil:
+    """Pricer.evaluate: the cost of a valid genome; labels become those of the split genome."""
+    cdef i64 first = capacities[0] if goal.buffers > 0 else 0
+    cdef i64 second = capacities[1] if goal.buffers > 1 else first if m.is_shared else 0
+    cdef i64 activations = goal.capacity[0][first], weights = goal.capacity[1][second], i
+    cdef double total = 0.0, metric
+    cdef int status
+    for i in range(g.networks):
+        zero_row(&totals[i])
+    if goal.is_resident:
+        status = fit_resident(g, net, m, w, memo, b, labels, activations, weights, stream, totals)
+    else:
+        status = fit(g, net, m, w, memo, b, labels, activations, weights, stream, totals)
+    if status != FITS:
+        return status
+    for i in range(g.networks):
+        if goal.metric == 0:
+            metric = <double>totals[i].ema
+        elif goal.metric == 1:
+            metric = (
+                goal.dram * <double>totals[i].ema + goal.sram[0][first] * <double>totals[i].global_buffer
+                + goal.sram[1][second] * <double>totals[i].weight_buffer + goal.operation * <double>totals[i].operations
+                + goal.crossbar * <double>totals[i].crossbar
+            )
+        else:
+            metric = <double>totals[i].slots / <double>m.bandwidth
+        total += goal.weights[i] * metric
+    value[0] = total
+    if goal.has_alpha:
+        cost[0] = <double>(activations if m.is_shared else activations + weights) + goal.alpha * total
+    else:
+        cost[0] = total
+    return FITS

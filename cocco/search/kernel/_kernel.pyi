@@ -1,0 +1,51 @@
+from collections.abc import Sequence
+
+import numpy as np
+
+from cocco.problem.problem import Problem
+from cocco.problem.settings import Settings
+
+class Kernel:
+    def __init__(self, problem: Problem, settings: Settings | None = None) -> None: ...
+    def breed(
+        self,
+        scratch: Scratch,
+        seed: int,
+        generation: int,
+        first: int,
+        last: int,
+        parent_labels: np.ndarray,
+        parent_capacities: np.ndarray,
+        founder_labels: np.ndarray,
+        labels: np.ndarray,
+        capacities: np.ndarray,
+        value: np.ndarray,
+        cost: np.ndarray,
+    ) -> None: ...
+    def values(
+        self, scratch: Scratch, labels: np.ndarray, capacities: np.ndarray, value: np.ndarray, cost: np.ndarray
+    ) -> None: ...
+    def price(
+        self, scratch: Scratch, layers: Sequence[int], capacity: int, weight_capacity: int
+    ) -> tuple[int, int, int, int, int, int, int, int] | None: ...
+
+class Scratch:
+    def __init__(self, kernel: Kernel) -> None: ...
+
+def exact(
+    kernel: Kernel,
+    scratch: Scratch,
+    most_states: int,
+    most_sets: int,
+    most_steps: int,
+    look_steps: int,
+    price_steps: int,
+    first: int = 0,
+    second: int = 0,
+) -> tuple[list[list[int]] | None, int, int, int, float]: ...
+
+class Orders:
+    def __init__(self, kernel: Kernel, memo: int) -> None: ...
+    def improve(
+        self, labels: Sequence[int], seed: int, generation: int, child: int, rounds: int
+    ) -> tuple[list[int], float, int]: ...

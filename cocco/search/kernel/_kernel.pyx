@@ -1,0 +1,402 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The compiled twin of the search: makes and prices genomes as the Python engine does, to the byte.
+
+The simulator states the model; the files included here repeat it in machine integers, without Python objects, so
+that a search prices hundreds of thousands of genomes per second. Tests hold the two equal. Names follow the modules
+that each file repeats; 64-bit overflow is found, and the caller turns to the Python engine.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+from cpython.exc cimport PyErr_CheckSignals
+
+import numpy as np
+
+ctypedef int64_t i64
+ctypedef uint64_t u64
+
+include "_subgraph.pxi"
+include "_tiling.pxi"
+include "_price.pxi"
+include "_streaming.pxi"
+include "_operators.pxi"
+include "_fit.pxi"
+include "_generation.pxi"
+include "_downsets.pxi"
+include "_orders.pxi"
+
+
+# The face to Python
+
+cdef class Kernel:
+    """The compiled engine of one search problem (cocco.problem.problem.Problem); checks nothing that Problem checks.
+
+    `breed` makes and prices one generation, or a part of it, without the GIL; several threads may call it for
+    different children at once, each with a `Scratch` of its own.
+    """
+
+    cdef Net net
+    cdef Machine machine
+    cdef Graph graph
+    cdef Goal goal
+    cdef Rates rates
+    cdef object kept    # arrays behind the pointers
+
+    def __cinit__(self, problem, settings=None):
+        self.kept = []
+        self._fill_net(problem)
+        self._fill_graph(problem)
+        self._fill_goal(problem)
+        if settings is not None:
+            self._fill_rates(settings, bool(problem.buffers))
+
+    def _fill_net(self, problem):
+        rules, offsets, size = problem.rules, problem.offsets, problem.size
+        layers = [layer for network in problem.networks for layer in network.layers]
+        ids, inputs = [], size  # per network: local tensor id -> union id
+        for network, offset in zip(problem.networks, offsets):
+            count = len(network.layers)
+            ids.append([offset + i if i < count else inputs + i - count for i in range(len(network.tensors))])
+            inputs += len(network.inputs)
+        order = [(i, t) for i, network in enumerate(problem.networks) for t in range(len(network.layers))]
+        order += [
+            (i, t) for i, network in enumerate(problem.networks)
+            for t in range(len(network.layers), len(network.tensors))
+        ]
+        self.net.count, self.net.tensors = size, len(order)
+        for axis in range(2):
+            self.net.extent[axis] = self._hold([rules[i].geometry.extent[axis][t] for i, t in order])
+            self.net.reach[axis] = self._hold([x for rule in rules for x in rule.geometry.reach[axis]])
+            self.net.stride[axis] = self._hold([x for rule in rules for x in rule.geometry.stride[axis]])
+            self.net.upsample[axis] = self._hold([x for rule in rules for x in rule.geometry.upsample[axis]])
+            self.net.padding[axis] = self._hold([x for rule in rules for x in rule.geometry.padding[axis]])
+        self.net.channels = self._hold([rules[i].geometry.channels[t] for i, t in order])
+        self.net.size_bytes = self._hold([rules[i].geometry.size_bytes[t] for i, t in order])
+        self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
+        self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
+        self.net.cycles = self._hold([x for rule in rules for x in rule.cycles])
+        self.net.taps = self._hold([layer.kernel[0] * layer.kernel[1] for layer in layers])
+        self.net.in_group = self._hold([layer.in_channels // layer.groups for layer in layers])
+        producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
+        self.net.producers = self._hold([p for each in producers for p in each])
+        self.net.producer_start = self._hold(_starts(producers))
+        readers = [
+            [x for v, is_local, is_whole in rules[i].geometry.readers[t] for x in (ids[i][v], is_local, is_whole)]
+            for i, t in order
+        ]
+        self.net.readers = self._hold([x for each in readers for x in each])
+        self.net.reader_start = self._hold([start // 3 for start in _starts(readers)])
+        rule = rules[0]
+        self.machine.is_shared, self.machine.is_exact = rule.is_shared, rule.tile_rule == "exact"
+        self.machine.cores, self.machine.batch = rule.cores, rule.batch
+        self.machine.samples, self.machine.bands = rule.samples, rule.bands
+        self.machine.max_regions = rule.max_regions or 0
+        self.machine.bandwidth = problem.accelerator.dram_bytes_per_cycle
+        technology = problem.accelerator.technology
+        self.machine.alignment = technology.channel_alignment
+        self.machine.pe_inputs, self.machine.pe_outputs = technology.pe_inputs, technology.pe_outputs
+        self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
+
+    def _fill_graph(self, problem):
+        self.graph.size, self.graph.edges = problem.size, len(problem.edges)
+        self.graph.source = self._hold([p for p, _ in problem.edges])
+        self.graph.target = self._hold([v for _, v in problem.edges])
+        self.graph.producers = self._hold([p for each in problem.producers for p in each])
+        self.graph.producer_start = self._hold(_starts(problem.producers))
+        self.graph.consumers = self._hold([v for each in problem.consumers for v in each])
+        self.graph.consumer_start = self._hold(_starts(problem.consumers))
+        self.graph.networks = len(problem.networks)
+        self.graph.offsets = self._hold(problem.offsets)
+        self.graph.network_of = self._hold(problem.network_of)
+
+    def _fill_goal(self, problem):
+        machine, objective, technology = problem.accelerator, problem.objective, problem.accelerator.technology
+        self.goal.metric = ("ema", "energy", "latency").index(objective.metric)
+        self.goal.has_alpha, self.goal.alpha = objective.alpha is not None, objective.alpha or 0.0
+        self.goal.weights = self._hold_floats(objective.weights)
+        self.goal.dram, self.goal.operation = technology.dram_pj_per_byte, technology.operation_pj
+        self.goal.crossbar = technology.crossbar_pj_per_byte
+        sizes = problem.candidates or ((machine.activation_capacity,), (machine.weight_capacity,))
+        self.goal.buffers = len(problem.candidates)
+        for i in range(2):
+            chosen = sizes[i if i < len(sizes) else 0]
+            self.goal.choices[i] = len(chosen)
+            self.goal.capacity[i] = self._hold(chosen)
+            self.goal.sram[i] = self._hold_floats([technology.sram_pj_per_byte(size) for size in chosen])
+        self.goal.is_resident = machine.prefetch == "resident"
+
+    def _fill_rates(self, settings, has_capacities):
+        from cocco.problem.stream import threshold
+
+        self.rates.crossing, self.rates.again = threshold(settings.crossover), threshold(settings.again)
+        ends = settings.shares(has_capacities)
+        self.rates.modify_end, self.rates.split_end, self.rates.merge_end, self.rates.shift_end = ends
+        self.rates.deviation = settings.deviation
+        self.rates.tournament, self.rates.retries = settings.tournament, settings.retries
+
+    cdef i64* _hold(self, values) except NULL:
+        array = np.array([int(value) for value in values] + [0], dtype=np.int64)
+        self.kept.append(array)
+        cdef i64[::1] view = array
+        return &view[0]
+
+    cdef double* _hold_floats(self, values) except NULL:
+        array = np.array([float(value) for value in values] + [0.0], dtype=np.float64)
+        self.kept.append(array)
+        cdef double[::1] view = array
+        return &view[0]
+
+    def breed(
+        self, Scratch scratch, u64 seed, u64 generation, i64 first, i64 last,
+        const i64[:, ::1] parent_labels, const i64[:, ::1] parent_capacities, const i64[:, ::1] founder_labels,
+        i64[:, ::1] labels, i64[:, ::1] capacities, double[::1] value, double[::1] cost,
+    ):
+        """Make and price children first..last-1 of a generation, writing row i of each output for child i.
+
+        parent_labels, parent_capacities: the population sorted by cost, empty for a generation of founders.
+        """
+        cdef Brood brood
+        cdef i64 i, size = self.graph.size
+        cdef int status = FITS
+        brood.size, brood.parents = size, parent_labels.shape[0]
+        brood.parent_labels = &parent_labels[0, 0] if brood.parents else NULL
+        brood.parent_capacities = &parent_capacities[0, 0] if brood.parents else NULL
+        brood.founders = founder_labels.shape[0]
+        brood.founder_labels = &founder_labels[0, 0] if brood.founders else NULL
+        brood.labels, brood.capacities = &labels[0, 0], &capacities[0, 0]
+        brood.value, brood.cost = &value[0], &cost[0]
+        brood.seed, brood.generation = seed, generation
+        cdef u64[::1] hashes = np.empty(brood.parents + 1, dtype=np.uint64)
+        brood.parent_hash = &hashes[0]
+        with nogil:
+            for i in range(brood.parents):
+                brood.parent_hash[i] = hash_genome(
+                    brood.parent_labels + i * size, size, brood.parent_capacities + 2 * i, self.goal.buffers
+                )
+            for i in range(first, last):
+                status = make_child(
+                    &self.graph, &self.net, &self.machine, &self.goal, &self.rates, &brood,
+                    &scratch.work, &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i,
+                )
+                if status != FITS:
+                    break
+        if status == OVERFLOW:
+            raise OverflowError("64 bits do not hold the steps of a subgraph")
+
+    def values(
+        self, Scratch scratch, i64[:, ::1] labels, const i64[:, ::1] capacities, double[::1] value, double[::1] cost
+    ):
+        """Price genomes that are valid and fit, row by row; one that does not fit is cut, as its labels then say."""
+        cdef i64 i, count = labels.shape[0]
+        cdef int status = FITS
+        cdef u64 stream
+        with nogil:
+            for i in range(count):
+                stream = open_stream(0, 0, <u64>i)
+                status = evaluate(
+                    &self.graph, &self.net, &self.machine, &self.goal, &scratch.work, &scratch.memo, &scratch.bench,
+                    scratch.totals, &labels[i, 0], &capacities[i, 0], &stream, &value[i], &cost[i],
+                )
+                if status != FITS:
+                    break
+        if status == OVERFLOW:
+            raise OverflowError("64 bits do not hold the steps of a subgraph")
+
+    def price(self, Scratch scratch, layers, i64 capacity, i64 weight_capacity):
+        """Return what one subgraph adds to the totals, its weight need and whether it is streamed; None if short."""
+        cdef i64[::1] ids = np.array(sorted(layers), dtype=np.int64)
+        cdef Row row
+        cdef int status
+        with nogil:
+            status = price(
+                &self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], capacity, weight_capacity, &row
+            )
+        if status == OVERFLOW:
+            raise OverflowError("64 bits do not hold the steps of this subgraph")
+        if status == SHORT:
+            return None
+        return (row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
+                row.weight_need, row.is_streamed)
+
+
+cdef class Scratch:
+    """The working memory of one thread for one kernel: linear in layers and edges, whatever the number of samples."""
+
+    cdef Work work
+    cdef Bench bench
+    cdef Bench other
+    cdef Row* totals
+    cdef Memo memo
+    cdef void* block[5]
+
+    def __cinit__(self, Kernel kernel):
+        cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
+        cdef i64* at
+        self.block[0] = calloc(30 * n + 3 * edges, sizeof(i64))
+        self.block[1] = calloc(40 * n, sizeof(i64))
+        self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
+        self.block[3] = calloc(ENTRIES, sizeof(Entry))
+        self.block[4] = calloc(ARENA, sizeof(int32_t))
+        if NULL in (self.block[0], self.block[1], self.block[2], self.block[3], self.block[4]):
+            raise MemoryError("no memory for the kernel's scratch space")
+        self.totals = <Row*>self.block[2]
+        self.memo.entries, self.memo.arena = <Entry*>self.block[3], <int32_t*>self.block[4]
+        self.memo.used = 0
+        lay_out_work(&self.work, <i64*>self.block[0], n, edges)
+        at = lay_out_bench(&self.bench, <i64*>self.block[1], n)
+        lay_out_bench(&self.other, at, n)
+
+    def __dealloc__(self):
+        for i in range(5):
+            free(self.block[i])
+
+
+cdef i64* take(i64** at, i64 count) noexcept:
+    cdef i64* here = at[0]
+    at[0] += count
+    return here
+
+
+cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
+    cdef int i
+    w.stamp = 0
+    w.seen, w.local, w.ids, w.first = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
+    w.any_whole = take(&at, n)
+    for i in range(2):
+        w.component[i], w.rate[i] = take(&at, n), take(&at, n)
+        w.axis[i].step, w.axis[i].size = take(&at, n), take(&at, n)
+        w.axis[i].lead, w.axis[i].updates = take(&at, n), take(&at, n)
+    w.numerator, w.denominator, w.stack, w.length = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
+    w.merged, w.held, w.main_rows, w.main_columns = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
+    w.side_rows, w.side_columns, w.main_bytes, w.side_bytes = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
+    w.reader, w.is_local, w.is_whole = take(&at, edges), take(&at, edges), take(&at, edges)
+
+
+cdef i64* lay_out_bench(Bench* b, i64* at, i64 n) noexcept:
+    b.spare, b.root, b.start, b.next, b.last = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
+    b.waits, b.ready, b.done, b.flag, b.flag2 = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
+    b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
+    b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
+    return at
+
+
+def _starts(lists):
+    starts, count = [0], 0
+    for each in lists:
+        count += len(each)
+        starts.append(count)
+    return starts
+
+
+def exact(
+    Kernel kernel, Scratch scratch, i64 most_states, i64 most_sets, i64 most_steps, i64 look_steps, i64 price_steps,
+    i64 first=0, i64 second=0,
+):
+    """Return (subgraphs of a cheapest partition or None, states, transitions, steps, its Formula 1).
+
+    cocco.search.baselines.exact in machine words, for a problem of one network, on the candidates at these positions. None
+    where a budget is spent. Order, counts and ties are those of exact.py.
+    """
+    cdef i64 n = kernel.graph.size, words = (n + 63) // 64, i, v, j, state, transitions = 0
+    cdef i64 index_size = _index_size(most_states), most_prices = most_steps // (look_steps + 1) + 1
+    cdef i64 set_index_size, price_index_size
+    cdef int status = FITS
+    most_sets = min(most_sets, most_steps + 1)
+    set_index_size, price_index_size = _index_size(most_sets), _index_size(most_prices)
+    kernel.goal.at[0], kernel.goal.at[1] = first, first if kernel.machine.is_shared else second
+    # np.empty takes address space, not memory, until it is written to
+    cdef u64[:, ::1] ancestors = np.zeros((n, words), dtype=np.uint64)
+    cdef u64[::1] alone = np.zeros(words, dtype=np.uint64)
+    cdef u64[:, ::1] executed = np.empty((most_states, words), dtype=np.uint64)
+    cdef u64[:, ::1] chosen = np.empty((most_states, words), dtype=np.uint64)
+    cdef double[::1] cost = np.empty(most_states)
+    cdef i64[::1] parent = np.empty(most_states, dtype=np.int64)
+    cdef i64[::1] following = np.empty(most_states, dtype=np.int64)
+    cdef i64[:, ::1] level = np.full((2, n + 1), -1, dtype=np.int64)
+    cdef i64[::1] state_index = np.full(index_size, -1, dtype=np.int64)
+    cdef u64[:, ::1] members = np.empty((most_sets, words), dtype=np.uint64)
+    cdef i64[::1] stack = np.empty(most_sets, dtype=np.int64)
+    cdef i64[::1] set_index = np.full(set_index_size, -1, dtype=np.int64)
+    cdef i64[::1] ids = np.empty(2 * n + 2, dtype=np.int64)
+    cdef u64[::1] spare = np.zeros(3 * words, dtype=np.uint64)
+    cdef u64[:, ::1] priced = np.empty((most_prices, words), dtype=np.uint64)
+    cdef double[::1] price = np.empty(most_prices)
+    cdef i64[::1] price_index = np.full(price_index_size, -1, dtype=np.int64)
+    cdef Lattice lattice
+    cdef States states
+    cdef Sets sets
+    cdef Prices prices
+    lattice.words, lattice.size, lattice.ancestors, lattice.alone = words, n, &ancestors[0, 0], &alone[0]
+    states.count, states.room = 0, most_states
+    states.executed, states.chosen, states.cost = &executed[0, 0], &chosen[0, 0], &cost[0]
+    states.parent, states.next, states.level, states.level_end = &parent[0], &following[0], &level[0, 0], &level[1, 0]
+    states.index, states.index_size = &state_index[0], index_size
+    sets.count, sets.room, sets.members = 0, most_sets, &members[0, 0]
+    sets.index, sets.index_size = &set_index[0], set_index_size
+    prices.sets.count, prices.sets.room, prices.sets.members = 0, most_prices, &priced[0, 0]
+    prices.sets.index, prices.sets.index_size, prices.cost = &price_index[0], price_index_size, &price[0]
+    prices.steps, prices.most_steps, prices.look_steps, prices.price_steps = 0, most_steps, look_steps, price_steps
+    for v in range(n):
+        ancestors[v, v >> 6] |= <u64>1 << (v & 63)
+        for j in range(kernel.graph.producer_start[v], kernel.graph.producer_start[v + 1]):
+            for i in range(words):
+                ancestors[v, i] |= ancestors[kernel.graph.producers[j], i]
+    _find_alone(kernel, scratch, ancestors, alone, ids)
+    relax(&states, &spare[0], &spare[0], words, 0.0, -1)
+    with nogil:
+        for i in range(n):
+            state = states.level[i]
+            while state >= 0 and status == FITS:
+                status = expand(
+                    &kernel.graph, &kernel.net, &kernel.machine, &kernel.goal, &scratch.work, &scratch.memo, &lattice,
+                    &states, &sets, &prices, state, &ids[0], &stack[0], &spare[0], &transitions,
+                )
+                state = states.next[state]
+                if not state & 63:
+                    with gil:
+                        PyErr_CheckSignals()  # Ctrl-C
+            if status != FITS:
+                break
+    if status == OVERFLOW:
+        raise OverflowError("64 bits do not hold the steps of a subgraph")
+    if status == SHORT:
+        return None, states.count, transitions, prices.steps, 0.0
+    subgraphs = []
+    state = level[0, n]
+    total = cost[state]
+    while parent[state] >= 0:
+        j = list_set(&chosen[state, 0], words, &ids[0])
+        subgraphs.append([ids[i] for i in range(j)])
+        state = parent[state]
+    return subgraphs[::-1], states.count, transitions, prices.steps, total
+
+
+cdef i64 _index_size(i64 entries):
+    cdef i64 size = 1024
+    while size < 2 * entries:
+        size *= 2
+    return size
+
+
+cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1] alone, i64[::1] ids):
+    """A layer for which no consumer fits beside it, with all that lies between them, can only run alone."""
+    cdef i64 n = kernel.graph.size, v, c, x, j, count
+    for v in range(n):
+        alone[v >> 6] |= <u64>1 << (v & 63)
+        for j in range(kernel.graph.consumer_start[v], kernel.graph.consumer_start[v + 1]):
+            c = kernel.graph.consumers[j]
+            count = 0
+            for x in range(v, c + 1):
+                if (ancestors[c, x >> 6] >> (x & 63)) & 1 and (ancestors[x, v >> 6] >> (v & 63)) & 1:
+                    ids[count] = x
+                    count += 1
+            if may_fit(&kernel.net, &kernel.machine, &scratch.work, &ids[0], count,
+                       kernel.goal.capacity[0][kernel.goal.at[0]], kernel.goal.capacity[1][kernel.goal.at[1]]):
+                alone[v >> 6] &= ~(<u64>1 << (v & 63))
+                break
+
+
+include "_improve.pxi"

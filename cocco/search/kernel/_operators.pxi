@@ -1,0 +1,414 @@
+# Randomness, genome, operators: cocco/problem/stream.py, genome.py, crossover.py, mutation.py, repair.py
+
+cdef extern from *:
+    """
+    static long long scaled_step(long long total, long long deviation)
+    { return (long long)(((__int128)total * deviation + ((__int128)1 << 47)) >> 48); }
+    """
+    long long scaled_step(long long total, long long deviation) noexcept nogil
+
+cdef u64 GAMMA = 0x9E3779B97F4A7C15ULL
+
+
+cdef inline u64 mix(u64 value) noexcept nogil:
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL
+    return value ^ (value >> 31)
+
+
+cdef inline u64 open_stream(u64 seed, u64 generation, u64 child) noexcept nogil:
+    cdef u64 key = mix(seed + GAMMA)
+    key = mix((key ^ generation) + GAMMA)
+    return mix((key ^ child) + GAMMA)
+
+
+cdef inline u64 draw(u64* state) noexcept nogil:
+    state[0] += GAMMA
+    return mix(state[0])
+
+
+cdef inline i64 below(u64* state, i64 count) noexcept nogil:
+    return <i64>(((draw(state) >> 32) * <u64>count) >> 32)
+
+
+cdef inline bint chance(u64* state, u64 threshold) noexcept nogil:
+    return (draw(state) >> 32) < threshold
+
+
+cdef i64 normal_step(u64* state, i64 deviation) noexcept nogil:
+    cdef i64 total = -6 * (<i64>1 << 32), i
+    cdef u64 bits
+    for i in range(6):
+        bits = draw(state)
+        total += <i64>(bits >> 32) + <i64>(bits & 0xFFFFFFFFULL)
+    return scaled_step(total, deviation)
+
+
+cdef struct Graph:  # layers only, of the union: cocco.problem.problem.Problem
+    i64 size
+    i64 edges
+    i64* source         # of each edge: producer
+    i64* target
+    i64* producers
+    i64* producer_start
+    i64* consumers
+    i64* consumer_start
+    i64 networks
+    i64* offsets
+    i64* network_of
+
+
+cdef struct Bench:  # scratch space of the operators, one per thread
+    i64* spare
+    i64* root
+    i64* start          # first member of each subgraph, by label; -1 for none
+    i64* next           # following member of the same subgraph
+    i64* last
+    i64* waits
+    i64* ready
+    i64* done
+    i64* flag           # by label or layer
+    i64* flag2
+    i64* group
+    i64* part
+    i64* parts          # lengths of the parts
+    i64* queue          # layers of the groups that are still to be priced, group after group from the end
+    i64* queue_length
+    i64* order
+    i64* place
+
+
+cdef void list_members(const i64* labels, i64 size, Bench* b) noexcept nogil:
+    """groups_of: chains of members by label, ascending."""
+    cdef i64 v, label
+    for v in range(size + 1):
+        b.start[v] = -1
+    for v in range(size):
+        label = labels[v]
+        b.next[v] = -1
+        if b.start[label] < 0:
+            b.start[label] = v
+        else:
+            b.next[b.last[label]] = v
+        b.last[label] = v
+
+
+cdef void canonical(i64* labels, i64 size, Bench* b) noexcept nogil:
+    cdef i64 v
+    for v in range(size + 1):
+        b.flag[v] = -1
+    for v in range(size):
+        if b.flag[labels[v]] < 0:
+            b.flag[labels[v]] = v
+        labels[v] = b.flag[labels[v]]
+
+
+cdef inline i64 find(i64* root, i64 v) noexcept nogil:
+    while root[v] != v:
+        root[v] = root[root[v]]
+        v = root[v]
+    return v
+
+
+cdef inline void join(i64* root, i64 u, i64 v) noexcept nogil:
+    u = find(root, u)
+    v = find(root, v)
+    if u < v:
+        root[v] = u
+    else:
+        root[u] = v
+
+
+cdef i64 connected_parts(Graph* g, Bench* b, const i64* group, i64 count, i64* into, i64* lengths) noexcept nogil:
+    """repair.connected_parts: write the parts one after the other, by smallest layer; return how many."""
+    cdef i64 i, j, v, p, parts = 0, at = 0, name
+    for i in range(count):
+        b.root[group[i]] = group[i]
+        b.flag2[group[i]] = 1
+    for i in range(count):
+        v = group[i]
+        for j in range(g.producer_start[v], g.producer_start[v + 1]):
+            p = g.producers[j]
+            if b.flag2[p]:
+                join(b.root, p, v)
+    for i in range(count):
+        b.flag2[group[i]] = 0
+    for i in range(count):  # a root is the smallest layer of its part, so it comes first
+        name = find(b.root, group[i])
+        if name == group[i]:
+            b.order[name] = parts
+            lengths[parts] = 0
+            parts += 1
+        lengths[b.order[name]] += 1
+    for i in range(parts):
+        b.place[i] = at
+        at += lengths[i]
+    for i in range(count):
+        name = b.order[find(b.root, group[i])]
+        into[b.place[name]] = group[i]
+        b.place[name] += 1
+    return parts
+
+
+cdef void split_disconnected(Graph* g, Bench* b, i64* labels) noexcept nogil:
+    cdef i64 v, e
+    for v in range(g.size):
+        b.root[v] = v
+    for e in range(g.edges):
+        if labels[g.source[e]] == labels[g.target[e]]:
+            join(b.root, g.source[e], g.target[e])
+    for v in range(g.size):
+        labels[v] = find(b.root, v)
+
+
+cdef void break_cycles(Graph* g, Bench* b, i64* labels) noexcept nogil:
+    """repair.break_cycles; the subgraphs given are connected and named by their smallest layers."""
+    cdef i64 v, u, e, j, k, name, label, top = 0, earliest = 0, count, parts, part, rest, at, runs
+    list_members(labels, g.size, b)
+    for v in range(g.size):
+        b.waits[v] = 0
+        b.done[v] = 0
+    for e in range(g.edges):
+        if labels[g.source[e]] != labels[g.target[e]]:
+            b.waits[labels[g.target[e]]] += 1
+    for v in range(g.size):
+        if labels[v] == v and b.waits[v] == 0:
+            b.ready[top] = v
+            top += 1
+    while True:
+        while top:
+            top -= 1
+            name = b.ready[top]
+            u = b.start[name]
+            while u >= 0:
+                b.done[u] = 1
+                for j in range(g.consumer_start[u], g.consumer_start[u + 1]):
+                    label = labels[g.consumers[j]]
+                    if label != name:
+                        b.waits[label] -= 1
+                        if b.waits[label] == 0:
+                            b.ready[top] = label
+                            top += 1
+                u = b.next[u]
+        while earliest < g.size and b.done[earliest]:
+            earliest += 1
+        if earliest == g.size:
+            return
+        # cut the subgraph of the earliest layer: what can run now, then the rest
+        part = rest = 0
+        v = b.start[labels[earliest]]
+        while v >= 0:
+            runs = 1
+            for j in range(g.producer_start[v], g.producer_start[v + 1]):
+                u = g.producers[j]
+                if not b.done[u] and not b.flag[u]:
+                    runs = 0
+                    break
+            if runs:
+                b.flag[v] = 1
+                b.group[part] = v
+                part += 1
+            else:
+                b.spare[rest] = v
+                rest += 1
+            v = b.next[v]
+        for j in range(part):
+            b.flag[b.group[j]] = 0
+        parts = connected_parts(g, b, b.group, part, b.part, b.parts)
+        parts += connected_parts(g, b, b.spare, rest, b.part + part, b.parts + parts)
+        at = 0
+        for k in range(parts):
+            name = b.part[at]
+            b.start[name] = name
+            for j in range(at, at + b.parts[k]):
+                labels[b.part[j]] = name
+                b.next[b.part[j]] = b.part[j + 1] if j + 1 < at + b.parts[k] else -1
+            at += b.parts[k]
+        at = 0
+        for k in range(parts):
+            name = b.part[at]
+            b.waits[name] = 0
+            v = name
+            while v >= 0:
+                for j in range(g.producer_start[v], g.producer_start[v + 1]):
+                    u = g.producers[j]
+                    if not b.done[u] and labels[u] != name:
+                        b.waits[name] += 1
+                v = b.next[v]
+            if b.waits[name] == 0:
+                b.ready[top] = name
+                top += 1
+            at += b.parts[k]
+
+
+cdef void repair(Graph* g, Bench* b, i64* labels) noexcept nogil:
+    cdef i64 v
+    split_disconnected(g, b, labels)
+    for v in range(g.size + 1):
+        b.flag[v] = 0
+    break_cycles(g, b, labels)
+
+
+cdef void random_labels(Graph* g, i64* labels, u64* stream) noexcept nogil:
+    cdef u64 joining = draw(stream) >> 32
+    cdef i64 v, count
+    for v in range(g.size):
+        count = g.producer_start[v + 1] - g.producer_start[v]
+        if count and chance(stream, joining):
+            labels[v] = labels[g.producers[g.producer_start[v] + below(stream, count)]]
+        else:
+            labels[v] = v
+
+
+cdef void crossover(
+    Graph* g, Bench* b, Bench* b2, const i64* mother, const i64* father, i64* child, u64* stream
+) noexcept nogil:
+    """b and b2 hold the members of the two parents."""
+    cdef i64 v, u, name, decided, pick
+    cdef Bench* chosen
+    cdef const i64* labels
+    list_members(mother, g.size, b)
+    list_members(father, g.size, b2)
+    for v in range(g.size):
+        child[v] = -1
+    for v in range(g.size):
+        if child[v] >= 0:
+            continue
+        if chance(stream, <u64>1 << 31):
+            chosen, labels = b2, father
+        else:
+            chosen, labels = b, mother
+        decided = 0
+        u = chosen.start[labels[v]]
+        while u >= 0:
+            decided += child[u] >= 0
+            u = chosen.next[u]
+        name = v
+        if decided and chance(stream, <u64>1 << 31):
+            pick = below(stream, decided)
+            u = chosen.start[labels[v]]
+            while True:
+                if child[u] >= 0:
+                    if pick == 0:
+                        break
+                    pick -= 1
+                u = chosen.next[u]
+            name = child[u]
+        u = chosen.start[labels[v]]
+        while u >= 0:
+            if child[u] < 0:
+                child[u] = name
+            u = chosen.next[u]
+
+
+cdef void modify_node(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
+    cdef i64 v = below(stream, g.size), j, near = 0, choice, u
+    for j in range(g.producer_start[v], g.producer_start[v + 1]):
+        if labels[g.producers[j]] != labels[v]:
+            b.group[near] = labels[g.producers[j]]
+            near += 1
+    for j in range(g.consumer_start[v], g.consumer_start[v + 1]):
+        if labels[g.consumers[j]] != labels[v]:
+            b.group[near] = labels[g.consumers[j]]
+            near += 1
+    choice = below(stream, near + 1)
+    labels[v] = b.group[choice] if choice < near else g.size
+    canonical(labels, g.size, b)
+
+
+cdef void shift_layers(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
+    cdef i64 e = crossing_edge(g, labels, stream), v, u, j, old, new, top = 1
+    cdef i64* near
+    cdef i64* begin
+    if e < 0:
+        return
+    if draw(stream) >> 63:
+        v, new, near, begin = g.source[e], labels[g.target[e]], g.consumers, g.consumer_start
+    else:
+        v, new, near, begin = g.target[e], labels[g.source[e]], g.producers, g.producer_start
+    old = labels[v]
+    labels[v] = new
+    b.ready[0] = v
+    while top:
+        top -= 1
+        u = b.ready[top]
+        for j in range(begin[u], begin[u + 1]):
+            if labels[near[j]] == old:
+                labels[near[j]] = new
+                b.ready[top] = near[j]
+                top += 1
+    canonical(labels, g.size, b)
+
+
+cdef i64 crossing_edge(Graph* g, const i64* labels, u64* stream) noexcept nogil:
+    """A random edge between two subgraphs, -1 if there is none."""
+    cdef i64 e, crossing = 0, pick
+    for e in range(g.edges):
+        crossing += labels[g.source[e]] != labels[g.target[e]]
+    if not crossing:
+        return -1
+    pick = below(stream, crossing)
+    for e in range(g.edges):
+        if labels[g.source[e]] != labels[g.target[e]]:
+            if pick == 0:
+                break
+            pick -= 1
+    return e
+
+
+cdef void split_subgraph(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
+    cdef i64 v, count = 0, name, length = 0, cut, i, first
+    list_members(labels, g.size, b)
+    for v in range(g.size):
+        if b.start[labels[v]] == v and b.next[v] >= 0:
+            b.group[count] = v
+            count += 1
+    if not count:
+        return
+    v = b.group[below(stream, count)]
+    name = v
+    while v >= 0:
+        b.group[length] = v
+        length += 1
+        v = b.next[v]
+    cut = 1 + below(stream, length - 1)
+    first = b.group[cut]
+    for i in range(cut, length):
+        labels[b.group[i]] = first
+
+
+cdef void reach(Graph* g, Bench* b, const i64* labels, i64 forward, i64 start, i64* found) noexcept nogil:
+    cdef i64 u, v, j, top = 1, label
+    cdef i64* near = g.consumers if forward else g.producers
+    cdef i64* begin = g.consumer_start if forward else g.producer_start
+    for v in range(g.size + 1):
+        found[v] = 0
+    found[start] = 1
+    b.ready[0] = start
+    while top:
+        top -= 1
+        u = b.start[b.ready[top]]
+        while u >= 0:
+            for j in range(begin[u], begin[u + 1]):
+                label = labels[near[j]]
+                if not found[label]:
+                    found[label] = 1
+                    b.ready[top] = label
+                    top += 1
+            u = b.next[u]
+
+
+cdef void merge_subgraphs(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
+    cdef i64 e = crossing_edge(g, labels, stream), v
+    if e < 0:
+        return
+    list_members(labels, g.size, b)
+    reach(g, b, labels, 1, labels[g.source[e]], b.waits)
+    reach(g, b, labels, 0, labels[g.target[e]], b.done)
+    for v in range(g.size):
+        if b.waits[labels[v]] and b.done[labels[v]]:
+            b.spare[v] = g.size
+        else:
+            b.spare[v] = labels[v]
+    memcpy(labels, b.spare, g.size * sizeof(i64))
+    canonical(labels, g.size, b)

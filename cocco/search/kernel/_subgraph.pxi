@@ -1,0 +1,189 @@
+# The network in machine integers, and one subgraph of it: simulator/model/subgraph.py
+
+cdef extern from *:
+    """
+    static int mul_overflows(long long a, long long b, long long *r) { return __builtin_mul_overflow(a, b, r); }
+    static long long ceil_scaled(long long a, long long b, long long c, long long d)
+    { __int128 n = (__int128)a * b * c; return (long long)((n + d - 1) / d); }
+    """
+    int mul_overflows(long long a, long long b, long long* r) noexcept nogil
+    long long ceil_scaled(long long a, long long b, long long c, long long d) noexcept nogil
+
+cdef enum:
+    FITS = 0
+    SHORT = 1
+    OVERFLOW = 2
+
+
+cdef struct Net:  # shapes and windows by tensor id (layers first, then model inputs), as simulator.model.subgraph.Geometry
+    i64 count           # layers
+    i64 tensors
+    i64* extent[2]      # rows, columns, by tensor
+    i64* channels       # by tensor
+    i64* size_bytes     # by tensor
+    i64* weight_bytes   # by layer, as everything below
+    i64* operations
+    i64* cycles
+    i64* reach[2]
+    i64* stride[2]
+    i64* upsample[2]
+    i64* padding[2]
+    i64* taps           # kernel rows x columns
+    i64* in_group       # input channels of one group
+    i64* producers      # tensor ids, each once, in operand order
+    i64* producer_start
+    i64* readers        # by tensor: layer, local, whole
+    i64* reader_start
+
+
+cdef struct Machine:  # what PricingRules holds
+    i64 is_shared
+    i64 is_exact
+    i64 cores
+    i64 batch
+    i64 samples
+    i64 bands
+    i64 max_regions     # 0: no limit
+    i64 bandwidth       # DRAM bytes per cycle of all cores
+    i64 alignment       # channels of a layout word (this and the next: simulator.technology.Technology)
+    i64 pe_inputs
+    i64 pe_outputs
+    i64 tile_count
+    i64* tiles          # output tiles tried, from the largest
+
+
+cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Totals), and what it holds
+    i64 ema
+    i64 global_buffer
+    i64 weight_buffer
+    i64 crossbar
+    i64 operations
+    i64 slots
+    i64 weight_need
+    i64 is_streamed
+
+
+cdef struct Axis:  # tiles of one axis by local tensor
+    i64* step
+    i64* size
+    i64* lead
+    i64* updates
+
+
+cdef struct Work:  # scratch space of one thread
+    i64 room            # local tensors that fit
+    i64 stamp
+    i64* seen           # by tensor: stamp of the subgraph it is in
+    i64* local          # by tensor: its local number
+    i64 layers          # of the subgraph
+    i64 tensors
+    i64* ids            # local -> tensor id
+    i64* first          # local -> position of its readers
+    i64* reader         # local number of the reader
+    i64* is_local
+    i64* is_whole
+    i64* any_whole      # by local tensor
+    i64* component[2]
+    i64* rate[2]
+    i64* numerator
+    i64* denominator
+    i64* stack
+    i64* length         # by component
+    Axis axis[2]
+    i64* merged
+    i64* held
+    i64* main_rows
+    i64* main_columns
+    i64* side_rows
+    i64* side_columns
+    i64* main_bytes
+    i64* side_bytes
+    i64 has_whole
+    i64 weights
+    i64 inputs
+    i64 outputs
+
+
+cdef inline i64 ceil_div(i64 a, i64 b) noexcept nogil:
+    """For b > 0; C's division cuts towards zero, which is up where a < 0."""
+    return (a + b - 1) // b if a > 0 else a // b
+
+
+cdef inline i64 floor_div(i64 a, i64 b) noexcept nogil:
+    return -ceil_div(-a, b)
+
+
+cdef inline i64 gcd(i64 a, i64 b) noexcept nogil:
+    cdef i64 t
+    if a == 1 or b == 1:
+        return 1
+    while b:
+        t = a % b
+        a = b
+        b = t
+    return a
+
+
+cdef inline i64 lcm(i64 a, i64 b, int* overflow) noexcept nogil:
+    cdef long long r
+    if a == b or b == 1:
+        return a
+    if a == 1:
+        return b
+    if mul_overflows(a // gcd(a, b), b, &r) or r > (<i64>1 << 40):
+        overflow[0] = 1
+        return 1
+    return r
+
+
+cdef inline i64 imin(i64 a, i64 b) noexcept nogil:
+    return a if a < b else b
+
+
+cdef inline i64 imax(i64 a, i64 b) noexcept nogil:
+    return a if a > b else b
+
+
+cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogil:
+    """The subgraph of these layers (ascending): in(S), out(S), readers inside (simulator.model.subgraph.Subgraph)."""
+    cdef i64 i, j, u, v, n, total, here
+    w.stamp += 1
+    w.layers = count
+    w.weights = w.inputs = w.outputs = w.has_whole = 0
+    for i in range(count):
+        v = layers[i]
+        w.seen[v] = w.stamp
+        w.local[v] = i
+        w.ids[i] = v
+        w.weights += net.weight_bytes[v]
+    n = count
+    for i in range(count):
+        v = layers[i]
+        for j in range(net.producer_start[v], net.producer_start[v + 1]):
+            u = net.producers[j]
+            if w.seen[u] != w.stamp:
+                w.seen[u] = w.stamp
+                w.local[u] = n
+                w.ids[n] = u
+                w.inputs += net.size_bytes[u]
+                n += 1
+    w.tensors = n
+    total = 0
+    for i in range(n):
+        u = w.ids[i]
+        w.first[i] = total
+        w.any_whole[i] = 0
+        for j in range(net.reader_start[u], net.reader_start[u + 1]):
+            v = net.readers[3 * j]
+            if w.seen[v] == w.stamp and w.local[v] < count:
+                w.reader[total] = w.local[v]
+                w.is_local[total] = net.readers[3 * j + 1]
+                w.is_whole[total] = net.readers[3 * j + 2]
+                w.any_whole[i] |= w.is_whole[total]
+                total += 1
+        w.has_whole |= w.any_whole[i]
+        if i < count:
+            here = net.reader_start[u + 1] - net.reader_start[u]
+            if here == 0 or total - w.first[i] < here:
+                w.outputs += net.size_bytes[u]
+    w.first[n] = total

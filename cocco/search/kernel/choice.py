@@ -1,0 +1,63 @@
+"""Which engine answers: the compiled twin where it is built, else the readable one."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from functools import cache
+
+from cocco.problem.problem import Problem
+
+ENGINES = ("fast", "reference")
+
+
+MAX_THREADS = 256  #: our choice: more than any machine that one search is given
+
+
+SAFE_BITS = 60  #: byte counts up to 2^60 leave 64-bit integers room for their sums
+
+
+def has_kernel() -> bool:
+    """Return whether the compiled engine is there."""
+    return importlib.util.find_spec("cocco.search.kernel._kernel") is not None
+
+
+@cache
+def default_engine() -> str:
+    """Return "fast" where it is compiled, else "reference", which is said once."""
+    if has_kernel():
+        return "fast"
+    warnings.warn(
+        "the compiled engine is not built here, so the Python engine searches: the same answers, some 100 times slower "
+        "(reinstall where there is a C compiler)",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return "reference"
+
+
+def engine_name(name: str | None, problem: Problem, threads: int = 1) -> str:
+    """Return which engine answers, None for the default; raises ValueError where it is unknown or not built."""
+    if name is None:
+        name = default_engine()
+    if name not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+        raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
+    if name == "fast" and not has_kernel():
+        raise ValueError("engine 'fast' is not built here; reinstall where there is a C compiler, or use 'reference'")
+    if needs_big_integers(problem) or not problem.accelerator.mapper.is_flat:  # the kernel has cycles by layer only
+        return "reference"
+    return name
+
+
+def needs_big_integers(problem: Problem) -> bool:
+    """Return whether byte counts could outgrow 64-bit integers: only networks beyond any real one do."""
+    most = 0
+    for rules in problem.rules:
+        geometry = rules.geometry
+        area = max(h * w for h, w in zip(*geometry.extent))
+        reach = max(a * b for a, b in zip(*geometry.reach))
+        moved = sum(geometry.size_bytes) * (area + 8 * reach) + sum(geometry.weight_bytes) * area
+        most += 8 * rules.batch * rules.cores * (moved + sum(geometry.operations)) + sum(rules.cycles) * 2**20
+    return most >= 2**SAFE_BITS

@@ -1,0 +1,142 @@
+"""Evaluation: the cost of a genome by the simulator's rules, with in-situ split (Cocco, Sec. 4.4.4).
+
+Subgraphs return again and again in a search, so models and prices are kept, each in a bounded memo that forgets
+what was not used for longest. A memo changes the time and never the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from cocco.problem.genome import Genome, connected_parts, groups_of
+from cocco.problem.problem import Problem
+from cocco.problem.stream import Stream
+from simulator.accelerator import Accelerator
+from simulator.model.cost import Totals, price_subgraphs, total
+from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.regions import Region, Tiling, allocate_regions, derive_tiling
+
+Group = tuple[int, ...]  # layers of a subgraph, ascending ids of the union
+
+
+class Sample(NamedTuple):
+    """A priced genome: after in-situ split, so every subgraph fits."""
+
+    genome: Genome
+    value: float  #: Formula 1
+    cost: float  #: Formula 2, or Formula 1 where the hardware is given
+
+
+class LeanModel(SubgraphModel):
+    """A subgraph that keeps its needs and the last tiling only: a search holds thousands of models."""
+
+    _last: tuple[int, tuple[Tiling, dict[int, Region]] | None] = (0, None)
+
+    def __init__(self, rules: PricingRules, layers: Iterable[int]) -> None:
+        self._need_of: dict[int, int] = {}
+        super().__init__(rules, layers)
+
+    def tiling(self, tile: int) -> tuple[Tiling, dict[int, Region]] | None:
+        """The execution scheme and the regions for square output tiles, None where stage 3 has no solution."""
+        if self._last[0] != tile:
+            rules = self.rules
+            tiling = derive_tiling(self.subgraph, (tile, tile), rules.tile_rule)
+            if tiling is None:
+                self._last = (tile, None)
+            else:
+                regions = allocate_regions(self.subgraph, tiling, rules.samples, rules.bands)
+                self._last = (tile, (tiling, regions))
+        return self._last[1]
+
+    def _activation_need(self, tile: int) -> int:
+        if tile not in self._need_of:
+            self._need_of[tile] = super()._activation_need(tile)
+        return self._need_of[tile]
+
+
+class Pricer:
+    """Prices the genomes of one problem."""
+
+    def __init__(self, problem: Problem, model_memo: int = 4096, price_memo: int = 65536) -> None:
+        self.problem = problem
+        self.is_resident = problem.accelerator.prefetch == "resident"
+        self.model = lru_cache(model_memo)(self._model)
+        self.price = lru_cache(price_memo)(self._price)
+        self.machine = lru_cache(price_memo)(problem.machine)
+
+    def evaluate(self, genome: Genome, stream: Stream) -> Sample:
+        """Return the price of a valid genome; what does not fit is split, and the split genome replaces it.
+
+        A subgraph that does not fit is cut at a random point of its topological order, each half into its
+        connected parts, until everything fits; single layers always do. The quotient stays acyclic: edges between
+        the new parts lead from the first half to the second only, and a longer cycle would have been one before.
+        """
+        machine = self.machine(genome.capacities)
+        fit = self._fit_resident if self.is_resident else self._fit
+        genome, totals = fit(genome, machine, stream)
+        value = self.problem.objective.value(totals, machine)
+        return Sample(genome, value, self.problem.objective.cost(value, machine))
+
+    def _fit(self, genome: Genome, machine: Accelerator, stream: Stream) -> tuple[Genome, list[Totals]]:
+        """Return the genome of subgraphs that fit and the totals per network."""
+        activations = machine.activation_capacity
+        weights = 0 if machine.is_shared else machine.weight_capacity  # 0: not looked at
+        rows: list[list[Totals]] = [[] for _ in self.problem.networks]
+        labels = genome.labels
+        todo = groups_of(labels)[::-1]
+        while todo:
+            group = todo.pop()
+            row = self.price(tuple(group), activations, weights)
+            if row is not None:
+                rows[self.problem.network_of[group[0]]].append(row)
+                continue
+            labels = labels.copy()
+            todo += self._cut(labels, group, stream)[::-1]
+        return Genome(labels, genome.capacities), [Totals(*map(sum, zip(*each))) for each in rows]
+
+    def _fit_resident(self, genome: Genome, machine: Accelerator, stream: Stream) -> tuple[Genome, list[Totals]]:
+        """The same where the weights of the next subgraph must fit as well: order, price, split until all fit.
+
+        A network runs without the others, so each is in an order of its own (docs/model.md, section 1, our reading).
+        """
+        labels = genome.labels.copy()
+        while True:
+            short: list[Sequence[int]] = []
+            totals = []
+            for partition, offset in zip(self.problem.partitions(groups_of(labels)), self.problem.offsets):
+                groups = [tuple([offset + v for v in group]) for group in partition.subgraphs]
+                answers = price_subgraphs([self.model(group) for group in groups], machine)
+                short += [group for group, answer in zip(groups, answers) if isinstance(answer, Shortage)]
+                totals.append(total([answer for answer in answers if isinstance(answer, Price)], machine))
+            if not short:
+                return Genome(labels, genome.capacities), totals
+            for group in short:
+                self._cut(labels, group, stream)
+
+    def _cut(self, labels: list[int], group: Sequence[int], stream: Stream) -> list[list[int]]:
+        """Cut the group at a random point, name the parts in the labels, and return them in order."""
+        cut = 1 + stream.below(len(group) - 1)
+        parts = connected_parts(self.problem, group[:cut]) + connected_parts(self.problem, group[cut:])
+        for part in parts:
+            for v in part:
+                labels[v] = part[0]
+        return parts
+
+    def _model(self, group: Group) -> SubgraphModel:
+        i = self.problem.network_of[group[0]]
+        offset = self.problem.offsets[i]
+        return LeanModel(self.problem.rules[i], [v - offset for v in group])
+
+    def _price(self, group: Group, activations: int, weights: int) -> Totals | None:
+        """Return what the subgraph adds to the totals, None where it does not fit.
+
+        Weights that exceed the memory are seen before a model is made of the layers, which takes far longer.
+        """
+        problem = self.problem
+        need = -(-sum([problem.weight_bytes[v] for v in group]) // problem.accelerator.cores)
+        if len(group) > 1 and need > (weights or activations):
+            return None
+        answer = self.model(group).price(activations, weights)
+        return total([answer], problem.accelerator) if isinstance(answer, Price) else None

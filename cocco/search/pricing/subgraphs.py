@@ -1,0 +1,192 @@
+"""The cost of one subgraph on given hardware, and a condition that every subgraph meets that can run.
+
+What the baselines of Cocco, Sec. 4.2, are made of: Formula 1 is a sum over subgraphs there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+from cocco.problem.problem import Problem
+from cocco.search.pricing.genomes import Group, Pricer
+from simulator.model.cost import METRICS, Totals
+from simulator.model.subgraph import COLUMNS, ROWS
+
+MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
+
+Price = Callable[[Group], Totals | None]  #: what a subgraph adds to the totals, None where it does not fit
+Asked = tuple[int, int, int, int, bool]  # steps and slacks, by rows and by columns; whether in full
+Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its window, in full)
+
+
+class SubgraphCosts:
+    """Prices single subgraphs of a problem with given hardware, and counts the layers that it priced.
+
+    price: another engine for the same prices. memo: subgraphs remembered; those not used for longest are forgotten;
+    None: all, until `forget`.
+    With prefetch="resident" the next weights are not known here, so a subgraph is priced as with "free".
+    """
+
+    def __init__(self, problem: Problem, price: Price | None = None, memo: int | None = MEMO) -> None:
+        if problem.buffers:
+            raise ValueError(
+                f"the cost of a subgraph needs given hardware, but {', '.join(problem.buffers)} is to be chosen; "
+                "use a problem of on_hardware"
+            )
+        self.problem = problem
+        self.layers_priced = 0
+        machine = self._machine = problem.accelerator
+        self._metric = METRICS[problem.objective.metric]
+        self._price = price or self._reference()
+        self.costs = lru_cache(memo)(self._costs)
+        self.may_fit = lru_cache(memo)(self._may_fit)
+        self._cores, self._most_tensors = machine.cores, machine.max_regions
+        self._room, self._is_shared = machine.activation_capacity, machine.is_shared
+        self._weight_room = machine.weight_capacity
+        self._read_geometry(machine.samples_per_core, machine.bands)
+
+    @property
+    def samples(self) -> int:
+        """The work done in samples: layers priced over layers of the problem, rounded up (our choice)."""
+        return -(-self.layers_priced // self.problem.size)
+
+    @property
+    def remembered(self) -> int:
+        """Number of prices in the memo."""
+        return self.costs.cache_info().currsize
+
+    def forget(self) -> None:
+        """Empty the memos."""
+        self.costs.cache_clear()
+        self.may_fit.cache_clear()
+
+    def _reference(self) -> Price:
+        pricer, machine = Pricer(self.problem, model_memo=1, price_memo=1), self._machine
+        weights = 0 if machine.is_shared else machine.weight_capacity
+        return lambda group: pricer.price(group, machine.activation_capacity, weights)
+
+    def _costs(self, group: Group) -> float:
+        """Return Formula 1 of a connected subgraph of ascending union ids, with its network's weight; inf: no fit."""
+        self.layers_priced += len(group)
+        totals = self._price(group)
+        if totals is None:
+            return math.inf
+        weight = self.problem.objective.weights[self.problem.network_of[group[0]]]
+        return weight * self._metric(totals, self._machine)
+
+    def _read_geometry(self, samples: int, bands: int) -> None:
+        """Flatten the networks: tensors are the layers of the union, then the model inputs of each network."""
+        problem = self.problem
+        layers: list[tuple[int, int, int, int]] = []
+        inputs: list[tuple[int, int, int, int]] = []
+        reads: list[Reads] = []
+        windows: list[tuple[int, int, int, int, int, int]] = []
+        first_input, alignment = problem.size, problem.accelerator.technology.channel_alignment
+        for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
+            geometry, count = rules.geometry, len(network.layers)
+            for u in range(len(network.tensors)):
+                height, width = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
+                element_bytes = -(-geometry.channels[u] // alignment) * alignment * samples
+                (layers if u < count else inputs).append((height, width, -(-width // bands), element_bytes))
+            read: list[list[tuple[int, bool, bool]]] = [[] for _ in range(count)]
+            for u, readers in enumerate(geometry.readers):
+                union = offset + u if u < count else first_input + u - count
+                for v, local, whole in readers:
+                    read[v].append((union, local, whole))
+            first_input += len(network.tensors) - count
+            reads += [tuple(each) for each in read]
+            for v in range(count):
+                stride_h, stride_w, down, across = (
+                    each[axis][v] for each in (geometry.stride, geometry.upsample) for axis in (ROWS, COLUMNS)
+                )
+                more_h = (geometry.reach[ROWS][v] - stride_h) // down
+                more_w = (geometry.reach[COLUMNS][v] - stride_w) // across
+                windows.append((stride_h, stride_w, down, across, more_h, more_w))
+        self._tensors = layers + inputs  # height, width, band, bytes of an element
+        self._reads = reads
+        self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
+
+    def _may_fit(self, group: Group) -> bool:
+        """Return False only where neither this set of layers nor any larger one can be held on chip.
+
+        Necessary: a subgraph of several layers that runs meets it. Monotone: if T contains S and T meets it, so does
+        S; a search that grows sets may stop where it fails. Weights of one core, the number of tensors and
+        `least_activation` only grow with the set. (A single layer that fails can still be streamed.)
+        """
+        weights = -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
+        room = self._room - weights if self._is_shared else self._room
+        if room < 0 or weights > self._weight_room:
+            return False
+        asked = self._asked(group)
+        if self._most_tensors is not None and len(asked) > self._most_tensors and len(group) > 1:
+            return False
+        return self._bytes_held(asked) <= room
+
+    def least_activation(self, group: Group) -> int:
+        """Return a lower bound of the bytes that these layers, or any set around them, hold in one core's buffer.
+
+        Let T contain S, for any tile t >= 1 and either tile rule; u a tensor of S, so one of T.
+
+        * Steps: step_T(u) >= step(u) = min(H, max over readers v in S of s_v step(v) / u_v, rounded up), and 1 without
+          a reader: stage 2
+          takes the least common multiple over more readers, or the extent H where one of T needs u whole. (A least
+          common multiple here would not be monotone, as that extent need be no multiple of it.)
+        * Sizes: size_T(u) - step_T(u) >= slack(u) = max over v in S of (F_v - s_v) / u_v, rounded down, and 0. The
+          paper's rule says so; in the exact one, lead(u) >= (s_v lead(v) + F_v - s_v - pad(v)) / u_v rounded up, and
+          size(u) >= step(u) + lead(u) - (s_v lead(v) - pad(v)) / u_v, this rounded up as well. So size_T(u) >= size(u)
+          = step(u) + slack(u), by rows and by columns.
+        * Regions: u holds at least size_T(u) rows. If its columns span the band W, it holds min(size_h, H) W. Else, if
+          SIDE vanishes because all H rows are held, H size_w. Else MAIN + SIDE, with SIDE >= min(slack_h, H) W.
+          The least of the three is a bound whichever it is, grows with T, and never exceeds the whole map, which is
+          what u holds where a layer of T needs it whole.
+        """
+        return self._bytes_held(self._asked(group))
+
+    def bytes_for(self, u: int, v: int | None) -> int:
+        """Return what tensor u holds at least where its reader v is in S; None: where it is of S or in(S), that is all.
+
+        The part of `least_activation` that one reader asks for by itself, at steps of 1. Tensors are the layers of the
+        union, then the model inputs of each network.
+        """
+        rows, columns, slack_h, slack_w, is_whole = 1, 1, 0, 0, False
+        down, across = 1, 1
+        if v is not None:
+            for tensor, local, whole in self._reads[v]:
+                if tensor == u and local:
+                    rows, columns, down, across, slack_h, slack_w = self._windows[v]
+                is_whole |= tensor == u and whole
+        rows, columns = -(-rows // down), -(-columns // across)
+        return self._bytes_held({u: (max(1, rows), max(1, columns), max(0, slack_h), max(0, slack_w), is_whole)})
+
+    def _asked(self, group: Group) -> dict[int, Asked]:
+        """Return what the layers of S ask of each tensor of S and in(S)."""
+        nothing: Asked = (1, 1, 0, 0, False)
+        asked = dict.fromkeys(group, nothing)
+        for v in reversed(group):
+            height, width, _, _ = self._tensors[v]
+            rows, columns, _, _, is_whole = asked[v]
+            if is_whole:
+                rows, columns = height, width
+            stride_h, stride_w, down, across, more_h, more_w = self._windows[v]
+            rows, columns = -(-min(rows, height) * stride_h // down), -(-min(columns, width) * stride_w // across)
+            for u, local, whole in self._reads[v]:
+                a, b, c, d, e = asked.get(u, nothing)
+                if local:
+                    a, b, c, d = max(a, rows), max(b, columns), max(c, more_h), max(d, more_w)
+                asked[u] = (a, b, c, d, e or whole)
+        return asked
+
+    def _bytes_held(self, asked: dict[int, Asked]) -> int:
+        held = 0
+        for u, (rows, columns, slack_h, slack_w, is_whole) in asked.items():
+            height, width, band, element_bytes = self._tensors[u]
+            if is_whole:
+                held += height * width * element_bytes
+                continue
+            size_h = min(min(rows, height) + slack_h, height)
+            size_w = min(min(columns, width) + slack_w, band)
+            side = min(slack_h, height) * band
+            held += min(size_h * size_w + side, height * size_w, size_h * band) * element_bytes
+        return held

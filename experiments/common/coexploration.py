@@ -1,0 +1,117 @@
+"""Tables 1 and 2 of the paper: fixed hardware, two-step and co-optimised memories, on four networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.common import drawing, published, searches
+from experiments.common.comparison import with_paper
+from experiments.common.drawing import PAPER, panels
+from experiments.sweep.points import Point
+from experiments.sweep.sweep import sweep
+from simulator.technology import KiB
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+FIXED = {
+    "separate": {
+        "Buf(S)": {"global_buffer": 512 * KiB, "weight_buffer": 576 * KiB},
+        "Buf(M)": {"global_buffer": 1024 * KiB, "weight_buffer": 1152 * KiB},
+        "Buf(L)": {"global_buffer": 2048 * KiB, "weight_buffer": 2304 * KiB},
+    },
+    "shared": {
+        "Buf(S)": {"shared_buffer": 576 * KiB},
+        "Buf(M)": {"shared_buffer": 1152 * KiB},
+        "Buf(L)": {"shared_buffer": 2304 * KiB},
+    },
+}  #: Cocco, Tables 1 and 2
+QUICK: dict[str, Any] = {"networks": searches.FOUR[:2], "samples": 10_000}
+SIZES = {"separate": ("global_kb", "weight_kb"), "shared": ("shared_kb",)}
+
+
+def run(
+    space: str,
+    *,
+    quick: bool,
+    seed: int,
+    folder: Path,
+    workers: int = 1,
+    dask: str | None = None,
+    networks: Sequence[str] | None = None,
+    samples: int | None = None,
+) -> pandas.DataFrame:
+    """Return one row per network and method, in the order of the table; costs by Formula 2 with alpha 0.002.
+
+    networks, samples: in place of those of the paper, or of --quick.
+    """
+    import pandas
+
+    named = networks or (QUICK["networks"] if quick else searches.FOUR)
+    count = samples or (QUICK["samples"] if quick else searches.SAMPLES)
+    hardware = [
+        {"network": name, "method": label, "hardware": chip, "samples": count, "seed": seed}
+        for name in named
+        for label, chip in FIXED[space].items()
+    ]
+    chosen = [
+        searches.point(name, space, label, seed=seed, samples=count) for name in named for label in searches.METHODS
+    ]
+    options: dict[str, Any] = {"workers": workers, "dask": dask}
+    rows = searches.rows_of(hardware, sweep(searches.fixed, hardware, folder, **options))
+    rows += searches.rows_of(chosen, sweep(searches.tabled, chosen, folder, **options))
+    rows.sort(key=lambda row: named.index(row["network"]))  # stable: the methods keep their order
+    for name in named:
+        _measure_gaps([row for row in rows if row["network"] == name and "space" in row])
+    compared = [with_paper(_row(row, space), _paper(space, row)) for row in rows]
+    return pandas.DataFrame(compared)
+
+
+def _measure_gaps(rows: Sequence[Point]) -> None:
+    """Set the gap of each co-exploration of one network to the best lower bound that any of them knows."""
+    bound = max(row["lower_bound"] for row in rows)
+    for row in rows:
+        row["gap"] = (row["cost"] - bound) / row["cost"]
+        row["status"] = "optimal" if row["gap"] <= 0 else row["status"]
+
+
+def _row(row: Point, space: str) -> Point:
+    """Return the columns of the table."""
+    names = (
+        "network", "method", *SIZES[space], "cost", "found_cost", "energy_pj", "ema_bytes", "subgraphs", "samples",
+        "seed", "status", "gap",
+    )  # fmt: skip
+    return {name: row.get(name) for name in names}
+
+
+def _paper(space: str, row: Mapping[str, Any]) -> Mapping[str, float | None]:
+    """Return the paper's row; that of Cocco for both of our genetic algorithms."""
+    table = published.TABLE_1 if space == "separate" else published.TABLE_2
+    method = "Cocco" if row["method"].startswith("Cocco") else row["method"]
+    found = table.get(row["network"], {}).get(method)
+    return dict(zip((*SIZES[space], "cost"), found or (None,) * 3))
+
+
+def plot(table: pandas.DataFrame, title: str = "") -> Figure:
+    """Return a panel per network: the cost by method, ours as bars and the paper's as marks."""
+    names = list(dict.fromkeys(table["network"]))
+    figure, axes = panels(1, len(names), max(6.4, 2.6 * len(names)), 4)
+    for each, name in zip(axes, names):
+        rows = table[table["network"] == name]
+        ours = [float(value) / 1e6 for value in rows["cost"]]
+        paper = [float("nan") if value is None else float(value) / 1e6 for value in rows["paper_cost"]]
+        methods = list(rows["method"])
+        colours = [{"B": "0.85", "C": "0.35"}.get(method[0], "0.65") for method in methods]
+        each.bar(range(len(ours)), ours, 0.75, color=colours, edgecolor="black", linewidth=0.5, label="ours")
+        each.plot(range(len(ours)), paper, label="the paper", **PAPER)
+        before = [float("nan") if value is None else float(value) / 1e6 for value in rows["found_cost"]]
+        each.plot(range(len(ours)), before, "_", color="black", markersize=11, label="before the final search")
+        each.set_xticks(range(len(ours)), methods, rotation=60, ha="right", rotation_mode="anchor")
+        each.set_title(drawing.title(name), size=10)
+    axes[0].set_ylabel("cost (million bytes)")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+    figure.suptitle(f"{title}: capacity + 0.002 x energy, Formula 2", size=10)
+    return figure

@@ -1,0 +1,96 @@
+"""What the experiments' pictures share: panels, bars that differ without colour, lines with their own markers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cocco.output.pictures.style import FILLS
+
+TITLES = {
+    "vgg16": "VGG16",
+    "resnet50": "ResNet50",
+    "resnet152": "ResNet152",
+    "googlenet": "GoogleNet",
+    "transformer": "Transformer",
+    "gpt": "GPT",
+    "randwire_a": "RandWire-A",
+    "randwire_b": "RandWire-B",
+    "nasnet": "NASNet",
+    "densenet121": "DenseNet121",
+    "resnext50": "ResNeXt50",
+    "vit_b16": "ViT-B/16",
+    "transformer_10_20": "Transformer 10-20",
+    "encoder_stack": "Encoder stack",
+    "fcn": "FCN",
+    "l_raspp": "L-RASPP",
+    "deeplabv3": "DeepLabv3",
+    "s3d": "S3D",
+    "r2plus1d": "R(2+1)D",
+    "pnasnet5large": "PNASNet-5",
+    "amoebanet_d": "AmoebaNet-D",
+    "darts": "DARTS",
+}
+LINES: tuple[Mapping[str, Any], ...] = (
+    {"color": "0.0", "linestyle": "-", "marker": "o"},
+    {"color": "0.35", "linestyle": "--", "marker": "s"},
+    {"color": "0.55", "linestyle": "-.", "marker": "^"},
+    {"color": "0.2", "linestyle": ":", "marker": "D"},
+    {"color": "0.7", "linestyle": "-", "marker": "v"},
+)  #: style of the first, second, ... line
+PAPER: Mapping[str, Any] = {
+    "marker": "D",
+    "color": "white",
+    "markeredgecolor": "black",
+    "markersize": 5,
+    "linestyle": "none",
+    "zorder": 4,
+}  #: style of the paper's numbers
+BAR = 0.8  #: of the room of a group
+
+
+def title(network: str) -> str:
+    """Return how the paper writes the name of a network; other names as they are."""
+    return TITLES.get(network, network)
+
+
+def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """Return a picture of so many panels, in inches, row by row, each with a quiet grid."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    found = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axes in found:
+        axes.grid(axis="y", color="0.9", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.tick_params(labelsize=8)
+    return figure, found
+
+
+def bars(axes: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float | None]]) -> dict[str, list[float]]:
+    """Draw the bars of each label side by side in each group, "n/a" where there is none, and return their middles."""
+    width = BAR / len(heights)
+    middles = {}
+    for i, ((label, values), fill) in enumerate(zip(heights.items(), FILLS)):
+        places = [group + (i - (len(heights) - 1) / 2) * width for group in range(len(groups))]
+        known = [(place, value) for place, value in zip(places, values) if value is not None]
+        axes.bar(
+            [place for place, _ in known], [value for _, value in known], width, label=label, color=fill.colour,
+            hatch=fill.hatch, edgecolor="black", linewidth=0.5,
+        )  # fmt: skip
+        for place, value in zip(places, values):
+            if value is None:
+                axes.text(place, 0.02, "n/a", transform=axes.get_xaxis_transform(), rotation=90, size=7, ha="center")
+        middles[label] = places
+    axes.set_xticks(range(len(groups)), groups)
+    axes.set_xlim(-0.5, len(groups) - 0.5)
+    return middles
+
+
+def number(value: object) -> float | None:
+    """Return a cell of a table as a number, None where it is empty."""
+    if value is None or value != value:
+        return None
+    assert isinstance(value, (int, float)) or hasattr(value, "__float__")
+    return float(value)

@@ -1,0 +1,40 @@
+"""What an experiment leaves: a table as CSV, the same bytes for the same question, and where it came from as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cocco.output.folders import run as run_folder
+from experiments.sweep.points import code_version
+from workloads.files import write_atomic
+
+if TYPE_CHECKING:
+    import pandas
+
+PACKAGES = ("pandas", "matplotlib", "joblib")  #: beside those of run_folder.versions
+
+
+def write(folder: Path, name: str, table: pandas.DataFrame, about: Mapping[str, Any]) -> list[Path]:
+    """Write <name>.csv and <name>.json, each whole or not at all, and return their paths.
+
+    about: settings, seed and command. Versions are added, times are not: a run that was killed and went on ends with
+    the same bytes. Raises OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {**about, "versions": versions(), "rows": len(table), "columns": list(table.columns)}
+    texts = {
+        f"{name}.csv": table.to_csv(index=False, lineterminator="\n"),
+        f"{name}.json": json.dumps(content, indent=1, allow_nan=False, default=str) + "\n",
+    }
+    for file_name, text in texts.items():
+        write_atomic(folder / file_name, text)
+    return [folder / file_name for file_name in texts]
+
+
+def versions() -> dict[str, str]:
+    """Return what an experiment was computed with; "code" has a fingerprint of this package's code."""
+    others = {name: run_folder.version(name) for name in PACKAGES}
+    return {**run_folder.versions(), **others, "code": code_version()}

@@ -1,0 +1,124 @@
+"""The points of the paper's experiments: one search each, as a sweep runs it; settings in, plain numbers out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import cocco
+import workloads
+from cocco.exploration.result import Result
+from experiments.sweep.points import Point
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation
+
+SAMPLES = 50_000  #: of each co-exploration (Cocco, Sec. 5.1.3)
+ALPHA = 0.002  #: bytes per pJ (Cocco, Sec. 5.3.1)
+FOUR = ("resnet50", "googlenet", "randwire_a", "nasnet")  #: networks of Tables 1 to 3
+SPACES = {"separate": cocco.SeparateBuffers, "shared": cocco.SharedBuffer}
+
+
+class Method(NamedTuple):
+    """How a row of the paper's tables is computed: a method of `cocco.explore`, with our settings or the paper's."""
+
+    method: str
+    is_plain: bool = False
+
+
+METHODS = {
+    "RS+GA": Method("random"),
+    "GS+GA": Method("grid"),
+    "SA": Method("sa"),
+    "Cocco (plain)": Method("ga", is_plain=True),
+    "Cocco": Method("auto"),
+}  #: in the order of the tables; two-step methods have our genetic algorithm as their second step
+
+
+def point(network: str, space: str, method: str, *, seed: int, samples: int = SAMPLES, **others: Any) -> Point:
+    """Return the point of one co-exploration; others: alpha, cores, batch."""
+    return {"network": network, "space": space, "method": method, "samples": samples, "seed": seed, **others}
+
+
+def explored(point: Point) -> Point:
+    """Return the memory that a co-exploration chose, its price, and what is proven."""
+    result = search(point)
+    return {**memory(result.accelerator), **priced(result.evaluation), **ending(result)}
+
+
+def tabled(point: Point) -> Point:
+    """Return a row of Tables 1 and 2: the chosen memory, then a partition-only search there for the final cost.
+
+    As in Sec. 5.3.1. `found_cost` is the best sample of the co-exploration itself, without the final search and
+    without enumeration. The final search starts from what was found, so it is never worse.
+    """
+    result = search(point)
+    final = cocco.partition(
+        workloads.load(point["network"]), result.accelerator, metric="energy", samples=point["samples"],
+        seed=point["seed"], initial=result.plan,
+    )  # fmt: skip
+    cost = min(result.cost, result.accelerator.buffer_bytes + ALPHA * final.cost)
+    best = final.evaluation if final.cost < result.evaluation.energy_pj else result.evaluation
+    found = {"found_cost": float(result.points["cost"].min())}
+    return {**memory(result.accelerator), **priced(best), **ending(result, cost), **found}
+
+
+def fixed(point: Point) -> Point:
+    """Return a row "Fixed HW" of Tables 1 and 2: the least energy on given hardware; gap is that of the partition."""
+    network, chip = workloads.load(point["network"]), Accelerator(**point["hardware"])
+    result = cocco.partition(network, chip, metric="energy", samples=point["samples"], seed=point["seed"])
+    cost = chip.buffer_bytes + ALPHA * result.cost
+    assert result.lower_bound is not None
+    bound = chip.buffer_bytes + ALPHA * result.lower_bound
+    proven = {"status": result.status, "lower_bound": bound, "gap": (cost - bound) / cost}
+    return {**memory(chip), **priced(result.evaluation), "cost": cost, **proven}
+
+
+def search(point: Point) -> Result:
+    """Return the result of the co-exploration that a point describes."""
+    method, is_plain = METHODS[point["method"]]
+    return cocco.explore(
+        workloads.load(point["network"]),
+        space=SPACES[point["space"]](),
+        alpha=point.get("alpha", ALPHA),
+        method=method,
+        samples=point["samples"],
+        seed=point["seed"],
+        cores=point.get("cores", 1),
+        batch=point.get("batch", 1),
+        settings=cocco.Settings.plain() if is_plain else None,
+    )
+
+
+def memory(chip: Accelerator) -> Point:
+    """Return the buffers of one core, KB."""
+    if chip.is_shared:
+        return {"shared_kb": chip.activation_capacity // 1024}
+    return {"global_kb": chip.activation_capacity // 1024, "weight_kb": chip.weight_capacity // 1024}
+
+
+def priced(evaluation: Evaluation) -> Point:
+    """Return what a partition costs."""
+    return {
+        "subgraphs": len(evaluation.subgraphs),
+        "ema_bytes": evaluation.ema_bytes,
+        "energy_pj": evaluation.energy_pj,
+        "latency_cycles": evaluation.latency_cycles,
+    }
+
+
+def ending(result: Result, cost: float | None = None) -> Point:
+    """Return the cost (a lower one if another search found it), how the search ended, and the gap that is left."""
+    cost = result.cost if cost is None else cost
+    bound = result.lower_bound
+    proven = bound is not None and cost <= bound
+    return {
+        "cost": cost,
+        "status": "optimal" if proven else result.status,
+        "lower_bound": bound,
+        "gap": None if bound is None else (cost - bound) / cost,
+    }
+
+
+def rows_of(points: Sequence[Point], answers: Sequence[Point]) -> list[Point]:
+    """Return each point with its answer."""
+    return [{**point, **answer} for point, answer in zip(points, answers)]

@@ -1,0 +1,189 @@
+"""sweep(): one function at many points, on this machine or others; what is finished is stored and never run again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from experiments.sweep import points as stored
+from experiments.sweep.points import Point, Run, SweepError
+from experiments.sweep.task import Outcome, Task, compute_and_keep, keep
+from workloads.errors import one_line, shown
+
+ATTEMPTS = 3  #: rounds with all workers before the points run one by one; our choice
+PARENT_SECONDS = 1.0  #: between two looks of a worker at whether its parent lives; our choice
+
+Progress = Callable[[int, int], object]  #: points done, points in total
+
+
+def sweep(
+    run: Run,
+    points: Sequence[Mapping[str, Any]],
+    folder: str | PathLike[str],
+    *,
+    workers: int = 1,
+    dask: str | None = None,
+    progress: Progress | None = None,
+) -> list[Any]:
+    """Return what `run` answers at each point, in the order of the points, whoever computed it and when.
+
+    run: a function of a module; takes a point, returns what JSON can hold, and draws all its randomness from a seed
+    in the point. points: settings that JSON can hold. folder: each finished point is stored there at once; a sweep
+    that was killed goes on where it was. workers: processes of this machine. dask: the address of a scheduler,
+    "tcp://HOST:PORT", whose workers compute instead. progress: called with (points done, points in total); by
+    default a bar moves on a terminal.
+    Raises ValueError for malformed arguments and SweepError, one line, for a folder of something else, a stored
+    point of another version, a full disk, an address that does not answer. A point at which `run` raises does not
+    stop the others: the SweepError that names it comes last.
+    """
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
+    task, settings = Task(run, stored.name_of(run), Path(folder)), _checked(points)
+    keys = [stored.key_of(task.run_name, point) for point in settings]
+    wanted = dict(zip(keys, settings))
+    with stored.opened(task.folder):
+        answers = {key: stored.load(task.folder, key, task.run_name, point) for key, point in wanted.items()}
+        left = {key: wanted[key] for key, answer in answers.items() if answer is None}
+        with _watched(progress, len(wanted), len(wanted) - len(left)) as moved:
+            failed = _compute_all(task, dict(left), workers, dask, moved) if left else {}
+        if failed:
+            raise _failure(task.folder, {key: failed[key] for key in wanted if key in failed}, wanted)
+        answers |= {key: stored.load(task.folder, key, task.run_name, point) for key, point in left.items()}
+    return [_found(answers[key], task.folder) for key in keys]
+
+
+def in_worker(parent: int, task: Task, key: str, point: Point) -> Outcome:
+    """Compute a point and store it in a worker process, which ends with its parent, however that dies."""
+    _watch_parent(parent)
+    return compute_and_keep(task, key, point)
+
+
+@cache
+def _watch_parent(parent: int) -> None:
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_SECONDS)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _checked(points: Sequence[Mapping[str, Any]]) -> list[Point]:
+    """Return the points as JSON gives them back."""
+    settings = []
+    for position, point in enumerate(points):
+        try:
+            settings.append(stored.plain(dict(point)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"point {position} of the sweep is no mapping of JSON values: {one_line(error)}") from None
+    return settings
+
+
+def _compute_all(
+    task: Task, left: dict[str, Point], workers: int, dask: str | None, moved: Callable[[], object]
+) -> dict[str, Outcome]:
+    """Compute and store every point, and return the outcomes of those that failed."""
+    failed = {}
+    with closing(_outcomes(task, left, workers, dask)) as outcomes:
+        for outcome in outcomes:
+            if outcome.failure is not None:
+                failed[outcome.key] = outcome
+            moved()
+    return failed
+
+
+def _outcomes(task: Task, left: dict[str, Point], workers: int, dask: str | None) -> Generator[Outcome, None, None]:
+    """Yield the outcomes as they come, stored."""
+    if dask is not None:
+        from experiments.sweep.machines import over_machines
+
+        for outcome in over_machines(task, left, dask):
+            yield keep(task, outcome)
+    elif workers == 1:
+        for key, point in left.items():
+            yield compute_and_keep(task, key, point)
+    else:
+        yield from _in_processes(task, left, min(workers, max(2, len(left))))
+
+
+def _in_processes(task: Task, left: dict[str, Point], workers: int) -> Iterator[Outcome]:
+    """Yield the outcomes of worker processes; where one is killed, its point runs again in another.
+
+    joblib gives up all workers where one dies. What was lost runs again, and at last one by one, so that a point
+    that kills its worker each time is found and the others finish.
+    """
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    for _ in range(ATTEMPTS):
+        try:
+            for outcome in _parallel(task, left, workers):
+                left.pop(outcome.key, None)
+                yield outcome
+            return
+        except BrokenProcessPool:
+            for key in [key for key in left if stored.path_of(task.folder, key).exists()]:
+                del left[key]
+                yield Outcome(key)
+    for key, point in left.items():
+        try:
+            yield from _parallel(task, {key: point}, 2)
+        except BrokenProcessPool:
+            yield Outcome(key, failure="its worker process dies, each time")
+
+
+def _parallel(task: Task, left: Mapping[str, Point], workers: int) -> Iterator[Outcome]:
+    from joblib import Parallel, delayed
+
+    start = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, max_nbytes=None)
+    found: Iterator[Outcome] = start(
+        delayed(in_worker)(os.getpid(), task, key, point) for key, point in dict(left).items()
+    )
+    return found
+
+
+def _failure(folder: Path, failed: Mapping[str, Outcome], wanted: Mapping[str, Point]) -> SweepError:
+    """Return the error that names the first point that failed; its traceback is a note."""
+    first, outcome = next(iter(failed.items()))
+    error = SweepError(
+        f"{folder}: {len(failed)} of {len(wanted)} points failed, at first {shown(wanted[first])}: {outcome.failure}; "
+        "the others are stored, and the same sweep again runs only what is missing"
+    )
+    if outcome.details:
+        error.add_note(outcome.details)
+    return error
+
+
+def _found(answer: tuple[Any] | None, folder: Path) -> Any:
+    if answer is None:
+        raise SweepError(f"{folder}: a point that was stored is gone; did somebody remove it?")
+    return answer[0]
+
+
+@contextmanager
+def _watched(progress: Progress | None, total: int, done: int) -> Iterator[Callable[[], object]]:
+    """Give what to call after each point: it moves the caller's progress, or a bar where a terminal shows it."""
+    if progress is None and sys.stderr is not None and sys.stderr.isatty():
+        from tqdm import tqdm
+
+        with tqdm(total=total, initial=done, unit=" points", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
+            bar.refresh()
+            yield bar.update
+            bar.refresh()
+        return
+    counted = done
+
+    def move() -> None:
+        nonlocal counted
+        counted += 1
+        if progress is not None:
+            progress(counted, total)
+
+    yield move

@@ -1,0 +1,5 @@
+"""Runs a partition tile by tile with real numbers in the claimed regions: the proof that a plan works."""
+
+from simulator.execution.verify import Verification, verify
+
+__all__ = ["Verification", "verify"]

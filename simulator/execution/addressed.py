@@ -1,0 +1,159 @@
+"""Runs a partition inside its addresses: one array of bytes for each memory, so that an overlap destroys data.
+
+An element fills all the bytes that the model gives it (its executed channels over and over), whatever is left of a
+region is filled as well, and weights are bytes that must be the same when their subgraph ends. So a region that lies
+on another one changes it, and the read, the comparison of outputs or the check at the end of the subgraph fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from zlib import crc32
+
+import numpy as np
+
+from simulator.execution.arithmetic import Block
+from simulator.execution.machine import Execution, Miss, Span, TensorMemory, ring_cells
+from simulator.model.held import Memory, Plan, tensor_id, weights_id
+from simulator.model.regions import Region
+
+Bytes = np.ndarray  #: uint8
+Cells = tuple[np.ndarray, np.ndarray]  #: which rows and columns of a region
+Addresses = Mapping[Memory, Mapping[str, int]]  #: memory -> id of the buffer -> first byte
+VALUE_BYTES = 2  #: of a number in memory; values are residues below 2**16
+
+
+class AddressedMemory:
+    """The byte arrays of one core, and what is in them while the subgraphs of a plan run, one after the other."""
+
+    def __init__(self, plan: Plan, addresses: Addresses) -> None:
+        self.plan, self.addresses = plan, addresses
+        self.bytes = {memory: np.zeros(plan.capacity(memory), dtype=np.uint8) for memory in plan.buffers}
+        self.weights: dict[str, Bytes] = {}
+        self._step = 0
+        self._running: list[_Addressed] = []
+
+    def begin(self, step: int) -> None:
+        """Load the weights that come in while this subgraph runs: its own, or those of the next one."""
+        self._step, self._running = step, []
+        memory, ids = self._weight_memory, (weights_id(step), weights_id(step + 1))
+        for buffer in self.plan.buffers[memory]:
+            if buffer.lower == step and buffer.id in ids:
+                values = np.random.default_rng(buffer.upper).integers(0, 256, buffer.size, dtype=np.uint8)
+                self._span(memory, buffer.id, buffer.size)[:] = values
+                self.weights[buffer.id] = values
+
+    def put(self, execution: Execution) -> None:
+        """Let an execution read and write here: each tensor at its address."""
+        network, regions = self.plan.network, self.plan.holdings[self._step].regions
+        memory = next(iter(self.plan.buffers))
+        for u, given in execution.memory.items():
+            name = tensor_id(network, self._step, u)
+            claimed = regions[u]
+            place = self._span(memory, name, claimed.main_bytes + claimed.side_bytes)
+            execution.memory[u] = _Addressed(given, execution.regions[u], claimed, place, crc32(name.encode()))
+        self._running = [each for each in execution.memory.values() if isinstance(each, _Addressed)]
+
+    def end(self) -> None:
+        """Raise Miss unless regions and weights still hold what was written to them last."""
+        for each in self._running:
+            each.check()
+        memory = self._weight_memory
+        name = weights_id(self._step)
+        if name in self.weights:
+            values = self.weights.pop(name)
+            if not np.array_equal(self._span(memory, name, len(values)), values):
+                raise Miss(f"weights of {len(values)} bytes at {self.addresses[memory][name]} were overwritten")
+
+    @property
+    def _weight_memory(self) -> Memory:
+        return list(self.plan.buffers)[-1]
+
+    def _span(self, memory: Memory, name: str, size: int) -> Bytes:
+        start = self.addresses.get(memory, {}).get(name, -1)
+        if not 0 <= start <= start + size <= len(self.bytes[memory]):
+            raise Miss(f"{name!r} has no address within the {memory} memory (-1: none at all), got {start}")
+        return self.bytes[memory][start : start + size]
+
+
+class _Addressed(TensorMemory):
+    """MAIN and SIDE of one tensor as views of a memory's bytes; what it holds is known beside them."""
+
+    def __init__(self, given: TensorMemory, executed: Region, claimed: Region, place: Bytes, mark: int) -> None:
+        super().__init__(given.name, given.main.shape[0], executed)
+        self.main_bytes = _Cells(self.main, place[: claimed.main_bytes], mark & 0xFFFF)
+        self.side_bytes = _Cells(self.side, place[claimed.main_bytes :], mark >> 16)
+
+    def read(self, rows: Span, columns: Span) -> Block:
+        """Return a block of MAIN from its bytes."""
+        super().read(rows, columns)  # raises where the elements are not there by the schedule
+        return self.main_bytes.read(ring_cells(rows, columns, self.main_shape), self.name)
+
+    def write(self, rows: Span, columns: Span, values: Block) -> None:
+        """Put a block into MAIN, as numbers and as bytes."""
+        super().write(rows, columns, values)
+        self.main_bytes.write(ring_cells(rows, columns, self.main_shape))
+
+    def save(self, rows: Span, columns: Span) -> None:
+        """Copy rows of MAIN to SIDE."""
+        super().save(rows, columns)
+        rows = (max(rows[0], rows[1] - self.side_shape[0]), rows[1])
+        self.side_bytes.write(ring_cells(rows, columns, self.side_shape))
+
+    def restore(self, rows: Span, columns: Span) -> int:
+        """Copy rows of SIDE back to MAIN, from the bytes."""
+        cells = ring_cells(rows, columns, self.side_shape)
+        values = self.side_bytes.read(cells, self.name)
+        copied = super().restore(rows, columns)
+        if not np.array_equal(values, self.side[(slice(None), *cells)]):
+            raise Miss(f"tensor {self.name!r}: SIDE was overwritten")
+        return copied
+
+    def check(self) -> None:
+        """Raise Miss where a byte is not what this tensor wrote last."""
+        if not (self.main_bytes.is_whole() and self.side_bytes.is_whole()):
+            raise Miss(f"tensor {self.name!r}: bytes of its region were overwritten")
+
+
+class _Cells:
+    """The cells of one region in bytes: rows x columns x copies of an element; the rest of the bytes is filled once.
+
+    Numbers are stored under a mask of their tensor, so that equal data of two tensors differ. Where an element has
+    more executed channels than it has room for, the first are stored.
+    """
+
+    def __init__(self, values: Block, place: Bytes, mask: int) -> None:
+        channels, rows, columns = values.shape
+        count = rows * columns
+        pitch = len(place) // count // VALUE_BYTES if count else 0
+        if count and not pitch:
+            raise Miss(f"{count} elements do not fit {len(place)} bytes")
+        self.mask = np.uint16(mask)
+        self.values = values  #: channels x rows x columns, what was written
+        self.stored = min(channels, pitch)
+        copies = pitch // self.stored if count else 0
+        used = count * copies * self.stored * VALUE_BYTES
+        self.cells = place[:used].view("<u2").reshape(rows, columns, copies, self.stored)
+        self.cells[:] = self.mask
+        self.rest = place[used:]
+        self.rest[:] = self.mask & 0xFF
+
+    def write(self, cells: Cells) -> None:
+        """Write cells as they stand in the values."""
+        self.cells[cells] = self._bytes(self.values[(slice(None), *cells)])
+
+    def read(self, cells: Cells, name: str) -> Block:
+        """Return the values of cells; all copies must agree."""
+        found = self.cells[cells]
+        if not (found == found[:, :, :1]).all():
+            raise Miss(f"tensor {name!r}: bytes of its region were overwritten")
+        values = self.values[(slice(None), *cells)]
+        values[: self.stored] = np.moveaxis((found[:, :, 0] ^ self.mask).astype(np.int64), -1, 0)
+        return values
+
+    def is_whole(self) -> bool:
+        """Whether all bytes are what was written last."""
+        return bool((self.cells == self._bytes(self.values)).all() and (self.rest == self.mask & 0xFF).all())
+
+    def _bytes(self, values: Block) -> np.ndarray:
+        return (np.moveaxis(values[: self.stored], 0, -1).astype(np.uint16) ^ self.mask)[:, :, None, :]

@@ -1,0 +1,238 @@
+"""Runs a subgraph tile by tile in the regions it claims: the proof that a plan works (Cocco, Fig. 6 and 7).
+
+Every tensor lives in a MAIN and a SIDE region of exactly the claimed elements, and nowhere else on chip. Each cell
+knows which element it holds; a read of an element that was overwritten or never made is a `Miss`. DRAM counts what
+crosses. Of tiling.py only the sizes and steps under test are used: the order of events is derived in sweep.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simulator.execution.arithmetic import Arithmetic, Block
+from simulator.execution.sweep import derive_sweep
+from simulator.model.regions import Region, Tiling
+from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
+
+Span = tuple[int, int]
+
+
+class Miss(Exception):
+    """An element was read that its region does not hold, or the schedule broke a promise: names tensor and span."""
+
+
+@dataclass
+class Trace:
+    """What an execution counted: elements of the executed channels, per tensor or (producer, layer) edge."""
+
+    dram_read: Counter[int] = field(default_factory=Counter)
+    dram_written: Counter[int] = field(default_factory=Counter)
+    window_read: Counter[tuple[int, int]] = field(default_factory=Counter)
+    whole_read: Counter[tuple[int, int]] = field(default_factory=Counter)
+    side_read: Counter[int] = field(default_factory=Counter)
+    updates: Counter[int] = field(default_factory=Counter)
+
+
+class TensorMemory:
+    """The MAIN and SIDE region of one tensor: cells that know which element they hold."""
+
+    def __init__(self, name: str, channels: int, region: Region) -> None:
+        self.name = name
+        self.main_shape, self.side_shape = region.main, region.side
+        self.main = np.zeros((channels, *region.main), dtype=np.int64)
+        self.main_holds = np.full(region.main, -1, dtype=np.int64)
+        self.side = np.zeros((channels, *region.side), dtype=np.int64)
+        self.side_holds = np.full(region.side, -1, dtype=np.int64)
+
+    def read(self, rows: Span, columns: Span) -> Block:
+        """Return a block of MAIN."""
+        if rows[1] - rows[0] > self.main_shape[0] or columns[1] - columns[0] > self.main_shape[1]:
+            raise Miss(f"tensor {self.name!r}: a reader wants {_show(rows, columns)}, MAIN holds {self.main_shape}")
+        cells = ring_cells(rows, columns, self.main_shape)
+        held = self.main_holds[cells]
+        if not np.array_equal(held, _elements(rows, columns)):
+            wrong = np.argwhere(held != _elements(rows, columns))[0]
+            found = held[tuple(wrong)]
+            instead = "nothing" if found < 0 else f"[{found >> 32}, {found & 0xFFFFFFFF}]"
+            raise Miss(
+                f"tensor {self.name!r}: a reader wants {_show(rows, columns)}, but element "
+                f"[{rows[0] + wrong[0]}, {columns[0] + wrong[1]}] is not in MAIN ({instead} is in its place)"
+            )
+        return self.main[(slice(None), *cells)]
+
+    def write(self, rows: Span, columns: Span, values: Block) -> None:
+        """Put a block into MAIN, over what was there."""
+        if rows[1] - rows[0] > self.main_shape[0] or columns[1] - columns[0] > self.main_shape[1]:
+            raise Miss(f"tensor {self.name!r}: an update of {_show(rows, columns)} exceeds MAIN of {self.main_shape}")
+        cells = ring_cells(rows, columns, self.main_shape)
+        self.main[(slice(None), *cells)] = values
+        self.main_holds[cells] = _elements(rows, columns)
+
+    def save(self, rows: Span, columns: Span) -> None:
+        """Copy the last rows of a block that is in MAIN to SIDE, for the next row of tiles (path 2 of Fig. 7)."""
+        rows = (max(rows[0], rows[1] - self.side_shape[0]), rows[1])
+        cells = ring_cells(rows, columns, self.side_shape)
+        self.side[(slice(None), *cells)] = self.read(rows, columns)
+        self.side_holds[cells] = _elements(rows, columns)
+
+    def restore(self, rows: Span, columns: Span) -> int:
+        """Copy rows that SIDE holds back to MAIN (path 1 of Fig. 7); return the elements copied."""
+        cells = ring_cells(rows, columns, self.side_shape)
+        if not np.array_equal(self.side_holds[cells], _elements(rows, columns)):
+            raise Miss(f"tensor {self.name!r}: SIDE does not hold {_show(rows, columns)}")
+        self.write(rows, columns, self.side[(slice(None), *cells)])
+        return (rows[1] - rows[0]) * (columns[1] - columns[0])
+
+
+class Execution:
+    """One subgraph at work. `dram` holds whole maps by tensor id; `stored` is what the run writes back.
+
+    A streamed layer only: with reload_halo, rows that the next row of tiles needs again come from DRAM, because there
+    is no SIDE; the tensors in `passing` come from DRAM row by row, anew for each tile.
+    """
+
+    def __init__(
+        self,
+        subgraph: Subgraph,
+        tiling: Tiling,
+        regions: dict[int, Region],
+        arithmetic: Arithmetic,
+        dram: dict[int, Block],
+        reload_halo: bool = False,
+        passing: Collection[int] = (),
+    ) -> None:
+        self.subgraph, self.tiling, self.regions = subgraph, tiling, regions
+        self.reload_halo, self.passing = reload_halo, passing
+        self.arithmetic = arithmetic
+        self.dram = {u: dram[u] for u in subgraph.inputs}
+        tensors, channels = subgraph.geometry.network.tensors, arithmetic.channels
+        self.memory = {u: TensorMemory(tensors[u].name, channels[u], regions[u]) for u in subgraph.tensors}
+        self.made = {u: np.zeros((tensors[u].height, tensors[u].width), dtype=bool) for u in subgraph.tensors}
+        self.stored = {v: np.zeros_like(dram_map(arithmetic, v)) for v in subgraph.outputs}
+        self.trace = Trace()
+        self.oldest: dict[int, int] = {}  # of the current row of tiles
+
+    def run(self) -> Trace:
+        """Run all tiles; raises Miss at the first element that is not where the plan claims it."""
+        height, width = self.subgraph.geometry.extent
+        room = [{u: region.main[axis] for u, region in self.regions.items()} for axis in (ROWS, COLUMNS)]
+        steps = [{u: tile.step for u, tile in tiles.items()} for tiles in (self.tiling.rows, self.tiling.columns)]
+        full_width = all(room[COLUMNS][u] == width[u] for u in self.subgraph.tensors)
+        if full_width:
+            for event in derive_sweep(self.subgraph, ROWS, steps[ROWS], room[ROWS], False).events():
+                self._advance(event.tensor, (event.start, event.stop), (0, width[event.tensor]))
+        else:
+            columns = derive_sweep(self.subgraph, COLUMNS, steps[COLUMNS], room[COLUMNS], False).events()
+            for operation in self._row_operations(steps[ROWS], room[ROWS]):
+                self.oldest = self._oldest_rows(operation)
+                for event in columns:
+                    self._advance(event.tensor, operation[event.tensor], (event.start, event.stop))
+        self._check_complete()
+        return self.trace
+
+    def _row_operations(self, steps: dict[int, int], room: dict[int, int]) -> list[dict[int, Span]]:
+        height = self.subgraph.geometry.extent[ROWS]
+        everything = all(room[u] == height[u] for u in self.subgraph.tensors)
+        if everything and not self.subgraph.has_whole_edge:
+            return [{u: (0, height[u]) for u in self.subgraph.tensors}]
+        return derive_sweep(self.subgraph, ROWS, steps, room, True).operations()
+
+    def _oldest_rows(self, operation: dict[int, Span]) -> dict[int, int]:
+        """Return the first row of each tensor in DRAM that this row of tiles reads; its end where it reads none."""
+        geometry, oldest = self.subgraph.geometry, {}
+        for u in self.dram:
+            starts = [operation[u][1]]
+            for v, local, _ in self.subgraph.readers[u]:
+                if local and operation[v][0] < operation[v][1]:
+                    first = operation[v][0] * geometry.stride[ROWS][v] - geometry.padding[ROWS][v]
+                    starts.append(max(0, -(-first // geometry.upsample[ROWS][v])))
+            oldest[u] = min(starts)
+        return oldest
+
+    def _advance(self, u: int, rows: Span, columns: Span) -> None:
+        """Bring the kept rows of these columns back, make or load the new rows, keep the last ones for later."""
+        memory = self.memory[u]
+        kept = memory.side_shape[0]
+        if kept:
+            top = max(0, rows[0] - kept, rows[1] - memory.main_shape[0])
+            if top < rows[0]:
+                self.trace.side_read[u] += memory.restore((top, rows[0]), columns)
+        elif self.reload_halo and u in self.dram and memory.main_shape[1] < self.made[u].shape[1]:
+            self._reload(u, (self.oldest[u], rows[0]), columns)
+        if rows[1] > rows[0] and u not in self.passing:
+            self.trace.updates[u] += 1
+            rows_at_once = rows[1] - rows[0] if self.subgraph.readers[u] else self.tiling.rows[u].step
+            for first in range(rows[0], rows[1], rows_at_once):
+                self._make(u, (first, min(first + rows_at_once, rows[1])), columns)
+        if kept and rows[1] > 0:
+            memory.save((max(0, rows[1] - kept), rows[1]), columns)
+
+    def _reload(self, u: int, rows: Span, columns: Span) -> None:
+        if rows[0] < rows[1]:
+            self.trace.dram_read[u] += (rows[1] - rows[0]) * (columns[1] - columns[0])
+            self.memory[u].write(rows, columns, self.dram[u][:, rows[0] : rows[1], columns[0] : columns[1]])
+
+    def _make(self, u: int, rows: Span, columns: Span) -> None:
+        place = np.s_[rows[0] : rows[1], columns[0] : columns[1]]
+        if self.made[u][place].any():
+            raise Miss(f"tensor {self.memory[u].name!r}: {_show(rows, columns)} is made twice")
+        self.made[u][place] = True
+        elements = (rows[1] - rows[0]) * (columns[1] - columns[0])
+        if u in self.dram:
+            self.trace.dram_read[u] += elements
+            self.memory[u].write(rows, columns, self.dram[u][:, rows[0] : rows[1], columns[0] : columns[1]])
+            return
+        values = self.arithmetic.block(
+            u, rows, columns, lambda p, r, c: self._window(p, u, r, c), lambda p: self._whole(p, u)
+        )
+        self.memory[u].write(rows, columns, values)
+        if u in self.stored:
+            self.trace.dram_written[u] += elements
+            self.stored[u][(slice(None), *place)] = self.memory[u].read(rows, columns)
+
+    def _window(self, producer: int, reader: int, rows: Span, columns: Span) -> Block:
+        self.trace.window_read[producer, reader] += (rows[1] - rows[0]) * (columns[1] - columns[0])
+        return self.memory[producer].read(rows, columns)
+
+    def _whole(self, producer: int, reader: int) -> Block:
+        height, width = self.made[producer].shape
+        self.trace.whole_read[producer, reader] += height * width
+        if producer in self.passing:
+            return np.concatenate([self._pass_row(producer, row) for row in range(height)], axis=1)
+        return self.memory[producer].read((0, height), (0, width))
+
+    def _pass_row(self, u: int, row: int) -> Block:
+        """Load one row into the region and hand it to the PEs, which keep partial sums only."""
+        rows, columns = (row, row + 1), (0, self.made[u].shape[1])
+        self.trace.dram_read[u] += columns[1]
+        self.memory[u].write(rows, columns, self.dram[u][:, row : row + 1, :])
+        return self.memory[u].read(rows, columns).copy()
+
+    def _check_complete(self) -> None:
+        for u, made in self.made.items():
+            if not made.all() and u not in self.passing:
+                raise Miss(f"tensor {self.memory[u].name!r}: element {tuple(np.argwhere(~made)[0])} is never made")
+
+
+def dram_map(arithmetic: Arithmetic, tensor: int) -> Block:
+    """Return an empty map of this tensor as DRAM holds it."""
+    shape = arithmetic.network.tensors[tensor]
+    return np.zeros((arithmetic.channels[tensor], shape.height, shape.width), dtype=np.int64)
+
+
+def ring_cells(rows: Span, columns: Span, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return where elements live: each region is a ring in both directions."""
+    return np.ix_(np.arange(*rows) % shape[0], np.arange(*columns) % shape[1])  # type: ignore[return-value]
+
+
+def _elements(rows: Span, columns: Span) -> np.ndarray:
+    """Return the identity of each element of a block: row and column in one number."""
+    return (np.arange(*rows)[:, None] << 32) | np.arange(*columns)[None, :]
+
+
+def _show(rows: Span, columns: Span) -> str:
+    return f"[{rows[0]}:{rows[1]}, {columns[0]}:{columns[1]}]"

@@ -1,0 +1,1 @@
+"""The model in the order of docs/model.md: subgraph, tiles, regions, traffic, streaming, price, totals."""

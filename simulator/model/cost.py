@@ -1,0 +1,119 @@
+"""From bytes, operations and cycles to energy, latency and bandwidth (model.md, sections 4 and 5; Cocco, Sec. 5.1.2).
+
+Totals are integers; each float comes from one formula at the end, so that the order of summation cannot matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from simulator.accelerator import Accelerator
+from simulator.model.pricing import Price, Shortage, SubgraphModel
+
+
+class EnergyBreakdown(NamedTuple):
+    """Energy by where it is spent, pJ."""
+
+    dram: float
+    global_buffer: float
+    weight_buffer: float
+    compute: float
+    crossbar: float
+
+    @property
+    def total(self) -> float:
+        """Sum of the parts, pJ."""
+        return self.dram + self.global_buffer + self.weight_buffer + self.compute + self.crossbar
+
+
+class Totals(NamedTuple):
+    """Integer sums over subgraphs; `slots` is time in cycles times DRAM bytes per cycle."""
+
+    ema_bytes: int
+    global_buffer_bytes: int
+    weight_buffer_bytes: int
+    crossbar_bytes: int
+    operations: int
+    slots: int
+
+
+def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
+    """Return the sums over these subgraphs. latency(S) = max(cycles, EMA / bandwidth), in slots (Sec. 5.1.2)."""
+    bandwidth = accelerator.dram_bytes_per_cycle
+    rows = [
+        (
+            price.ema_bytes,
+            price.global_buffer_bytes,
+            price.weight_buffer_bytes,
+            price.crossbar_bytes,
+            price.operations,
+            max(price.compute_cycles * bandwidth, price.ema_bytes),
+        )
+        for price in prices
+    ]
+    return Totals(*map(sum, zip(*rows))) if rows else Totals(0, 0, 0, 0, 0, 0)
+
+
+def energy_breakdown(totals: Totals, accelerator: Accelerator) -> EnergyBreakdown:
+    """Return the energy of these totals, pJ (model.md, section 5)."""
+    technology = accelerator.technology
+    return EnergyBreakdown(
+        dram=technology.dram_pj_per_byte * totals.ema_bytes,
+        global_buffer=technology.sram_pj_per_byte(accelerator.activation_capacity) * totals.global_buffer_bytes,
+        weight_buffer=technology.sram_pj_per_byte(accelerator.weight_capacity) * totals.weight_buffer_bytes,
+        compute=technology.operation_pj * totals.operations,
+        crossbar=technology.crossbar_pj_per_byte * totals.crossbar_bytes,
+    )
+
+
+def latency_cycles(totals: Totals, accelerator: Accelerator) -> float:
+    """Return the latency, cycles: per subgraph the longer of computing and DRAM, summed."""
+    return totals.slots / accelerator.dram_bytes_per_cycle
+
+
+def prefetch_bytes(prices: Sequence[Price]) -> list[int]:
+    """Return per subgraph the bytes that cross to DRAM while it runs, when the next weights are prefetched."""
+    following = [price.ema_weight_bytes for price in prices[1:]] + [0]
+    return [price.ema_input_bytes + price.ema_output_bytes + ahead for price, ahead in zip(prices, following)]
+
+
+def latency_prefetch_cycles(prices: Sequence[Price], accelerator: Accelerator) -> float:
+    """Return the latency with weight prefetch, cycles: the first weights, then the longer of computing and moving."""
+    bandwidth = accelerator.dram_bytes_per_cycle
+    moved = prefetch_bytes(prices)
+    slots = prices[0].ema_weight_bytes
+    slots += sum(max(price.compute_cycles * bandwidth, size) for price, size in zip(prices, moved))
+    return slots / bandwidth
+
+
+def bandwidths(prices: Sequence[Price]) -> list[float]:
+    """Return the DRAM bandwidth that each subgraph needs, bytes per cycle, with weight prefetch (our reading)."""
+    return [size / price.compute_cycles for price, size in zip(prices, prefetch_bytes(prices))]
+
+
+def price_subgraphs(models: Sequence[SubgraphModel], accelerator: Accelerator) -> list[Price | Shortage]:
+    """Return the price of each subgraph, given in execution order.
+
+    With prefetch="resident" a subgraph leaves room for the weights of the next one, unless that one streams its
+    weights (a streamed layer loads its chunks while it runs; our choice).
+    """
+    activations, weights = accelerator.activation_capacity, accelerator.weight_capacity
+    if accelerator.prefetch == "free":
+        return [model.price(activations, weights) for model in models]
+    prices: list[Price | Shortage] = []
+    reserved = 0
+    for model in reversed(models):
+        room = activations - reserved if accelerator.is_shared else activations
+        price = model.price(room, weights - reserved)
+        prices.append(price)
+        reserved = price.weight_bytes if isinstance(price, Price) and not price.is_streamed else 0
+    return prices[::-1]
+
+
+Metric = Callable[[Totals, Accelerator], float]
+METRICS: dict[str, Metric] = {
+    "ema": lambda totals, accelerator: float(totals.ema_bytes),
+    "energy": lambda totals, accelerator: energy_breakdown(totals, accelerator).total,
+    "latency": latency_cycles,
+}  #: Formula 1 by name: bytes, pJ, cycles

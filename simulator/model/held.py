@@ -1,0 +1,137 @@
+"""What a partition holds on chip, as buffers over time: the question that an address map answers (docs/allocation.md).
+
+Step i is the i-th subgraph in execution order. Bytes are those of one core, as in docs/model.md, sections 3 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from simulator.accelerator import Accelerator
+from simulator.allocation.judge import Buffer
+from simulator.model.cost import price_subgraphs
+from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.regions import Region, allocate_regions, derive_tiling
+from simulator.model.streaming import residencies
+from simulator.model.subgraph import Geometry
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
+from workloads.network.network import Network
+
+Memory = Literal["shared", "global", "weight"]
+
+
+class Holding(NamedTuple):
+    """What one subgraph holds; empty for the last resort, where single elements pass by and nothing stays."""
+
+    names: tuple[str, ...]  #: its layers
+    regions: dict[int, Region]  #: by tensor id
+    weight_bytes: int  #: all weights, or a chunk of them where they are streamed
+    is_streamed: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The buffers of a partition in each memory, and what they are made of."""
+
+    network: Network
+    accelerator: Accelerator
+    holdings: tuple[Holding, ...]
+    buffers: dict[Memory, tuple[Buffer, ...]]
+
+    def capacity(self, memory: Memory) -> int:
+        """Return the bytes of this memory that whole words fill."""
+        machine = self.accelerator
+        capacity = machine.weight_capacity if memory == "weight" else machine.activation_capacity
+        word = machine.technology.buffer_word_bytes
+        return capacity // word * word
+
+    def live(self, memory: Memory, step: int) -> list[Buffer]:
+        """Return the buffers that this memory holds while a subgraph runs."""
+        return [buffer for buffer in self.buffers[memory] if buffer.lower <= step < buffer.upper]
+
+
+def plan_buffers(
+    network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
+) -> Plan | None:
+    """Return the buffers of a partition, or None where a subgraph does not fit by its bytes (see `evaluate`).
+
+    One shared memory, or "global" for activations and "weight" for weights. A tensor is one buffer, its MAIN and
+    behind it its SIDE: the region manager has one (start, end) pair for each tensor (Cocco, Sec. 3.2 and 5.1.2).
+    The weights of a subgraph are one buffer. All live in [i, i + 1); with prefetch="resident" weights that are not
+    streamed live in [i - 1, i + 1): they are loaded while the previous subgraph runs. Sizes are rounded up to words.
+    """
+    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
+    models = [SubgraphModel(rules, group) for group in partition.subgraphs]
+    prices = price_subgraphs(models, accelerator)
+    if any(isinstance(price, Shortage) for price in prices):
+        return None
+    return make_plan(network, accelerator, partition.names, models, prices)
+
+
+def make_plan(
+    network: Network,
+    accelerator: Accelerator,
+    names: Sequence[tuple[str, ...]],
+    models: Sequence[SubgraphModel],
+    prices: Sequence[Price | Shortage],
+) -> Plan:
+    """Return the buffers of subgraphs that are priced, all feasible, in execution order."""
+    holdings = tuple(
+        Holding(layers, held_regions(model, price), price.weight_bytes, price.is_streamed)
+        for layers, model, price in zip(names, models, prices)
+        if isinstance(price, Price)
+    )
+    assert len(holdings) == len(names), "a subgraph does not fit"
+    buffers: dict[Memory, list[Buffer]] = {"shared": []} if accelerator.is_shared else {"global": [], "weight": []}
+    word = accelerator.technology.buffer_word_bytes
+    first, last = list(buffers.values())[0], list(buffers.values())[-1]
+    for i, holding in enumerate(holdings):
+        for u, region in holding.regions.items():
+            size = round_up(region.main_bytes + region.side_bytes, word)
+            first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, word))
+        if holding.weight_bytes:
+            is_ahead = accelerator.prefetch == "resident" and not holding.is_streamed
+            size = round_up(holding.weight_bytes, word)
+            last.append(Buffer(weights_id(i), max(i - is_ahead, 0), i + 1, size, word))
+    return Plan(network, accelerator, holdings, {memory: tuple(found) for memory, found in buffers.items()})
+
+
+def held_regions(model: SubgraphModel, price: Price) -> dict[int, Region]:
+    """Return MAIN and SIDE by tensor id, as they were priced: all held, or those of the way a layer is streamed."""
+    subgraph, rules, stream = model.subgraph, model.rules, price.stream
+    samples, bands = rules.samples, rules.bands
+    if stream is not None and stream.order == "element":
+        return {}
+    if stream is not None and stream.order != "operand":
+        return next(
+            each.regions
+            for each in residencies(subgraph, rules.tile_rule, samples, bands)
+            if (each.tile, each.has_side, each.is_whole_map) == (price.tile, stream.has_side, stream.is_whole_map)
+        )
+    tiling = derive_tiling(subgraph, price.tile, rules.tile_rule)
+    assert tiling is not None, "it was priced"
+    regions = allocate_regions(subgraph, tiling, samples, bands)
+    if stream is not None:  # whole operands pass by, row by row
+        for u in subgraph.inputs:
+            if subgraph.readers[u][0].whole:
+                rows, columns = regions[u].main
+                regions[u] = Region((1, columns), (0, 0), regions[u].main_bytes // rows, 0)
+    return regions
+
+
+def tensor_id(network: Network, step: int, tensor: int) -> str:
+    """Return the id of the buffer of a tensor's MAIN and SIDE."""
+    return f"{step}/{network.tensors[tensor].name}/main"
+
+
+def weights_id(step: int) -> str:
+    """Return the id of the buffer of a subgraph's weights; no tensor has it, for it has one slash."""
+    return f"{step}/weights"
+
+
+def round_up(size: int, word: int) -> int:
+    """Return the bytes of the words that hold so many bytes."""
+    return -(-size // word) * word

@@ -1,0 +1,94 @@
+"""MAIN and SIDE: what a subgraph occupies in one core's global buffer (Cocco, Sec. 3.2, Fig. 7; model.md, section 3).
+
+columns, the inner loop ->          MAIN(u): the window that slides over the row of tiles
+rows   +----------------------+     SIDE(u): the rows that the next row of tiles reads again,
+ |     |   ===SIDE===[MAIN]   |              over the whole width
+ v     |                      |
+       +----------------------+
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.model.tiling import Tile, TileRule, derive_tiles
+
+
+class Region(NamedTuple):
+    """The two regions of one tensor, in elements (rows x columns) and bytes of one core."""
+
+    main: tuple[int, int]
+    side: tuple[int, int]  #: (0, 0) where there is none
+    main_bytes: int
+    side_bytes: int
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The execution scheme of a subgraph for one output tile: both axes by tensor id.
+
+    merged: rows that a tensor advances per row operation, all its row updates together (exact rule; the paper's
+    rule and subgraphs whose tensors are all held over their full width advance by one step).
+    held: rows held at once, size' of model.md, section 2.
+    """
+
+    rows: dict[int, Tile]
+    columns: dict[int, Tile]
+    merged: dict[int, int]
+    held: dict[int, int]
+    rows_run_alone: bool  #: every tensor is as wide as its map, so rows run as in one dimension
+    rule: TileRule
+
+
+def derive_tiling(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule = "exact") -> Tiling | None:
+    """Return the scheme for output tiles of rows x columns, or None where stage 3 has no solution."""
+    rows = derive_tiles(subgraph, ROWS, tile[ROWS], rule)
+    columns = derive_tiles(subgraph, COLUMNS, tile[COLUMNS], rule)
+    if rows is None or columns is None:
+        return None
+    width = subgraph.geometry.extent[COLUMNS]
+    alone = all(columns[u].size >= width[u] for u in subgraph.tensors)
+    if rule == "paper" or alone:
+        merged = {u: rows[u].step for u in subgraph.tensors}
+        held = {u: rows[u].size for u in subgraph.tensors}
+    else:
+        merged = {u: rows[u].updates * rows[u].step for u in subgraph.tensors}
+        held = {
+            u: rows[u].size + (rows[u].updates - 1) * rows[u].step if subgraph.readers[u] else rows[u].size
+            for u in subgraph.tensors
+        }
+    return Tiling(rows, columns, merged, held, alone, rule)
+
+
+def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands: int = 1) -> dict[int, Region]:
+    """Return MAIN and SIDE of every tensor of S and in(S), for a core with so many samples and column bands."""
+    geometry = subgraph.geometry
+    height, width = geometry.extent
+    alignment = geometry.technology.channel_alignment
+    one_operation = (
+        tiling.rule == "exact"
+        and not subgraph.has_whole_edge
+        and all(tiling.held[u] >= height[u] for u in subgraph.tensors)
+    )
+    regions = {}
+    for u in subgraph.tensors:
+        rows, columns = tiling.rows[u], tiling.columns[u]
+        is_whole = any(reader.whole for reader in subgraph.readers[u])
+        band = width[u] if is_whole else -(-width[u] // bands)
+        element_bytes = -(-geometry.channels[u] // alignment) * alignment * samples
+        main = (min(tiling.held[u], height[u]), min(columns.size, band))
+        side = (0, 0)
+        if subgraph.readers[u] and columns.size < band and rows.size > rows.step:
+            if tiling.rule == "exact" and not one_operation:
+                side = (min(rows.size - rows.step, height[u]), band)
+            elif tiling.rule == "paper" and rows.size < height[u]:
+                side = (rows.size - rows.step, band)
+        regions[u] = Region(main, side, main[0] * main[1] * element_bytes, side[0] * side[1] * element_bytes)
+    return regions
+
+
+def activation_bytes(regions: dict[int, Region]) -> int:
+    """Bytes that the subgraph's activations occupy in one core: the sum of all MAIN and SIDE regions."""
+    return sum(region.main_bytes + region.side_bytes for region in regions.values())

@@ -1,0 +1,93 @@
+"""One subgraph as the model sees it: its tensors, who reads them inside, what comes in and goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from simulator.technology import Technology
+from workloads.errors import NetworkError
+from workloads.network.network import Network
+
+ROWS, COLUMNS = 0, 1
+
+
+class Reader(NamedTuple):
+    """A layer that reads a tensor: through its window (`local`), in full (`whole`), or both (matmul(x, x))."""
+
+    layer: int
+    local: bool
+    whole: bool
+
+
+class Geometry:
+    """Shapes and windows of a network by tensor id and axis, prepared once. Index 0 is rows, 1 is columns.
+
+    technology: whose channel alignment, PEs and tiles the subgraphs use: that of the accelerator. Raises NetworkError
+    for a network that no tile can hold: one with windows over time (workloads/network/frames.py).
+    """
+
+    def __init__(self, network: Network, technology: Technology | None = None) -> None:
+        timed = next((layer.name for layer in network.layers if layer.frames), None)
+        if timed:
+            raise NetworkError(
+                f"network {network.name!r} has no price: {timed!r} is a window over the frames of a clip, and tiles "
+                "have no time axis; whole-tensor scheduling takes such networks"
+            )
+        self.network, self.technology = network, technology or Technology()
+        self.count = len(network.layers)
+        self.extent = ([t.height for t in network.tensors], [t.width for t in network.tensors])
+        self.channels = [t.channels for t in network.tensors]
+        self.size_bytes = [t.size_bytes for t in network.tensors]
+        self.weight_bytes = [layer.weight_bytes for layer in network.layers]
+        self.operations = [layer.macs + layer.light_ops for layer in network.layers]
+        self.reach = tuple([layer.reach[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.stride = tuple([layer.stride[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.upsample = tuple([layer.upsample[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.padding = tuple([layer.padding[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.readers: list[tuple[Reader, ...]] = [
+            tuple(self._reader(layer, tensor) for layer in consumers)
+            for tensor, consumers in enumerate(network.consumers)
+        ]
+
+    def _reader(self, layer: int, tensor: int) -> Reader:
+        whole = self.network.layers[layer].whole
+        positions = [i for i, operand in enumerate(self.network.operands[layer]) if operand == tensor]
+        return Reader(layer, any(i not in whole for i in positions), any(i in whole for i in positions))
+
+
+class Subgraph:
+    """Layers that run together, with in(S) and out(S) of model.md, section 1.
+
+    layers: ascending ids. inputs: in(S), the distinct producers outside S. outputs: out(S), the layers whose
+    tensor is stored to DRAM: model outputs and those with a reader outside S (Cocco, footnote 3).
+    readers[u]: the readers of u that are in S.
+    """
+
+    def __init__(self, geometry: Geometry, layers: Iterable[int]) -> None:
+        self.geometry = geometry
+        self.layers = tuple(sorted(layers))
+        inside = set(self.layers)
+        network = geometry.network
+        self.inputs = tuple(dict.fromkeys(p for v in self.layers for p in network.producers[v] if p not in inside))
+        self.tensors = self.layers + self.inputs
+        self.readers = {u: [r for r in geometry.readers[u] if r.layer in inside] for u in self.tensors}
+        self.outputs = tuple(
+            v for v in self.layers if not geometry.readers[v] or len(self.readers[v]) < len(geometry.readers[v])
+        )
+        self.has_whole_edge = any(reader.whole for readers in self.readers.values() for reader in readers)
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of all weights of S."""
+        return sum(self.geometry.weight_bytes[v] for v in self.layers)
+
+    @property
+    def input_bytes(self) -> int:
+        """Bytes of in(S), one sample."""
+        return sum(self.geometry.size_bytes[u] for u in self.inputs)
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of out(S), one sample."""
+        return sum(self.geometry.size_bytes[v] for v in self.outputs)

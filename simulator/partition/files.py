@@ -1,0 +1,42 @@
+"""A hand-written partition as its file says it: groups of layers by pattern, and what becomes of the rest."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import NamedTuple
+
+from simulator.partition.errors import PartitionError
+from workloads.errors import shown
+from workloads.files import read_mapping
+from workloads.network.network import Network
+
+KEYS = ("network", "subgraphs", "rest")
+RESTS = ("layerwise", "greedy")
+
+
+class Handwritten(NamedTuple):
+    """The content of a partition file; nothing is looked up in the network yet, beside the network's name."""
+
+    path: str
+    groups: list[list[object]]  #: names, wildcards and ranges (simulator.partition.patterns)
+    rest: str  #: "layerwise" or "greedy": how the layers run that no group names
+
+
+def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten:
+    """Return the groups of a .json or .yaml file; raises ValueError where it is no partition of this network."""
+    content = read_mapping(path)
+    unknown = sorted(key for key in content if key not in KEYS)
+    if unknown:
+        raise PartitionError(f"{path}: unknown key {unknown[0]!r}; a partition has {', '.join(map(repr, KEYS))}")
+    if "subgraphs" not in content:
+        raise PartitionError(f"{path}: a partition is a mapping with the key 'subgraphs'")
+    named = content.get("network", network.name)
+    if named != network.name:
+        raise PartitionError(f"{path}: is a partition of network {shown(named)}, not of {network.name!r}")
+    groups = content["subgraphs"]
+    if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
+        raise PartitionError(f"{path}: 'subgraphs' must be a list of lists of layer names")
+    rest = content.get("rest", RESTS[0])
+    if rest not in RESTS:
+        raise PartitionError(f"{path}: 'rest' is {shown(rest)}; it must be {' or '.join(map(repr, RESTS))}")
+    return Handwritten(str(path), groups, rest)

@@ -1,0 +1,18 @@
+"""Schedules of whole tensors: the data, their replay, their files, and the operators of a network."""
+
+from simulator.schedule.files import read_order, read_schedule, write_schedule
+from simulator.schedule.operators import operators_of
+from simulator.schedule.replay import Operator, Replay, Schedule, ScheduleError, Segment, replay
+
+__all__ = [
+    "Operator",
+    "Replay",
+    "Schedule",
+    "ScheduleError",
+    "Segment",
+    "operators_of",
+    "read_order",
+    "read_schedule",
+    "replay",
+    "write_schedule",
+]

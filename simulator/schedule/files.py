@@ -1,0 +1,82 @@
+"""Schedules in files: tensor-schedule/1 (.json), an object with the order and all stays; an order alone is read too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, get_args
+
+from simulator.schedule.replay import Enters, Leaves, Schedule, Segment
+from workloads.errors import FileFormatError, shown
+from workloads.files import read_mapping, write_atomic
+
+FORMAT = "tensor-schedule/1"
+KEYS = Segment._fields
+NUMBERS = ("first", "last", "address", "size")
+MAX_NUMBER = 2**62
+
+
+def read_schedule(path: str | PathLike[str]) -> Schedule:
+    """Return the schedule in a file; keys that are not the order or the segments are information only.
+
+    Raises FileFormatError, one line with file, place, rule and value, for anything malformed. Whether the schedule
+    works, `simulator.schedule.replay` says.
+    """
+    content = _content(path)
+    order = _order(path, content)
+    segments = content.get("segments")
+    if not isinstance(segments, list):
+        raise FileFormatError(f"{path}: segments is {shown(segments)}; it must be a list")
+    return Schedule(order, tuple(_segment(f"{path}: segment {i}", each) for i, each in enumerate(segments)))
+
+
+def read_order(path: str | PathLike[str]) -> tuple[str, ...]:
+    """Return the order in a file: {"order": [names]}, so a schedule will do."""
+    return _order(path, _content(path))
+
+
+def write_schedule(path: str | PathLike[str], schedule: Schedule, about: Mapping[str, Any]) -> None:
+    """Write a schedule whole or not at all; about: what the file says beside it, such as the network."""
+    content = {
+        "format": FORMAT,
+        **about,
+        "order": list(schedule.order),
+        "segments": [each._asdict() for each in schedule.segments],
+    }
+    write_atomic(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+
+def _content(path: str | PathLike[str]) -> dict[str, Any]:
+    content = read_mapping(path)
+    if content.get("format", FORMAT) != FORMAT:
+        raise FileFormatError(f"{path}: format is {shown(content['format'])}; it must be {FORMAT!r}")
+    return content
+
+
+def _order(path: str | PathLike[str], content: Mapping[str, Any]) -> tuple[str, ...]:
+    order = content.get("order")
+    if not isinstance(order, list):
+        raise FileFormatError(f"{path}: order is {shown(order)}; it must be a list of names of operators")
+    for step, name in enumerate(order):
+        if not isinstance(name, str):
+            raise FileFormatError(f"{path}: order: step {step} is {shown(name)}; it must be the name of an operator")
+    return tuple(order)
+
+
+def _segment(where: str, content: Any) -> Segment:
+    if not isinstance(content, dict):
+        raise FileFormatError(f"{where} is {shown(content)}; it must have {', '.join(KEYS)}")
+    for key in KEYS:
+        if key not in content:
+            raise FileFormatError(f"{where} has no {key!r}; it must have {', '.join(KEYS)}")
+    if not isinstance(content["tensor"], str):
+        raise FileFormatError(f"{where}: tensor is {shown(content['tensor'])}; it must be a name")
+    for key in NUMBERS:
+        value = content[key]
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_NUMBER:
+            raise FileFormatError(f"{where}: {key} is {shown(value)}; it must be a whole number from 0 to {MAX_NUMBER}")
+    for key, known in (("enters", get_args(Enters)), ("leaves", get_args(Leaves))):
+        if content[key] not in known:
+            raise FileFormatError(f"{where}: {key} is {shown(content[key])}; it must be one of {', '.join(known)}")
+    return Segment(**{key: content[key] for key in KEYS})

@@ -1,0 +1,53 @@
+"""From a Network to the operators of a schedule: one for each node of its graph (granularity: docs/scheduling.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from simulator.schedule.replay import MAX_BYTES, Operator, check_operators
+from workloads.errors import shown
+from workloads.network import concats
+from workloads.network.network import Network
+
+Concat = Literal["copy", "dissolved"]
+CONCATS: tuple[Concat, ...] = ("copy", "dissolved")
+
+
+def operators_of(
+    network: Network, parameters: bool = False, concat: Concat = "copy", batch: int = 1
+) -> tuple[Operator, ...]:
+    """Return the operators of a network in its own order: the model inputs, then the layers as they were written.
+
+    parameters: weights lie in the scratchpad at the step of their layer; else they are no part of the question.
+    concat: "copy", every concatenation that the network dissolved is an operator again, its parts and its result
+    resident at once; "dissolved", its readers read the parts. Our choice is "copy": a whole tensor is contiguous.
+    batch: samples at once; each makes its own tensors, all share the weights (COSMA's transformer has 32).
+    Raises NetworkError where no layer can be the reader of a concatenation.
+    """
+    if concat not in CONCATS:
+        raise ValueError(f"concat must be one of {', '.join(CONCATS)}, got {concat!r}")
+    if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= MAX_BYTES:
+        raise ValueError(f"batch must be a whole number from 1 to {MAX_BYTES}, got {shown(batch)}")
+    copied = network.concats if concat == "copy" else ()
+    reads = concats.sources(network) if copied else {layer.name: layer.inputs for layer in network.layers}
+    sizes = {tensor.name: batch * tensor.size_bytes for tensor in network.tensors}
+    found = [Operator(tensor.name, (), sizes[tensor.name], is_input=True) for tensor in network.inputs]
+    waiting = list(copied)
+    for position, layer in enumerate(network.layers):
+        while waiting and waiting[0].position <= position:
+            found.append(_copy(waiting.pop(0).name, reads, sizes))
+        weights = layer.weight_bytes if parameters else 0
+        found.append(Operator(layer.name, _once(reads[layer.name]), sizes[layer.name], weights))
+    found += [_copy(each.name, reads, sizes) for each in waiting]
+    check_operators(found)
+    return tuple(found)
+
+
+def _copy(name: str, reads: dict[str, tuple[str, ...]], sizes: dict[str, int]) -> Operator:
+    sizes[name] = sum(sizes[part] for part in reads[name])
+    return Operator(name, _once(reads[name]), sizes[name])
+
+
+def _once(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,157 @@
+"""Which tensors take a subgraph's bytes: MAIN, SIDE and weights on chip, and what crosses to DRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from simulator.accelerator import Accelerator
+from simulator.model.cost import price_subgraphs
+from simulator.model.held import held_regions
+from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.regions import Region
+from simulator.model.subgraph import Geometry
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
+from simulator.views.least_capacity import Need, Room, held_in, need_of, shared_thresholds, threshold, weight_thresholds
+from workloads.network.network import Network
+
+Role = Literal["input", "inner", "output"]
+
+
+class TensorBytes(NamedTuple):
+    """What one tensor takes in one core and moves; shapes are rows x columns."""
+
+    tensor: str
+    role: Role  #: "input" comes from DRAM, "output" goes there, "inner" never leaves the chip
+    main: tuple[int, int]
+    side: tuple[int, int]
+    main_bytes: int
+    side_bytes: int
+    dram_bytes: int | None  #: whole batch; None where a streamed layer reads several tensors
+
+    @property
+    def held_bytes(self) -> int:
+        """MAIN and SIDE together."""
+        return self.main_bytes + self.side_bytes
+
+
+class WeightBytes(NamedTuple):
+    """The weights of one layer; all cores together hold them once."""
+
+    layer: str
+    weight_bytes: int
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Where the bytes of one subgraph are; bytes of one core, those who take most first.
+
+    Of a subgraph that does not fit, the tile that takes least; no tile where its updates cannot be aligned.
+    reserved_bytes: kept free for the next weights (prefetch="resident").
+    fits_from: by buffer, the least capacity on which it is held as it is, None where no memory is enough: of a
+    subgraph that runs, how far each buffer alone may shrink; else what they must grow to.
+    """
+
+    layers: tuple[str, ...]
+    status: Literal["held", "streamed", "infeasible"]
+    reason: str | None
+    tile: tuple[int, int] | None
+    activation_bytes: int
+    weight_bytes: int
+    reserved_bytes: int
+    fits_from: dict[str, int] | None
+    tensors: tuple[TensorBytes, ...]
+    weights: tuple[WeightBytes, ...]
+
+
+def breakdown(
+    network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
+) -> tuple[Breakdown, ...]:
+    """Return where the bytes of each subgraph are, in execution order, whether it fits or not.
+
+    Raises ValueError for a partition of another network.
+    """
+    if partition.network_name != network.name:
+        raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
+    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
+    models = [SubgraphModel(rules, group) for group in partition.subgraphs]
+    prices = price_subgraphs(models, accelerator)
+    needs = [Need(0, 0, True) if model.rule_broken else need_of(model) for model in models]
+    found = []
+    for i, (model, price) in enumerate(zip(models, prices)):
+        start = None if model.rule_broken else fits_from(needs, i, accelerator)
+        following = prices[i + 1] if i + 1 < len(prices) else None
+        found.append(_breakdown(model, price, reserved_bytes(following, accelerator), start))
+    return tuple(found)
+
+
+def reserved_bytes(following: Price | Shortage | None, accelerator: Accelerator) -> int:
+    """Return what a subgraph keeps free for the weights of the next one (simulator.model.cost.price_subgraphs)."""
+    if accelerator.prefetch == "free" or not isinstance(following, Price) or following.is_streamed:
+        return 0
+    return following.weight_bytes
+
+
+def fits_from(needs: Sequence[Need], i: int, accelerator: Accelerator) -> dict[str, int]:
+    """Return by buffer the least capacity on which subgraph i is held, as Breakdown says."""
+    is_resident = accelerator.prefetch == "resident"
+
+    def held(room: Room) -> bool:
+        return held_in(needs, room, is_resident)[i]
+
+    activations, weights = accelerator.activation_capacity, accelerator.weight_capacity
+    if accelerator.is_shared:
+        sizes = shared_thresholds(needs, is_resident)
+        return {"shared_buffer": threshold(sizes, activations, lambda size: held(Room(size, None)))}
+    enough = max(needs[i].activation_bytes, activations)
+    found = threshold(weight_thresholds(needs, is_resident), weights, lambda size: held(Room(enough, size)))
+    if not held(Room(activations, weights)):
+        return {"global_buffer": enough, "weight_buffer": max(weights, found)}
+    maps = {1, *(need.activation_bytes for need in needs)}
+    least = threshold(maps, activations, lambda size: held(Room(size, weights)))
+    return {"global_buffer": least, "weight_buffer": found}
+
+
+def _breakdown(model: SubgraphModel, price: Price | Shortage, reserved: int, start: dict[str, int] | None) -> Breakdown:
+    names = model.rules.geometry.network.names(model.subgraph.layers)
+    weights = tuple(
+        WeightBytes(name, size)
+        for name, v in zip(names, model.subgraph.layers)
+        if (size := model.rules.geometry.weight_bytes[v])
+    )
+    weights = tuple(sorted(weights, key=lambda each: -each.weight_bytes))
+    if isinstance(price, Price):
+        status: Literal["held", "streamed"] = "streamed" if price.is_streamed else "held"
+        tensors = _tensors(model, held_regions(model, price), price)
+        return Breakdown(
+            names, status, None, price.tile, price.activation_bytes, price.weight_bytes, reserved, start,
+            tensors, weights,
+        )  # fmt: skip
+    found = model.tiling(1)
+    if found is None:
+        return Breakdown(
+            names, "infeasible", price.reason, None, 0, model.weight_need, reserved, start, (), weights
+        )  # fmt: skip
+    tile = model.least_tile
+    best = model.tiling(tile)
+    assert best is not None, "if the smallest tile has a tiling, all have"
+    return Breakdown(
+        names, "infeasible", price.reason, (tile, tile), model.least_activation, model.weight_need, reserved, start,
+        _tensors(model, best[1], None), weights,
+    )  # fmt: skip
+
+
+def _tensors(model: SubgraphModel, regions: dict[int, Region], price: Price | None) -> tuple[TensorBytes, ...]:
+    """Return MAIN, SIDE and traffic by tensor; the last resort of streaming holds no regions."""
+    subgraph, geometry = model.subgraph, model.rules.geometry
+    found = []
+    for u in subgraph.tensors:
+        region = regions.get(u, Region((0, 0), (0, 0), 0, 0))
+        role: Role = "input" if u in subgraph.inputs else "output" if u in subgraph.outputs else "inner"
+        moved: int | None = 0 if role == "inner" else model.rules.batch * geometry.size_bytes[u]
+        if role == "input" and price is not None and price.is_streamed:
+            moved = price.ema_input_bytes if len(subgraph.inputs) == 1 else None
+        found.append(TensorBytes(geometry.network.tensors[u].name, role, *region, moved))
+    return tuple(sorted(found, key=lambda each: -each.held_bytes))

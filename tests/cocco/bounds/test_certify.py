@@ -1,0 +1,170 @@
+"""Bounds by solvers: below the optimum of hundreds of random problems, and no subgraph is worth more than it costs."""
+
+from __future__ import annotations
+
+import sys
+from itertools import combinations
+
+import pytest
+
+pytest.importorskip("ortools")
+pytest.importorskip("scipy")
+
+from cocco.bounds import certify
+from cocco.bounds.components import components
+from cocco.bounds.forced import Hulls
+from cocco.bounds.least import lower_bound
+from cocco.bounds.oracle import Oracle, crossings, tensors_of
+from cocco.bounds.partition_bound import PartitionBound
+from cocco.problem.genome import connected_parts
+from cocco.problem.problem import Problem, on_hardware, over_space
+from cocco.problem.space import SharedBuffer
+from cocco.search.baselines.exact import Exact, exact
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from simulator.accelerator import Accelerator
+from simulator.model.subgraph import Subgraph
+from tests.helpers.random_problems import random_problem
+from tests.helpers.search_graphs import chain, dag, diamond
+
+SHORT = 2.0  #: deterministic time; far more than these take
+
+
+def solved(problem: Problem) -> Exact:
+    answer = exact(problem, SubgraphCosts(problem), 20_000, 3_000_000)
+    assert answer.status == "optimal"
+    return answer
+
+
+def layers_alone(problem: Problem) -> list[int]:
+    return list(range(problem.size))
+
+
+def test_a_chain_that_fits_by_twos_is_proven():
+    """Three 3x3 convolutions, 1152 bytes for the weights of two: 1728 of weights, maps 2 * 512, and once 2 * 512.
+
+    What is forced does not see it: any two neighbours may be together.
+    """
+    problem = on_hardware(chain(3), Accelerator(global_buffer=65536, weight_buffer=1152))
+    certificate = certify(problem, layers_alone(problem), SHORT)
+    assert lower_bound(problem) == 1728 + 1024
+    assert (certificate.lower_bound, certificate.method) == (1728 + 1024 + 1024, "partition")
+    assert certificate.lower_bound == solved(problem).cost
+
+
+def test_components_end_where_neighbours_cannot_be_together():
+    """Four layers of 64 bytes of weights; n0 and n1 with all between them exceed 128 bytes, as do the others."""
+    network = dag([[], [0], [1], [0, 2]])
+    problem = on_hardware(network, Accelerator(global_buffer=65536, weight_buffer=192))
+    assert components(problem, Hulls(problem, SubgraphCosts(problem))) == [[0, 1, 2, 3]]
+    problem = on_hardware(network, Accelerator(global_buffer=65536, weight_buffer=100))
+    assert components(problem, Hulls(problem, SubgraphCosts(problem))) == [[0], [1], [2], [3]]
+
+
+def test_crossings_are_those_of_the_simulator_on_random_graphs():
+    for seed in range(60):
+        problem = random_problem(seed)
+        tensors, geometry = tensors_of(problem), problem.rules[0].geometry
+        for size in range(1, 4):
+            for group in combinations(range(problem.size), size):
+                subgraph = Subgraph(geometry, group)
+                assert crossings(tensors, group) == subgraph.input_bytes + subgraph.output_bytes
+
+
+@pytest.mark.parametrize("start", [0, pytest.param(400, marks=pytest.mark.slow)])
+def test_oracle_undercuts_every_subgraph_that_runs(start):
+    """All sets of layers that the simulator can run, priced at random: none is below what the oracle proves."""
+    checked = 0
+    for seed in range(start, start + (60 if start == 0 else 600)):
+        problem = random_problem(seed, most_layers=6)
+        costs, tensors = SubgraphCosts(problem), tensors_of(problem)
+        prices = {v: (seed * 31 + v * 17) % 7 * 40 - 20 for v in range(problem.size)}
+        hulls = Hulls(problem, costs)
+        for layers in components(problem, hulls):
+            if len(layers) == 1:
+                continue
+            found = Oracle(problem, costs, hulls, tensors, layers).least(prices, SHORT)
+            for size in range(2, len(layers) + 1):
+                for group in combinations(layers, size):
+                    if len(connected_parts(problem, group)) == 1 and costs.costs(group) < float("inf"):
+                        worth = sum(prices[v] for v in group)
+                        is_convex = hulls.between(group).bit_count() == size
+                        assert not is_convex or found.least <= crossings(tensors, group) - worth, (seed, group)
+                        checked += is_convex
+    assert checked > 200
+
+
+@pytest.mark.parametrize("start", [0, pytest.param(1000, marks=pytest.mark.slow)])
+def test_certificate_is_below_the_optimum_of_random_problems_and_often_better_than_what_is_forced(start):
+    """Separate and shared, cores, batches, whole operands, both tile rules, all metrics, streamed layers."""
+    better = met = 0
+    for seed in range(start, start + (150 if start == 0 else 1500)):
+        problem = random_problem(seed, most_layers=8)
+        answer = solved(problem)
+        for labels in (answer.labels, layers_alone(problem)):
+            bound = certify(problem, labels, SHORT).lower_bound
+            assert bound <= answer.cost * (1 + 1e-12), seed
+        better += bound > lower_bound(problem)
+        met += bound >= answer.cost * (1 - 1e-12) > lower_bound(problem)
+    assert better > 10 and met > 1
+
+
+def test_any_effort_gives_a_valid_bound_and_the_same_one_again():
+    problem = on_hardware(dag([[], [0], [0], [1, 2], [3], [3, 4], [5, 2]]), Accelerator(shared_buffer=900))
+    best = solved(problem).cost
+    for effort in (0.0, 1e-4, 1e-3, 1e-2, 1.0):
+        first = certify(problem, layers_alone(problem), effort)
+        assert lower_bound(problem) <= first.lower_bound <= best
+        assert certify(problem, layers_alone(problem), effort) == first
+
+
+def test_bounds_of_networks_add_up_with_their_weights():
+    machine = Accelerator(global_buffer=65536, weight_buffer=1152)
+    both = on_hardware([chain(3), diamond()], machine, weights=[2.0, 0.5])
+    apart = [on_hardware(network, machine) for network in (chain(3), diamond())]
+    bounds = [certify(problem, layers_alone(problem), SHORT).lower_bound for problem in apart]
+    assert certify(both, layers_alone(both), SHORT).lower_bound == 2 * bounds[0] + 0.5 * bounds[1]
+
+
+@pytest.mark.parametrize("metric", ["ema", "energy", "latency"])
+def test_certificate_holds_for_all_memories_where_one_is_chosen(metric):
+    space = SharedBuffer(low=512, high=2048, step=512)
+    problem = over_space(dag([[], [0], [0], [1, 2], [3], [4, 0]], kernel=3), space, alpha=0.01, metric=metric)
+    least = min(
+        problem.objective.cost(solved(on_hardware(problem.networks, problem.machine([i]), metric=metric)).cost,
+                               problem.machine([i]))
+        for i in range(4)
+    )  # fmt: skip
+    assert lower_bound(problem) <= certify(problem, layers_alone(problem), SHORT).lower_bound <= least
+
+
+def test_windows_add_sets_and_the_bound_stays_valid(monkeypatch):
+    """With windows of 4 layers on chains of 12, of which 3 fit, at 1 and 2 bytes too few for 4."""
+    monkeypatch.setattr("cocco.bounds.partition_bound.WINDOW", 4)
+    problem = on_hardware(chain(12), Accelerator(global_buffer=65536, weight_buffer=4 * 576 - 1))
+    costs = SubgraphCosts(problem)
+    bound = PartitionBound(problem, costs, Hulls(problem, costs), tensors_of(problem), range(12), []).run(SHORT)
+    assert bound.crossings <= 4 * 1024 and bound.crossings > 4 * 1024 - 16
+    assert certify(problem, layers_alone(problem), SHORT).lower_bound <= solved(problem).cost
+
+
+def test_a_missing_solver_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    problem = on_hardware(chain(2), Accelerator(shared_buffer=4096))
+    with pytest.raises(ValueError, match=r"cocco\[solvers\]"):
+        certify(problem, [0, 0])
+
+
+def test_weight_prefetch_that_takes_room_keeps_the_bound_valid():
+    """With prefetch="resident" fewer partitions fit and none costs less, so the bound without it holds."""
+    free = Accelerator(global_buffer=4096, weight_buffer=1152)
+    resident = Accelerator(global_buffer=4096, weight_buffer=1152, prefetch="resident")
+    bounds = [certify(on_hardware(chain(5), machine), range(5), SHORT).lower_bound for machine in (free, resident)]
+    assert bounds[1] <= bounds[0] <= solved(on_hardware(chain(5), free)).cost
+
+
+def test_a_solver_without_time_proves_no_more_than_the_prices_say():
+    problem = on_hardware(chain(8), Accelerator(global_buffer=65536, weight_buffer=1152))
+    costs = SubgraphCosts(problem)
+    oracle = Oracle(problem, costs, Hulls(problem, costs), tensors_of(problem), range(8))
+    assert -8 * 900 <= oracle.least({v: 900 for v in range(8)}, 0.0).least <= 1024 - 1800

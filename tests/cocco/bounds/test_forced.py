@@ -1,0 +1,67 @@
+"""What must cross to DRAM: by hand, and below the cheapest of all partitions, met by some."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import workloads
+from cocco.bounds.forced import least_traffic
+from cocco.bounds.least import lower_bound
+from cocco.problem.problem import on_hardware, over_space
+from cocco.problem.space import SharedBuffer
+from cocco.search.baselines.exact import exact
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from simulator.accelerator import Accelerator
+from tests.helpers.random_problems import random_problem
+from tests.helpers.search_graphs import chain, dag
+
+
+def test_layers_that_cannot_be_together_exchange_their_tensor():
+    """Three 3x3 convolutions of 576 bytes of weights; 600 bytes hold one: maps 2 * 512, and 2 * 2 * 512 between."""
+    machine = Accelerator(global_buffer=65536, weight_buffer=600)
+    assert least_traffic(on_hardware(chain(3), machine)) == [(3 * 576, 2 * 512 + 4 * 512)]
+    assert least_traffic(on_hardware(chain(3), Accelerator(global_buffer=65536, weight_buffer=1152))) == [(1728, 1024)]
+
+
+def test_a_tensor_crosses_where_no_memory_holds_all_its_readers():
+    """n0 feeds n1, n2, n3, each of 64 bytes of weights: 3 layers fit, so one is elsewhere, but any two may be together.
+
+    The model input once, n0 written and read, three outputs: 6 * 512. With 64 bytes each layer reads it for itself.
+    """
+    network = dag([[], [0], [0], [0]])
+    for weights, times in ((192, 6), (64, 8)):
+        machine = Accelerator(global_buffer=65536, weight_buffer=weights)
+        assert least_traffic(on_hardware(network, machine)) == [(4 * 64, times * 512)]
+
+
+def test_readers_of_a_model_input_that_cannot_be_together_read_it_each():
+    machine = Accelerator(global_buffer=65536, weight_buffer=64)
+    assert least_traffic(on_hardware(dag([[], [], []]), machine)) == [(3 * 64, 6 * 512)]
+
+
+def test_the_largest_memory_counts_where_it_is_chosen():
+    space = SharedBuffer(low=1024, high=9216, step=1024)
+    assert least_traffic(over_space(chain(3), space)) == [(1728, 1024)]
+
+
+def test_bound_is_below_the_optimum_of_random_problems_and_often_meets_it():
+    """Shared and separate, cores, batches, whole operands, both tile rules, all metrics, streamed layers."""
+    met = 0
+    for seed in range(400):
+        problem = random_problem(seed, most_layers=8)
+        answer = exact(problem, SubgraphCosts(problem), 20_000, 3_000_000)
+        if answer.status == "optimal":
+            bound = lower_bound(problem)
+            assert 0 < bound <= answer.cost * (1 + 1e-12), seed
+            met += bound >= answer.cost * (1 - 1e-12)
+    assert met > 40
+
+
+@pytest.mark.parametrize("name", ["randwire_b", "nasnet"])
+def test_bound_takes_well_below_a_second(name):
+    problem = on_hardware(workloads.load(name), Accelerator(shared_buffer=2**20))
+    start = time.process_time()
+    lower_bound(problem)
+    assert time.process_time() - start < 1

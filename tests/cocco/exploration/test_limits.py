@@ -1,0 +1,115 @@
+"""The least of one thing under limits, against brute force; and what sharing a memory costs each network."""
+
+from __future__ import annotations
+
+import pytest
+
+import cocco
+from cocco.problem.settings import Settings
+from simulator.evaluate import evaluate
+from tests.helpers.every_plan import everything
+from tests.helpers.search_graphs import BRANCHES, SPACE, TWO, chain, criterion, dag, diamond
+
+PLANS = {"shared": everything([BRANCHES], SPACE), "separate": everything([BRANCHES], TWO)}
+SPACES = {"shared": SPACE, "separate": TWO}
+SETTINGS = Settings(population=30, elite=10)
+
+
+def quantile(plans, name, share):
+    """Return a value between the least and the largest of a criterion that some plans keep and others do not."""
+    values = sorted(criterion(name, plan) for plan in plans)
+    return values[int(share * (len(values) - 1))]
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize(
+    ("what", "limited", "share"),
+    [
+        ("capacity", ("latency",), 0.3), ("energy", ("capacity",), 0.5), ("ema", ("capacity",), 0.2),
+        ("energy", ("capacity", "latency"), 0.3), ("latency", ("energy", "area"), 0.4),
+        ("capacity", ("bandwidth",), 0.1),
+    ],
+)  # fmt: skip
+def test_the_least_under_limits_is_what_brute_force_finds(what, limited, share, space):
+    plans = PLANS[space]
+    limits = {name: quantile(plans, name, share) * (1 + 1e-9) for name in limited}
+    kept = [plan for plan in plans if all(criterion(name, plan) <= bound for name, bound in limits.items())]
+    least = min(criterion(what, plan) for plan in kept)
+    found = cocco.minimize(BRANCHES, what, limits, space=SPACES[space], samples=1500, settings=SETTINGS)
+    assert found.value == pytest.approx(least, rel=1e-12)
+    assert found.best is not None and found.status in ("optimal", "feasible")
+    for name, value in zip(found.objectives, found.best.values):
+        assert value <= limits.get(name, value)
+    if len(limited) == 1:
+        assert found.status == "optimal" and found.lower_bound == found.value
+    assert found.lower_bound is not None and found.lower_bound <= least * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_a_limit_just_below_the_least_is_proved_infeasible_with_the_nearest(space):
+    least = min(criterion("latency", plan) for plan in PLANS[space])
+    limits = {"latency": 0.999 * least}
+    found = cocco.minimize(BRANCHES, "capacity", limits, space=SPACES[space], samples=800, settings=SETTINGS)
+    assert (found.status, found.best, found.value, found.lower_bound) == ("infeasible", None, None, None)
+    nearest = dict(zip(found.objectives, found.nearest.values))
+    assert nearest["latency"] == least
+    assert found.to_json()["nearest"]["latency_cycles"] == least
+
+
+def test_a_capacity_below_all_candidates_is_proved_infeasible():
+    found = cocco.minimize(BRANCHES, "energy", {"capacity": 1023}, space=SPACE, samples=100, settings=SETTINGS)
+    assert found.status == "infeasible" and found.nearest.accelerator.shared_buffer == 1024
+
+
+def test_resident_prefetch_is_not_enumerated_so_nothing_is_proved():
+    question = {"space": SPACE, "samples": 300, "prefetch": "resident", "settings": SETTINGS}
+    found = cocco.minimize(BRANCHES, "energy", {"capacity": 4096}, **question)
+    assert found.status == "feasible" and found.lower_bound < found.value
+    assert cocco.minimize(BRANCHES, "capacity", {"ema": 1.0}, **question).status == "infeasible"
+
+
+def test_one_limit_on_the_memory_alone_takes_the_least_energy_there():
+    found = cocco.minimize(BRANCHES, "capacity", {"area": 1.0}, space=SPACE, samples=300, settings=SETTINGS)
+    smallest = [plan for plan in PLANS["shared"] if plan.machine.shared_buffer == 1024]
+    assert found.value == 1024 and found.best is not None
+    assert found.best.evaluations[0].energy_pj == min(plan.evaluations[0].energy_pj for plan in smallest)
+
+
+@pytest.mark.parametrize(
+    ("what", "limits", "words"),
+    [
+        ("speed", {"capacity": 1}, "what to minimize must be among capacity, .*, got 'speed'"),
+        ("energy", {}, "limits must map criteria to their largest values, got {}"),
+        ("energy", {"speed": 1}, "limits must be among capacity, .*, got 'speed'"),
+        ("energy", {"capacity": -1}, "the limit of capacity must be a finite number above 0, got -1"),
+        ("energy", {"capacity": float("nan")}, "the limit of capacity must be a finite number above 0, got nan"),
+        ("energy", {"capacity": "1MB"}, "the limit of capacity must be a finite number above 0, got '1MB'"),
+    ],
+)
+def test_malformed_limits_are_named(what, limits, words):
+    with pytest.raises(ValueError, match=words):
+        cocco.minimize(chain(3), what, limits, space=SPACE)
+
+
+def test_what_each_network_pays_is_the_difference_to_its_own_optimum():
+    """Enumerated here: Formula 2 of each network alone, with its weight."""
+    networks, weights = [chain(6), dag([[], [0], [0], [1, 2]], "other", kernel=3)], [3.0, 0.5]
+    question = {"space": SPACE, "alpha": 0.003, "weights": weights, "samples": 800, "settings": SETTINGS}
+    result = cocco.explore(networks, **question)
+    paid = cocco.compromise(result, networks, **question)
+    common = result.accelerator.shared_buffer
+    for each, network, weight, plan in zip(paid, networks, weights, result.plans):
+        alone = everything([network], SPACE)
+        least = min(p.machine.shared_buffer + 0.003 * weight * p.evaluations[0].energy_pj for p in alone)
+        judged = evaluate(network, plan, result.accelerator).energy_pj
+        assert (each.network, each.weight, each.common_value) == (network.name, weight, judged)
+        assert each.own_cost == pytest.approx(least, rel=1e-12)
+        assert each.common_cost == pytest.approx(common + 0.003 * weight * judged, rel=1e-12)
+        assert each.paid == each.common_cost - each.own_cost >= 0
+    assert max(each.paid for each in paid) > 0
+
+
+def test_compromise_wants_the_networks_of_the_result():
+    result = cocco.explore([chain(3), diamond()], space=SPACE, samples=60)
+    with pytest.raises(ValueError, match="networks must be those of a result of explore, chain, diamond; got others"):
+        cocco.compromise(result, [diamond(), chain(3)], space=SPACE, samples=60)

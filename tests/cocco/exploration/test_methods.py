@@ -1,0 +1,116 @@
+"""Every method answers the same questions, judged by the simulator; exact ones say what they proved."""
+
+from __future__ import annotations
+
+import pytest
+
+import cocco
+import workloads
+from cocco.exploration.methods import HARDWARE_METHODS, SPACE_METHODS
+from cocco.search.kernel.choice import has_kernel
+from simulator import Accelerator, KiB, evaluate
+from tests.helpers.random_problems import random_net
+from tests.helpers.search_graphs import chain, diamond
+
+MEDIUM = Accelerator(global_buffer=1024 * KiB, weight_buffer=1152 * KiB)
+ENGINES = ("reference", "fast") if has_kernel() else ("reference",)
+
+
+@pytest.mark.parametrize("method", HARDWARE_METHODS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_methods_on_given_hardware_are_judged_and_bounded(method, engine):
+    machine = Accelerator(shared_buffer=2000)
+    result = cocco.partition(diamond(), machine, method=method, samples=60, engine=engine)
+    assert result.cost == evaluate(diamond(), result.plan, machine).ema_bytes
+    assert result.lower_bound <= result.cost and result.status in ("optimal", "feasible")
+
+
+@pytest.mark.parametrize("method", SPACE_METHODS)
+def test_methods_that_choose_a_memory_agree_with_each_other(method):
+    space = cocco.SharedBuffer(512, 4096, 512)
+    best = cocco.explore(chain(4), space=space, alpha=0.01, metric="energy", method="exact")
+    result = cocco.explore(chain(4), space=space, alpha=0.01, metric="energy", method=method, samples=400)
+    assert best.status == "optimal" and best.gap == 0
+    assert result.cost >= best.cost
+    assert result.cost == pytest.approx(
+        result.accelerator.buffer_bytes + 0.01 * evaluate(chain(4), result.plan, result.accelerator).energy_pj
+    )
+
+
+def test_auto_proves_the_memory_that_the_search_found():
+    """Every candidate is enumerated or ruled out by its bound: no answer is below, whatever method searches."""
+    space = cocco.SharedBuffer(256, 8192, 256)
+    for seed in range(12):
+        network = random_net(seed)
+        result = cocco.explore(network, space=space, alpha=0.01, samples=60, seed=seed)
+        if result.status != "optimal":
+            continue
+        assert result.lower_bound == result.cost
+        for other in ("ga", "sa", "random"):
+            assert cocco.explore(network, space=space, alpha=0.01, method=other, samples=300).cost >= result.cost
+
+
+@pytest.mark.parametrize(("name", "ema"), [("vgg16", 143_780_520), ("resnet50", 30_676_136)])
+def test_published_optima_of_the_model_are_proven(name, ema):
+    """1024 + 1152 KB; the figures are those of an independent enumeration of the same model (docs/model.md)."""
+    result = cocco.partition(workloads.load(name), MEDIUM, method="exact")
+    assert (result.status, result.cost, result.gap) == ("optimal", ema, 0)
+
+
+@pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+@pytest.mark.parametrize("method", ["auto", "exact", "greedy", "dp", "idp"])
+def test_both_engines_give_the_same_answer(method):
+    for seed in range(20):
+        network, machine = random_net(seed), Accelerator(shared_buffer=700 + 300 * seed)
+        first, second = (
+            cocco.partition(network, machine, method=method, metric="energy", samples=80, engine=engine)
+            for engine in ENGINES
+        )
+        assert first.to_json() == second.to_json()
+
+
+def test_exact_gives_up_with_an_answer_and_a_bound(monkeypatch):
+    """Two steps are not enough for a chain of 6: the best of greedy and dp, and the bound, remain."""
+    monkeypatch.setattr("cocco.exploration.methods.MAX_STEPS", 2)
+    result = cocco.partition(chain(6), Accelerator(shared_buffer=3000), method="exact")
+    assert result.status == "gave_up" and result.lower_bound < result.cost
+    assert result.cost == evaluate(chain(6), result.plan, result.accelerator).ema_bytes
+
+
+def test_a_search_is_never_worse_than_its_seeds(monkeypatch):
+    """Where enumeration gives up, the search starts from greedy and dp, and their work is counted."""
+    monkeypatch.setattr("cocco.exploration.methods.QUICK_STEPS", 2)
+    network = workloads.load("googlenet")
+    result = cocco.partition(network, MEDIUM, samples=400)
+    seeds = [cocco.partition(network, MEDIUM, method=method).cost for method in ("greedy", "dp")]
+    assert result.method == "ga" and result.cost <= min(seeds)
+    assert 300 < result.samples <= 400
+
+
+def test_unknown_methods_are_named():
+    with pytest.raises(ValueError, match="method must be one of auto, ga, exact, greedy, dp, idp, sa, got 'magic'"):
+        cocco.partition(chain(2), MEDIUM, method="magic")
+    with pytest.raises(ValueError, match="got 'greedy'"):
+        cocco.explore(chain(2), method="greedy")
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "greedy", "dp", "idp"])
+def test_ctrl_c_before_there_is_an_answer_keeps_layer_by_layer(method, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    for name in ("prove", "greedy", "depth_order"):
+        monkeypatch.setattr(f"cocco.exploration.methods.{name}", stop)
+    result = cocco.partition(chain(4), MEDIUM, method=method)
+    assert result.status == "stopped" and len(result.plan) == 4
+
+
+def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cocco.exploration.methods.prove", stop)
+    machine = Accelerator(shared_buffer=3000)
+    result = cocco.partition(chain(6), machine, method="exact")
+    assert (result.status, result.method) == ("stopped", "exact")
+    assert result.cost == cocco.partition(chain(6), machine, method="greedy").cost

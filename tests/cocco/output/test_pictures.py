@@ -1,0 +1,80 @@
+"""Pictures: units on the axes, the line of equal cost, the same bytes twice, readable without colour."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+import cocco
+import workloads
+from cocco.exploration.result import Result
+from cocco.output import pictures
+from cocco.output.folders import run as run_folder
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """A short search of a shared buffer for vgg16."""
+    return cocco.explore(workloads.load("vgg16"), space=cocco.SharedBuffer(), alpha=0.002, samples=300)
+
+
+def test_cost_falls_with_samples_in_steps(result: Result):
+    axes = pictures.cost_figure(result).axes[0]
+    assert axes.get_xlabel() == "samples"
+    assert axes.get_ylabel() == "cost (MB) = capacity + 0.002 x energy"
+    best = np.asarray(axes.get_lines()[0].get_ydata())
+    assert len(best) == len(result.points) > 200 and (np.diff(best) <= 0).all()
+    assert best[-1] * 2**20 == pytest.approx(result.points["cost"].min())
+
+
+def test_line_of_equal_cost_goes_through_the_best_sample(result: Result):
+    """Its slope is -1 / alpha: 1 KB less is worth 1024 / 0.002 pJ = 0.000512 mJ more."""
+    axes = pictures.plane_figure(result).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("capacity of one core (KB)", "energy (mJ)")
+    line, star = axes.get_lines()
+    assert star.get_label() == "proved optimum" and result.status == "optimal"
+    (x0, x1), (y0, y1) = (np.asarray(data, dtype=float) for data in line.get_data())
+    assert (y1 - y0) / (x1 - x0) == pytest.approx(-0.000512)
+    x, y = (float(np.asarray(data)[0]) for data in star.get_data())
+    assert y == pytest.approx(y0 - 0.000512 * (x - x0))
+    assert x * 1024 == result.accelerator.buffer_bytes
+
+
+def test_no_sample_lies_below_the_line(result: Result):
+    points = result.points
+    assert (points["cost"] >= result.cost * (1 - 1e-12)).all()
+
+
+def test_later_generations_are_darker_without_colour():
+    """Luma (ITU-R BT.601) of the colours falls from the first generation to the last."""
+    colours = matplotlib.colormaps[pictures.COLOURS](np.linspace(0, 1, pictures.GROUPS))
+    luma = colours[:, :3] @ [0.299, 0.587, 0.114]
+    assert (np.diff(luma) < 0).all()
+
+
+def test_saved_pictures_are_whole_and_have_no_date(result: Result, tmp_path: Path):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        run_folder.save(tmp_path / name, result, {})
+    for picture in run_folder.PICTURES:
+        png, svg = (tmp_path / "first" / f"{picture}{suffix}" for suffix in (".png", ".svg"))
+        assert png.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+        assert xml.etree.ElementTree.parse(svg).getroot().tag.endswith("svg")
+        for path in (png, svg):
+            assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("metric", "alpha", "label"), [("ema", 0.0, "off-chip traffic (MB)"), ("latency", 1.0, "latency (million cycles)")]
+)
+def test_one_sample_and_other_metrics_can_be_drawn(metric: str, alpha: float, label: str, tmp_path: Path):
+    single = cocco.explore(
+        [workloads.load("vgg16"), workloads.load("gpt")],
+        space=cocco.SeparateBuffers(), alpha=alpha, metric=metric, samples=1,
+    )  # fmt: skip
+    assert pictures.plane_figure(single).axes[0].get_ylabel() == label
+    assert len(run_folder.save(tmp_path, single, {})) == 9

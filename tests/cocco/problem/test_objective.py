@@ -1,0 +1,54 @@
+"""Formulas 1 and 2 by hand, and objectives that are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from cocco.problem.objective import Objective
+from simulator.accelerator import Accelerator
+from simulator.model.cost import Totals
+
+TOTALS = Totals(1000, 200, 300, 0, 4000, 32000)
+MACHINE = Accelerator(global_buffer=2**20, weight_buffer=2**20)
+
+
+def test_formula_1_of_one_network():
+    """Energy at 1 MiB: 100 * 1000 + 1.0 * (200 + 300) + 0.31 * 4000 = 101740 pJ; latency 32000 / 16 = 2000."""
+    assert Objective("ema", None, (1.0,)).value([TOTALS], MACHINE) == 1000
+    assert Objective("energy", None, (1.0,)).value([TOTALS], MACHINE) == pytest.approx(101740, rel=1e-12)
+    assert Objective("latency", None, (1.0,)).value([TOTALS], MACHINE) == 2000
+
+
+def test_networks_are_added_with_their_weights():
+    assert Objective("ema", None, (2.0, 0.5)).value([TOTALS, TOTALS], MACHINE) == 2500
+
+
+def test_formula_2_adds_the_buffers():
+    """2 MiB + 0.5 * 1000."""
+    objective = Objective("ema", 0.5, (1.0,))
+    assert objective.cost(1000.0, MACHINE) == 2 * 2**20 + 500
+    assert Objective("ema", None, (1.0,)).cost(1000.0, MACHINE) == 1000
+
+
+@pytest.mark.parametrize("alpha", [-0.1, float("nan"), float("inf"), "1", True, 10**400])
+def test_alpha_is_finite_and_not_negative(alpha):
+    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0, got"):
+        Objective("ema", alpha, (1.0,))
+
+
+@pytest.mark.parametrize("weight", [0, -1.0, float("nan"), float("inf"), "1", None])
+def test_weights_are_finite_and_positive(weight):
+    with pytest.raises(ValueError, match="weights must be finite numbers above 0, got"):
+        Objective("ema", 0.1, (1.0, weight))
+
+
+def test_the_metric_is_known():
+    with pytest.raises(ValueError, match="metric must be one of ema, energy, latency, got 'speed'"):
+        Objective("speed", None, (1.0,))
+
+
+def test_factors_that_would_outgrow_a_float_are_refused():
+    with pytest.raises(ValueError, match="alpha must be at most"):
+        Objective("ema", 1e308, (1.0,))
+    with pytest.raises(ValueError, match="weights must be at most"):
+        Objective("ema", None, (1e300,))

@@ -1,0 +1,88 @@
+"""Simulated annealing: exact samples, one current genome, cooling, and a user who stops it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cocco.problem.settings import Settings
+from cocco.problem.stream import Stream
+from cocco.search.baselines.annealing import Cooling, _accepts, annealing
+from cocco.search.genetic.repair import repair
+from cocco.search.pricing.genomes import Pricer
+from tests.helpers.search_graphs import chain, diamond, fixed, spaced
+
+
+def test_exactly_the_samples_are_priced_in_rows_of_a_hundred():
+    trace = annealing(fixed(chain(6)), 250, 1, Settings())
+    assert trace.samples == 250
+    assert list(trace.history()["samples"]) == [100, 200, 250]
+    assert len(trace.points()) == 250
+    assert not trace.is_stopped
+
+
+@pytest.mark.parametrize("problem", [fixed(diamond(), 2048), spaced(chain(5, "a"), diamond("b"))])
+def test_the_same_seed_gives_the_same_search(problem):
+    """On given hardware and where the memory is chosen; the best is a valid partition at its price."""
+    first, second = (annealing(problem, 150, 7, Settings()) for _ in range(2))
+    assert first.points().equals(second.points())
+    best = first.best
+    assert repair(problem, best.genome.labels) == best.genome.labels
+    assert Pricer(problem).evaluate(best.genome, Stream(0, 0, 0)) == best
+
+
+def test_the_memory_is_chosen_too():
+    trace = annealing(spaced(chain(4)), 200, 0, Settings())
+    assert trace.points()["shared_buffer_bytes"].nunique() > 1
+
+
+def test_a_small_network_is_solved():
+    """Six layers in ample memory: one subgraph."""
+    assert annealing(fixed(chain(6)), 300, 0, Settings()).best.genome.labels == [0] * 6
+
+
+def test_it_starts_from_the_best_of_the_given_partitions():
+    """Both are priced; the cold search then keeps what is no worse."""
+    problem = fixed(chain(4))
+    trace = annealing(problem, 2, 0, Settings(), [[0, 1, 2, 3], [0, 0, 0, 0]])
+    costs = list(trace.points()["cost"])
+    assert trace.best.genome.labels == [0, 0, 0, 0]
+    assert costs[1] < costs[0]
+
+
+def test_temperature_falls_in_equal_ratios():
+    """From 1 to 1/16: a half of the way is 1/4."""
+    cooling = Cooling(1.0, 1 / 16)
+    assert [cooling.at(share) for share in (0, 0.5, 1)] == [1.0, 0.25, 1 / 16]
+
+
+@pytest.mark.parametrize(("first", "last"), [(0.1, 0.2), (0.1, 0.0), (float("inf"), 1.0), (float("nan"), 0.1)])
+def test_cooling_must_cool(first, last):
+    with pytest.raises(ValueError, match="0 < last <= first"):
+        Cooling(first, last)
+
+
+def test_worse_steps_are_taken_as_the_temperature_says():
+    """exp(-1) = 0.37 of the steps that cost one temperature more; none at zero; all that are no worse."""
+    stream = Stream(0, 0, 0)
+    assert 330 < sum(_accepts(2.0, 2.0, stream) for _ in range(1000)) < 410
+    assert not any(_accepts(1.0, 0.0, stream) for _ in range(10))
+    assert all(_accepts(0.0, 0.0, stream) for _ in range(10))
+    assert not any(_accepts(1e9, 1.0, stream) for _ in range(10))
+
+
+@pytest.mark.parametrize("allowed", [0, 30, 130])
+def test_a_user_who_stops_keeps_the_best(allowed, monkeypatch):
+    """Interrupted at the first, 31st or 131st sample; the answer is priced in any case."""
+    evaluate, calls = Pricer.evaluate, []
+
+    def stopping(self, genome, stream):
+        calls.append(1)
+        if len(calls) == allowed + 1:
+            raise KeyboardInterrupt
+        return evaluate(self, genome, stream)
+
+    monkeypatch.setattr(Pricer, "evaluate", stopping)
+    trace = annealing(fixed(chain(5)), 1000, 0, Settings())
+    assert trace.is_stopped
+    assert trace.samples == max(allowed, 1)
+    assert trace.best.cost > 0

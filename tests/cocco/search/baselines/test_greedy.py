@@ -1,0 +1,49 @@
+"""Greedy fusion, step by step on prices that are written by hand."""
+
+from __future__ import annotations
+
+from cocco.problem.problem import on_hardware
+from cocco.search.baselines.greedy import greedy
+from cocco.search.genetic.repair import repair
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from simulator.accelerator import Accelerator
+from tests.helpers.random_problems import random_problem
+from tests.helpers.search_graphs import chain, dag, diamond, fixed, priced
+
+
+def test_the_greatest_benefit_goes_first():
+    """1-2 saves 8 and 0-1 saves 5; after 1-2 nothing else saves, though 0-1 with 2-3 would save 10."""
+    problem = fixed(chain(4))
+    costs = priced(problem, {(0, 1): 15, (1, 2): 12, (2, 3): 15})
+    assert greedy(problem, costs) == ([0, 1, 1, 3], 32.0)
+
+
+def test_ties_go_to_the_smallest_pair():
+    problem = fixed(chain(3))
+    assert greedy(problem, priced(problem, {(0, 1): 15, (1, 2): 15})) == ([0, 0, 2], 25.0)
+
+
+def test_no_benefit_is_no_reason_to_fuse():
+    problem = fixed(chain(3))
+    assert greedy(problem, priced(problem, {})) == ([0, 1, 2], 30.0)
+
+
+def test_a_pair_with_a_detour_is_not_fused():
+    """0 and 2 are neighbours, but 1 runs after 0 and before 2."""
+    problem = fixed(dag([[], [0], [1, 0]]))
+    assert greedy(problem, priced(problem, {(0, 2): 1})) == ([0, 1, 2], 30.0)
+    assert greedy(problem, priced(problem, {(0, 2): 1, (0, 1): 19, (0, 1, 2): 25})) == ([0, 0, 0], 25.0)
+
+
+def test_partitions_are_valid_on_random_graphs():
+    for seed in range(60):
+        problem = random_problem(seed)
+        labels, cost = greedy(problem, SubgraphCosts(problem))
+        assert repair(problem, labels) == labels
+        alone = SubgraphCosts(problem)
+        assert cost <= sum(alone.costs((v,)) for v in range(problem.size)) * (1 + 1e-12)
+
+
+def test_networks_stay_apart():
+    both = on_hardware([chain(3, "a"), diamond("b")], Accelerator(shared_buffer=65536))
+    assert greedy(both, SubgraphCosts(both))[0] == [0, 0, 0, 3, 3, 3, 3]

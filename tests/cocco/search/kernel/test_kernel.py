@@ -1,0 +1,167 @@
+"""The compiled engine answers what the Python engine and the simulator answer, to the byte."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import workloads
+from cocco.problem.genome import groups_of
+from cocco.problem.objective import Objective
+from cocco.problem.problem import Problem
+from cocco.problem.settings import Settings
+from cocco.problem.space import SeparateBuffers, SharedBuffer
+from cocco.search.baselines.exact import LOOK_STEPS, PRICE_STEPS, exact
+from cocco.search.genetic.engine import FastEngine, ReferenceEngine, make_engine
+from cocco.search.genetic.genetic import genetic
+from cocco.search.genetic.population import Population
+from cocco.search.kernel.choice import has_kernel
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from simulator.accelerator import Accelerator
+from simulator.model.cost import total
+from simulator.model.pricing import Price, SubgraphModel
+from simulator.partition.partition import connected_parts
+from tests.helpers.random_problems import random_net, random_twin
+from workloads.network.layer import Layer, Tensor
+from workloads.network.network import Network
+
+pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+
+
+def assert_same_search(problem: Problem, settings: Settings, samples: int, threads: int = 1, initial=()) -> None:
+    """Both engines make the same genomes at the same costs, generation by generation."""
+    slow, fast = ReferenceEngine(problem, settings), FastEngine(problem, settings, threads)
+    parents, done, generation = Population.empty(0, problem.size), 0, 0
+    while done < samples:
+        elite = parents.rows(0, settings.elite)
+        count = settings.population - len(elite.cost)
+        expected = slow.breed(7, generation, parents, initial, count)
+        found = fast.breed(7, generation, parents, initial, count)
+        for field in Population._fields:
+            assert np.array_equal(getattr(found, field), getattr(expected, field)), (generation, field)
+        parents = elite.joined(found).by_cost()
+        done, generation = done + count, generation + 1
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_engines_agree_on_random_problems(seed):
+    """Shared and separate buffers, fixed hardware, cores, batch, prefetch, metrics, tile rules, several networks."""
+    problem = random_twin(seed)
+    initial = [list(range(problem.size))] if seed % 5 == 0 else ()
+    assert_same_search(problem, Settings(population=24, elite=3), 130, 1 + seed % 3, initial)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(48, 600))
+def test_engines_agree_on_many_random_problems(seed):
+    assert_same_search(random_twin(seed), Settings(population=30, elite=3), 300, 1 + seed % 3)
+
+
+@pytest.mark.parametrize("name", ["vgg16", "resnet50", "googlenet", "transformer"])
+def test_engines_agree_on_networks_of_the_paper(name):
+    objective = Objective("energy", 0.002, (1.0,))
+    problem = Problem((workloads.load(name),), Accelerator(shared_buffer=1), SharedBuffer().buffers, objective)
+    assert_same_search(problem, Settings(population=30, elite=4), 80, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", workloads.PAPER_NETWORKS)
+@pytest.mark.parametrize("mode", range(4))
+def test_engines_agree_on_all_networks_in_all_modes(name, mode):
+    """Shared and separate spaces, fixed hardware, cores and batch, for 1, 2 and 3 threads."""
+    machine, space, alpha = (
+        (Accelerator(shared_buffer=1), SharedBuffer().buffers, 0.002),
+        (Accelerator(global_buffer=1, weight_buffer=1), SeparateBuffers().buffers, 0.002),
+        (Accelerator(global_buffer=2**20, weight_buffer=1152 * 1024, prefetch="resident"), {}, None),
+        (Accelerator(shared_buffer=1, cores=4, batch=2), SharedBuffer().buffers, 0.002),
+    )[mode]
+    problem = Problem((workloads.load(name),), machine, space, Objective("energy", alpha, (1.0,)))
+    assert_same_search(problem, Settings(population=30, elite=4), 80, 1 + mode % 3)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_prices_are_those_of_the_simulator(seed):
+    """Every connected part of random runs of layers, in random capacities; short answers are short in both."""
+    like = random_twin(4 * seed + seed % 2)
+    problem = Problem((random_net(seed),), like.accelerator, {}, Objective("ema", None, (1.0,)), like.tile_rule)
+    engine, rng = FastEngine(problem, Settings()), random.Random(seed)
+    machine, rules, network = problem.accelerator, problem.rules[0], problem.networks[0]
+    for _ in range(20):
+        capacity, weight_capacity = int(2 ** rng.uniform(3, 17)), int(2 ** rng.uniform(1, 15))
+        first = rng.randrange(problem.size)
+        for part in connected_parts(network, range(first, rng.randint(first, problem.size - 1) + 1)):
+            price = SubgraphModel(rules, part).price(capacity, weight_capacity)
+            found = engine.kernel.price(engine.scratches[0], part, capacity, weight_capacity)
+            if isinstance(price, Price):
+                assert found == (*total([price], machine), price.weight_bytes, price.is_streamed)
+            else:
+                assert found is None
+
+
+def test_rows_read_again_under_deep_padding_are_those_of_the_simulator():
+    """The pool of tests/simulator/model/test_streaming.py: 5 rows of 3, 80 bytes in and 48 out."""
+    b = workloads.Builder("low")
+    b.avgpool("pool", b.input("x", 3, 8, 2), (3, 2), (2, 1), (2, 0, 2, 1))
+    problem = Problem((b.build(),), Accelerator(shared_buffer=96), {}, Objective("ema", None, (1.0,)))
+    price = SubgraphModel(problem.rules[0], [0]).price(96, 0)
+    assert isinstance(price, Price)
+    engine = FastEngine(problem, Settings())
+    found = engine.kernel.price(engine.scratches[0], [0], 96, 0)
+    assert found is not None and found[0] == 80 + 48
+    assert found == (*total([price], problem.accelerator), price.weight_bytes, price.is_streamed)
+
+
+def test_a_whole_search_is_the_same_for_any_engine_and_threads():
+    problem = random_twin(2)
+    settings = Settings(population=20, elite=2, patience=3)
+    traces = [genetic(problem, 700, 3, settings, engine=make_engine("reference", problem, settings))]
+    traces += [genetic(problem, 700, 3, settings, engine=make_engine("fast", problem, settings, n)) for n in (1, 2, 3)]
+    for trace in traces[1:]:
+        assert trace.best == traces[0].best
+        assert trace.points().equals(traces[0].points()) and trace.history().equals(traces[0].history())
+
+
+def test_a_network_beyond_64_bits_is_searched_by_the_python_engine():
+    """A map of 2^20 x 2^20 elements: the byte counts of its last resort do not fit."""
+    side = 2**19
+    layer = Layer("a", "conv", ("x",), side, side, 1, 1, (3, 3), (1, 1), (1, 1, 1, 1))
+    network = Network("vast", (Tensor("x", side, side, 1),), (layer,))
+    problem = Problem((network,), Accelerator(shared_buffer=100), {}, Objective("ema", None, (1.0,)))
+    assert make_engine("fast", problem, Settings()).name == "reference"
+
+
+def test_steps_beyond_64_bits_are_answered_all_the_same():
+    """Pools of coprime strides side by side: the least common multiple of their steps outgrows the machine's word."""
+    strides = (101, 103, 107, 109, 113, 127, 131, 137, 139)
+    side = 2**17
+    layers = [Layer("stem", "maxpool", ("x",), side, 1, 1, 1)]
+    layers += [Layer(f"p{s}", "maxpool", ("stem",), (side - 1) // s + 1, 1, 1, 1, (1, 1), (s, 1)) for s in strides]
+    problem = Problem(
+        (Network("coprime", (Tensor("x", side, 1, 1),), tuple(layers)),),
+        Accelerator(shared_buffer=2**20),
+        {},
+        Objective("ema", None, (1.0,)),
+    )
+    assert_same_search(problem, Settings(population=10, elite=1), 30, initial=[[0] * len(layers)])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_both_engines_enumerate_alike(seed):
+    """The same subgraphs, states, transitions, steps and cost; the same end where the steps run out."""
+    like = random_twin(4 * seed + seed % 2)
+    problem = Problem((random_net(seed),), like.accelerator, {}, Objective(like.objective.metric, None, (1.0,)))
+    from cocco.search.kernel._kernel import Kernel, Scratch
+    from cocco.search.kernel._kernel import exact as compiled_exact
+
+    kernel = Kernel(problem)
+    for steps in (10_000_000, 200 + 20 * seed):
+        found = exact(problem, SubgraphCosts(problem), 2000, steps)
+        groups, *counts, cost = compiled_exact(kernel, Scratch(kernel), 2000, 1000, steps, LOOK_STEPS, PRICE_STEPS)
+        if problem.accelerator.prefetch == "resident":
+            continue  # the Python engine does not begin
+        assert counts == [found.states, found.transitions, found.steps]
+        assert (groups is None) == (found.labels is None)
+        if groups is not None and found.labels is not None:
+            assert sorted(groups) == groups_of(found.labels) and cost == found.cost

@@ -1,0 +1,182 @@
+"""What a sweep outlives: SIGKILL of the parent and of workers, a full disk, Ctrl-C, a second sweep in its folder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from experiments.sweep.points import SweepError
+from experiments.sweep.sweep import sweep
+from tests.helpers import sweep_tasks
+from tests.helpers.command_line import ROOT
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+WAIT = 60.0  #: seconds after which a test gives up
+
+
+def script(*words: object) -> list[str]:
+    return [sys.executable, str(ROOT / "tests" / "helpers" / "sweep_script.py"), *map(str, words)]
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(script(*words), env=ENVIRONMENT, capture_output=True, text=True, timeout=WAIT, check=False)
+
+
+@contextmanager
+def started(folder: Path, *words: object) -> Iterator[subprocess.Popen[str]]:
+    """Start the script, and wait until two of its points are stored."""
+    with subprocess.Popen(
+        script("-o", folder, *words), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            wait_until(lambda: len(points(folder)) >= 2)
+            yield process
+        finally:
+            process.kill()
+
+
+def points(folder: Path) -> list[str]:
+    return [path.name for path in sorted((folder / "points").glob("*.json"))]
+
+
+def wait_until(condition: object) -> None:
+    end = time.monotonic() + WAIT
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def one_line(process: subprocess.CompletedProcess[str]) -> str:
+    """Return the one line after the estimate."""
+    lines = process.stderr.splitlines()
+    assert len(lines) == 2 and process.stdout == "", (process.stdout, process.stderr)
+    return lines[1]
+
+
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
+def test_killed_parent_goes_on_to_the_same_bytes(tmp_path: Path, workers: int):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    words = ("--points", 8, "--seconds", 0.15, "--workers", workers)
+    assert run("-o", whole, *words).returncode == 0
+    with started(killed, *words) as process:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not (killed / "squares.csv").exists()
+    stored = points(killed)
+    assert 2 <= len(stored) < 8
+    before = {name: (killed / "points" / name).stat().st_mtime_ns for name in stored}
+    finished = run("-o", killed, *words)
+    assert finished.returncode == 0, finished.stderr
+    assert (killed / "squares.csv").read_bytes() == (whole / "squares.csv").read_bytes()
+    for suffix in (".png", ".svg"):
+        assert (killed / f"squares{suffix}").read_bytes() == (whole / f"squares{suffix}").read_bytes()
+    assert points(killed) == points(whole)
+    assert {name: (killed / "points" / name).stat().st_mtime_ns for name in stored} == before
+    about = (whole / "squares.json").read_text().replace(str(whole), str(killed))
+    assert (killed / "squares.json").read_text() == about
+
+
+def test_killed_worker_loses_nothing(tmp_path: Path):
+    asked = [{"x": x, "mark": str(tmp_path / "mark")} for x in range(6)]
+    found = sweep(sweep_tasks.dies_once, asked, tmp_path / "folder", workers=2)
+    assert (tmp_path / "mark").exists()
+    assert [row["square"] for row in found] == [0, 1, 4, 9, 16, 25]
+
+
+def test_point_that_kills_every_worker_is_named_and_the_others_finish(tmp_path: Path):
+    seen: list[int] = []
+    with pytest.raises(SweepError, match=r"1 of 6 points failed.*'x': 3.*worker process dies"):
+        sweep(
+            sweep_tasks.dies_at_three, [{"x": x} for x in range(6)], tmp_path,
+            workers=2, progress=lambda done, _: seen.append(done),
+        )  # fmt: skip
+    assert len(points(tmp_path)) == 5
+    assert seen == [1, 2, 3, 4, 5, 6]
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path):
+    for workers in (1, 2):
+        folder = tmp_path / str(workers)
+        with started(folder, "--points", 50, "--seconds", 0.2, "--workers", workers) as process:
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=WAIT)
+        assert (process.returncode, output) == (130, ""), errors
+        assert errors.splitlines()[-1].startswith("squares: stopped") and "Traceback" not in errors
+        assert 2 <= len(points(folder)) < 50
+
+
+def test_second_sweep_in_the_folder_says_so_and_leaves_the_first_alone(tmp_path: Path):
+    with started(tmp_path / "folder", "--points", 12, "--seconds", 0.15) as process:
+        second = run("-o", tmp_path / "folder", "--points", 12, "--seconds", 0.15)
+        assert second.returncode == 2
+        assert one_line(second).startswith(f"squares: error: {tmp_path / 'folder'}: another sweep is running in it")
+        process.communicate(timeout=WAIT)
+    assert process.returncode == 0
+    assert len(points(tmp_path / "folder")) == 12
+
+
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
+def test_file_that_the_disk_refuses_is_one_line_and_nothing_is_half_written(tmp_path: Path, workers: int):
+    """A limit of the system on file sizes refuses the write, as a full disk does."""
+    folder, words = tmp_path / "folder", ("--points", 4, "--size", 5000, "--workers", workers)
+    refused = run("-o", folder, *words, "--most-bytes", 4000)
+    assert refused.returncode == 2
+    assert "a point cannot be stored: File too large" in one_line(refused)
+    assert list((folder / "points").iterdir()) == []
+    assert run("-o", folder, *words).returncode == 0
+    assert run("-o", tmp_path / "whole", *words).returncode == 0
+    assert (folder / "squares.csv").read_bytes() == (tmp_path / "whole" / "squares.csv").read_bytes()
+
+
+def test_workers_end_with_a_killed_parent(tmp_path: Path):
+    """Each worker computes for a minute; without its parent it ends within seconds."""
+    with started(tmp_path, "--points", 40, "--seconds", 0.3, "--workers", 2) as process:
+        workers = children(process.pid)
+        assert len(workers) >= 2
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        wait_until(lambda: not any(is_alive(worker) for worker in workers))
+
+
+def test_bar_moves_on_a_terminal_and_estimates_the_rest(tmp_path: Path):
+    """One line that is drawn again and again: points done of all, seconds since the start and to go."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    words = ("-o", tmp_path, "--points", 6, "--seconds", 0.2)
+    with subprocess.Popen(script(*words), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:  # Linux says so at the end of a terminal
+            pass
+        assert process.stdout is not None and process.stdout.read().count(b"\n") == 4
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"0/6" in shown and b"6/6" in shown
+    assert len(re.findall(rb"[1-5]/6 \[00:0\d<00:0\d", shown)) >= 3
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,50 @@
+"""A page of  taken apart, and its folder changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+LOADS = {"src", "href", "srcset", "data", "action", "xlink:href", "poster"}  #: attributes that make a browser fetch
+
+
+class Page(HTMLParser):
+    """Collects the elements of a page, and the text inside the table cells and by id."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.elements)
+
+
+def page_of(folder: Path) -> Page:
+    return Page((folder / "report.html").read_text())
+
+
+def points_of(folder: Path) -> dict[str, Any]:
+    """What the page says of the points that are drawn."""
+    text = (folder / "report.html").read_text()
+    found = re.search(r'<script type="application/json" id="points">(.*?)</script>', text)
+    assert found
+    content: dict[str, Any] = json.loads(found[1])
+    return content
+
+
+def change(folder: Path, edit: Any) -> None:
+    path = folder / "result.json"
+    content = json.loads(path.read_text())
+    edit(content)
+    path.write_text(json.dumps(content))

@@ -1,0 +1,119 @@
+"""The least memory on which a partition runs: it runs there, and not with one byte less."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from simulator import Accelerator, Partition, evaluate, least_capacity
+from simulator.views.breakdown import breakdown
+from tests.helpers.graphs import chain, residual, resnet_block
+from tests.helpers.random_graphs import random_network
+from tests.helpers.random_plans import random_plan
+
+MACHINES = st.fixed_dictionaries({
+    "cores": st.integers(1, 3), "batch": st.integers(1, 3), "prefetch": st.sampled_from(["free", "resident"]),
+})  # fmt: skip
+
+
+def test_a_chain_by_hand():
+    """a, b: 3x3 kernels on rows of 16, 8-channel words. At tiles of 1: b wants 3 columns of a, a one column a time."""
+    network = chain()
+    plan = Partition.from_groups(network, [["a", "b", "c"]])
+    (needs,) = breakdown(network, plan, Accelerator(shared_buffer=10**6))
+    weights = 3 * 3 * 8 * 16 + 3 * 3 * 16 * 16 + 16 * 32
+    assert needs.weight_bytes == weights
+    least = least_capacity(network, plan)
+    assert least.weight_buffer == weights
+    assert least.shared_buffer == least.global_buffer + weights
+    assert least.shared_layers == least.global_layers == least.weight_layers == ("a", "b", "c")
+
+
+def test_layer_by_layer_runs_in_one_byte_because_layers_are_streamed():
+    network = resnet_block()
+    least = least_capacity(network, Partition.layerwise(network))
+    assert (least.shared_buffer, least.global_buffer, least.weight_buffer) == (1, 1, 1)
+    assert least.shared_layers == least.global_layers == least.weight_layers == ()
+    held = least_capacity(network, Partition.layerwise(network), streaming=False)
+    assert held.weight_buffer == 3 * 3 * 64 * 64 and held.weight_layers == ("b",)
+
+
+def test_the_next_weights_add_up_where_they_are_resident():
+    """Two pairs of layers: the first pair stays beside the weights of the second."""
+    network = resnet_block()
+    plan = Partition.from_groups(network, [["a", "b"], ["shortcut"], ["c", "add"]])
+    free = least_capacity(network, plan)
+    resident = least_capacity(network, plan, prefetch="resident")
+    pair, last, shortcut = 64 * 64 + 9 * 64 * 64, 64 * 256, 64 * 256
+    assert plan.names == (("shortcut",), ("a", "b"), ("c", "add"))
+    assert free.weight_buffer == pair
+    assert resident.weight_buffer == pair + last
+    held = least_capacity(network, plan, prefetch="resident", streaming=False)
+    assert held.weight_buffer == max(pair + last, shortcut + pair)
+
+
+def test_a_rule_that_no_memory_mends_is_no_capacity():
+    network = resnet_block()
+    plan = Partition.from_groups(network, [["shortcut", "a", "b", "c", "add"]])
+    least = least_capacity(network, plan, max_regions=4)
+    assert not least.fits and least.shared_buffer is least.global_buffer is least.weight_buffer is None
+    assert "6 tensors" in least.infeasible[0].reason
+
+
+def test_a_partition_of_another_network_is_an_error():
+    with pytest.raises(ValueError, match="not of 'residual'"):
+        least_capacity(residual(), Partition.layerwise(chain()))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6), st.integers(0, 10**6), MACHINES, st.booleans(), st.sampled_from(["exact", "paper"]))
+def test_it_runs_there_and_not_with_one_byte_less(graph, cuts, machine, streaming, rule):
+    network = random_network(graph)
+    plan = random_plan(network, cuts)
+    least = least_capacity(network, plan, **machine, streaming=streaming, tile_rule=rule)
+    if not least.fits:
+        assert not evaluate(network, plan, Accelerator(shared_buffer=2**40, **machine), rule).fits
+        return
+
+    def runs(**buffers) -> bool:
+        if min(buffers.values()) < 1:
+            return False
+        chip = Accelerator(**buffers, **machine)
+        statuses = {each.status for each in breakdown(network, plan, chip, rule)}
+        assert evaluate(network, plan, chip, rule).fits == ("infeasible" not in statuses)
+        return not statuses & ({"infeasible"} if streaming else {"infeasible", "streamed"})
+
+    shared, pair = least.shared_buffer, (least.global_buffer, least.weight_buffer)
+    assert runs(shared_buffer=shared)
+    assert not runs(shared_buffer=shared - 1)
+    assert runs(global_buffer=pair[0], weight_buffer=pair[1])
+    assert not runs(global_buffer=pair[0] - 1, weight_buffer=pair[1])
+    assert not runs(global_buffer=pair[0], weight_buffer=pair[1] - 1)
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(0, 10**6), st.integers(0, 10**6), MACHINES, st.integers(1, 4000), st.booleans())
+def test_the_capacity_that_would_hold_a_subgraph_is_exact(graph, cuts, machine, size, shared):
+    """Where it fits: how far each buffer may shrink. Where it does not: what they must grow to."""
+    network = random_network(graph)
+    plan = random_plan(network, cuts)
+    buffers = {"shared_buffer": size} if shared else {"global_buffer": size, "weight_buffer": size}
+    found = breakdown(network, plan, Accelerator(**buffers, **machine))
+    assume(any(each.fits_from for each in found))
+    for i, each in enumerate(found):
+        if each.fits_from is None:
+            continue
+
+        def held(i=i, **changed) -> bool:
+            chip = Accelerator(**{name: value for name, value in (buffers | changed).items() if value}, **machine)
+            return breakdown(network, plan, chip)[i].status == "held"
+
+        grown = {name: max(value, size) for name, value in each.fits_from.items()}
+        assert held(**grown)
+        for name, value in each.fits_from.items():
+            if each.status == "held":
+                assert value <= size and held(**{name: value})
+                assert value == 1 or not held(**{name: value - 1})
+            elif value > size:
+                assert not held(**grown | {name: value - 1})

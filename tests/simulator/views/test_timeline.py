@@ -1,0 +1,72 @@
+"""The timeline: it ends at the latency of the model, exactly, and nothing uses DRAM or the array twice at once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator import Accelerator, Partition, evaluate
+from simulator.views.timeline import timeline
+from tests.helpers.graphs import chain, resnet_block
+from tests.helpers.random_graphs import random_network
+from tests.helpers.random_plans import random_plan
+
+
+def test_a_chain_by_hand():
+    """a: 288 cycles, 1152 weight bytes, 2048 in, 4096 out; b: 144 cycles, 2304, 4096, 1024; 16 bytes a cycle."""
+    network = chain()
+    evaluation = evaluate(network, Partition.from_groups(network, [["b", "c"]]), Accelerator(shared_buffer=2**20))
+    first, second = evaluation.subgraphs
+    assert (first.compute_cycles, second.compute_cycles) == (288, 144 + 32)
+    plain = timeline(network, evaluation)
+    spans = {(span.kind, span.subgraph): (span.start, span.stop) for span in plain.spans}
+    weights, inputs, outputs = 9 * 8 * 16, 16 * 16 * 8, 16 * 16 * 16
+    length = max(288 * 16, weights + inputs + outputs)
+    assert spans["weights", 0] == (0, weights)
+    assert spans["inputs", 0] == (weights, weights + inputs)
+    assert spans["outputs", 0] == (length - outputs, length)
+    assert spans["compute", 0] == (length - 288 * 16, length)
+    assert spans["subgraph", 1][0] == length
+    ahead = timeline(network, evaluation, prefetch=True)
+    spans = {(span.kind, span.subgraph): (span.start, span.stop) for span in ahead.spans}
+    next_weights = 9 * 16 * 16 + 16 * 32
+    assert spans["weights", 0] == (0, weights)
+    assert spans["inputs", 0] == (weights, weights + inputs)
+    assert spans["weights", 1] == (weights + inputs, weights + inputs + next_weights)
+    assert spans["subgraph", 0] == (weights, weights + max(288 * 16, inputs + next_weights + outputs))
+    assert [each.next_weight_bytes for each in ahead.held] == [weights, next_weights, 0, 0]
+
+
+def test_what_cannot_run_has_no_timeline():
+    network = resnet_block()
+    plan = Partition.from_groups(network, [["a", "b"]])
+    with pytest.raises(ValueError, match="cannot run"):
+        timeline(network, evaluate(network, plan, Accelerator(shared_buffer=64)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 20_000), st.integers(1, 3), st.integers(1, 3),
+    st.booleans(),
+)  # fmt: skip
+def test_it_ends_at_the_latency_and_nothing_happens_twice_at_once(graph, cuts, size, cores, batch, prefetch):
+    network = random_network(graph, whole=bool(graph % 2))
+    chip = Accelerator(shared_buffer=size, cores=cores, batch=batch)
+    evaluation = evaluate(network, random_plan(network, cuts), chip)
+    if not evaluation.fits:
+        evaluation = evaluate(network, Partition.layerwise(network), chip)
+    found = timeline(network, evaluation, prefetch)
+    assert found.latency_cycles == (evaluation.latency_prefetch_cycles if prefetch else evaluation.latency_cycles)
+    for kinds in (("weights", "inputs", "outputs"), ("compute",), ("subgraph",)):
+        spans = [span for span in found.spans if span.kind in kinds]
+        assert all(before.stop <= after.start for before, after in zip(spans, spans[1:]))
+        assert all(span.stop > span.start >= 0 for span in spans)
+    for kind in ("weights", "inputs", "outputs"):
+        moved = sum(span.size_bytes for span in found.spans if span.kind == kind)
+        assert moved == getattr(evaluation, f"ema_{kind.removesuffix('s')}_bytes")
+    busy = sum(span.stop - span.start for span in found.spans if span.kind == "compute")
+    assert busy == evaluation.compute_cycles * chip.dram_bytes_per_cycle
+    running = found.held[1:-1] if prefetch else found.held[:-1]
+    held = [each.occupancy.main_bytes + each.occupancy.side_bytes for each in running]
+    assert held == [cost.activation_bytes for cost in evaluation.subgraphs]

@@ -1,0 +1,1 @@
+"""Operators in families; both readers, ONNX and PyTorch, speak to these."""

@@ -1,0 +1,180 @@
+"""Operators element by element, and along channels: activations, sums, products, normalisations, softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from workloads.importing import views
+from workloads.importing.families.moving import axis_of, expand, reshape
+from workloads.importing.sketch import Sketch, position_dims, size_of
+from workloads.importing.values import Value, broadcast, constant
+from workloads.importing.views import CHANNELS, extent_of, is_channels
+from workloads.network.layer import Layer
+
+
+def activate(value: Value, is_exponential: bool = False) -> Value:
+    """Return a function of each element: free, hidden in the pipeline. A normalised exponential is a softmax."""
+    if value.is_constant:
+        return constant(value.shape, None, value.is_given)
+    if is_exponential and value.pending:
+        return replace(value, pending="softmax")
+    return value
+
+
+def join(sketch: Sketch, op: str, values: Sequence[Value]) -> Value:
+    """Return the element-wise sum or product (op add, mul) of values, broadcast.
+
+    Constants fold: biases, scales, masks, tables of positions. A function of one map alone is an activation, GELU
+    too, which is x times something of x. With a statistic of x in it, it normalises x: a layer for its reader.
+    """
+    shape = broadcast([value.shape for value in values])
+    maps = [value for value in values if not value.is_constant]
+    if not maps:
+        return constant(shape, None, any(value.is_given for value in values))
+    if len({(value.source, value.pad) for value in maps}) == 1:
+        found = _of_one(maps)
+        if found is not None:
+            return _spread(sketch, found, shape)
+    maps = sorted((sketch.settle(value) for value in maps), key=lambda value: value.shape != shape)
+    first = maps[0] if maps[0].shape == shape else _spread(sketch, max(maps, key=size_of), shape)
+    operands = [first, *(_beside(sketch, value, first) for value in maps[1:])]
+    sources = tuple(dict.fromkeys(value.source for value in operands if value.source is not None))
+    if len(sources) == 1:
+        return first
+    extents = sketch.map_of(first)
+    whole = tuple(i for i, source in enumerate(sources) if sketch.builder.shape(source)[:2] != extents[:2])
+    return replace(first, source=sketch.light(op, "", sources, extents, whole))
+
+
+def _of_one(maps: Sequence[Value]) -> Value | None:
+    """The values as one function of their common map, None where they lie differently."""
+    full = [value for value in maps if not value.is_statistic]
+    if not full:
+        first = max(maps, key=size_of)
+        return first if all(value.dims == first.dims for value in maps) else None
+    first = max(full, key=size_of)
+    for value in maps:
+        for own, dim in zip(value.dims[::-1], first.dims[::-1]):
+            if own not in (dim, ()):
+                return None
+    kinds = [value.pending for value in full if value.pending] or ["layernorm"]
+    statistics = any(value.is_statistic for value in maps)
+    return replace(first, pending=kinds[0] if statistics or any(value.pending for value in full) else "")
+
+
+def _spread(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
+    """The value in a shape that a constant made larger, or longer by ones."""
+    if prod(shape) == size_of(value):
+        return reshape(sketch, value, shape)
+    return expand(sketch, value, shape)
+
+
+def _beside(sketch: Sketch, value: Value, first: Value) -> Value:
+    """The value lying as the first operand does, or broadcast over its map."""
+    shape = (1,) * (first.rank - value.rank) + value.shape
+    value = reshape(sketch, value, shape)
+    own, other = sketch.map_of(value), sketch.map_of(first)
+    alike = all(have in (want, 1) for have, want in zip(own, other, strict=True))
+    for dim, like in zip(value.dims, first.dims, strict=True):
+        if dim and (views.positions(dim) != views.positions(like) or extent_of(dim) != extent_of(like)):
+            alike = False
+    if alike:
+        return value
+    key = "beside", value.source, value.dims, first.shape, first.dims
+    if key not in sketch.made:
+        assert value.source is not None
+        sketch.made[key] = sketch.light("rearrange", f"{sketch.at}.order", (value.source,), other, (0,))
+    return replace(first, source=sketch.made[key])
+
+
+def softmax(sketch: Sketch, value: Value, axis: int) -> Value:
+    """Return a softmax along one dimension."""
+    return _along_channels(sketch, "softmax", value, [axis_of(value, axis)] if value.rank else [])
+
+
+def normalise(sketch: Sketch, value: Value, axes: Sequence[int]) -> Value:
+    """Return the value normalised over some dimensions.
+
+    Over channels it is a layernorm. Over all positions (group and instance normalisation) it takes statistics of the
+    whole map first: a pool over the map, and a product with it that is broadcast.
+    """
+    if value.is_constant:
+        return activate(value)
+    axes = sorted({axis_of(value, axis) for axis in axes})
+    value = sketch.settle(value)
+    height, width, channels = extents = sketch.map_of(value)
+    over = [atom for axis in axes for atom in views.positions(value.dims[axis])]
+    if not over or extent_of(tuple(over)) < height * width:
+        return _along_channels(sketch, "layernorm", value, axes)
+    assert value.source is not None
+    mean = sketch.add(Layer(
+        f"{sketch.at}.mean", "avgpool", (value.source,), 1, 1, channels, channels, (height, width), (height, width)
+    ))  # fmt: skip
+    whole = () if (height, width) == (1, 1) else (1,)
+    return replace(value, source=sketch.light("mul", "", (value.source, mean), extents, whole))
+
+
+def _along_channels(sketch: Sketch, op: str, value: Value, axes: Sequence[int]) -> Value:
+    if value.is_constant:
+        return activate(value)
+    value = sketch.settle(value)
+    if not all(is_channels(value.dims[axis]) for axis in axes):
+        others = [i for i in range(value.rank) if i not in axes and value.shape[i] > 1]
+        value = sketch.rearranged([value], value.shape, others)
+    assert value.source is not None
+    return replace(value, source=sketch.light(op, "", (value.source,), sketch.map_of(value)))
+
+
+def local_normalisation(sketch: Sketch, value: Value) -> Value:
+    """Return a local response normalisation across channels (dimension 1)."""
+    value = sketch.settle(value)
+    if value.rank > 1 and not is_channels(value.dims[1]):
+        value = sketch.rearranged([value], value.shape, [i for i in range(2, value.rank)])
+    assert value.source is not None
+    return replace(value, source=sketch.light("lrn", "", (value.source,), sketch.map_of(value)))
+
+
+def reduce(sketch: Sketch, value: Value, axes: Sequence[int] | None, keeps: bool, op: str = "avgpool") -> Value:
+    """Return the mean, sum or maximum over some dimensions: a pool over positions, a statistic over channels."""
+    axes = sorted({axis_of(value, axis) for axis in (range(value.rank) if axes is None else axes)})
+    shape = tuple(1 if i in axes else extent for i, extent in enumerate(value.shape))
+    if value.is_constant:
+        found = constant(shape, None, value.is_given)
+    else:
+        found = _reduced(sketch, value, axes, shape, op)
+    if not keeps:
+        found = reshape(sketch, found, tuple(extent for i, extent in enumerate(shape) if i not in axes))
+    return found
+
+
+def _reduced(sketch: Sketch, value: Value, axes: Sequence[int], shape: tuple[int, ...], op: str) -> Value:
+    if value.is_statistic or value.pad != (0, 0, 0, 0):
+        value = sketch.settle(value)
+    over = [atom for axis in axes for atom in value.dims[axis]]
+    if any(atom.axis != CHANNELS for atom in over):
+        value = _pooled(sketch, sketch.settle(value), axes, op)
+    dims = tuple(() if i in axes else dim for i, dim in enumerate(value.dims))
+    is_statistic = any(atom.axis == CHANNELS for atom in over)
+    return replace(value, shape=shape, dims=dims, is_statistic=is_statistic)
+
+
+def _pooled(sketch: Sketch, value: Value, axes: Sequence[int], op: str) -> Value:
+    """The value pooled over all its rows, columns or both, as far as the dimensions run along them."""
+    height, width, channels = extents = sketch.map_of(value)
+    along = [views.normal(a for i in axes for a in value.dims[i] if a.axis == axis) for axis in (0, 1)]
+    if any(along[axis] not in ((), views.full(axis, extents[axis])) for axis in (0, 1)):
+        rows = [i for i in axes if views.positions(value.dims[i])]
+        others = [i for i in position_dims(value) if i not in rows]
+        value = sketch.rearranged([value], value.shape, rows, others)
+        height, width, channels = extents = sketch.map_of(value)
+        along = [views.full(0, height), ()]
+    kernel = (height if along[0] else 1, width if along[1] else 1)
+    assert value.source is not None
+    name = sketch.add(Layer(
+        "", op, (value.source,), height // kernel[0], width // kernel[1], channels, channels, kernel, kernel
+    ))  # fmt: skip
+    gone = {axis for axis in (0, 1) if kernel[axis] > 1}
+    dims = tuple(tuple(atom for atom in dim if atom.axis not in gone) for dim in value.dims)
+    return replace(value, source=name, dims=dims)

@@ -1,0 +1,213 @@
+"""Operators that move elements: reshape, transpose, slice, concatenate, pad. Most of them only change the view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from workloads.errors import NetworkError
+from workloads.importing import views
+from workloads.importing.families.sliding import resize
+from workloads.importing.sketch import Sketch, position_dims, size_of
+from workloads.importing.values import Value, checked, constant
+from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, is_channels
+from workloads.network.layer import Layer
+
+
+def axis_of(value: Value, axis: int) -> int:
+    """Return a dimension counted from the front; raises NetworkError where there is none."""
+    if not -value.rank <= axis < value.rank:
+        raise NetworkError(f"has axis {axis} of an array of {value.rank} dimensions")
+    return axis % value.rank
+
+
+def reshape(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
+    """Return the value in another shape of as many elements."""
+    if prod(checked(shape)) != size_of(value):
+        raise NetworkError(f"reshapes {list(value.shape)} to {list(shape)}, which has other elements")
+    if shape == value.shape:
+        return value
+    if value.is_constant:
+        data = None if value.data is None else value.data.reshape(shape)
+        return constant(shape, data, value.is_given)
+    if value.pad != (0, 0, 0, 0):
+        value = sketch.settle(value)
+    dims = views.reshape(value.dims, shape)
+    if dims is None:
+        return sketch.rearranged([sketch.settle(value)], shape, range(len(shape) - 1))
+    return replace(value, shape=shape, dims=dims)
+
+
+def transpose(sketch: Sketch, value: Value, order: Sequence[int]) -> Value:
+    """Return the value with its dimensions in this order."""
+    order = [axis_of(value, axis) for axis in order]
+    if sorted(order) != list(range(value.rank)):
+        raise NetworkError(f"transposes {value.rank} dimensions by {order}")
+    shape = tuple(value.shape[i] for i in order)
+    if value.is_constant:
+        data = None if value.data is None else value.data.transpose(order)
+        return constant(shape, data, value.is_given)
+    if value.pad != (0, 0, 0, 0):
+        value = sketch.settle(value)
+    return replace(value, shape=shape, dims=tuple(value.dims[i] for i in order))
+
+
+def squeeze(sketch: Sketch, value: Value, axes: Sequence[int] | None) -> Value:
+    """Return the value without these dimensions of extent 1, or without all of them."""
+    found = [i for i, extent in enumerate(value.shape) if extent == 1]
+    gone = found if axes is None else [axis_of(value, axis) for axis in axes]
+    if not set(gone) <= set(found):
+        raise NetworkError(f"squeezes the dimensions {gone} of {list(value.shape)}; they must have extent 1")
+    return reshape(sketch, value, tuple(extent for i, extent in enumerate(value.shape) if i not in gone))
+
+
+def unsqueeze(sketch: Sketch, value: Value, axes: Sequence[int]) -> Value:
+    """Return the value with dimensions of extent 1 at these places of the result."""
+    rank = value.rank + len(axes)
+    places = {axis % rank for axis in axes}
+    rest = iter(value.shape)
+    if len(places) != len(axes):
+        raise NetworkError(f"unsqueezes the dimensions {list(axes)} of {list(value.shape)}")
+    return reshape(sketch, value, tuple(1 if i in places else next(rest) for i in range(rank)))
+
+
+def expand(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
+    """Return the value repeated to a shape."""
+    checked(shape)
+    if shape == value.shape:
+        return value
+    if value.is_constant:
+        return constant(shape, None, value.is_given)
+    rank = len(shape) - value.rank
+    if prod(shape) == size_of(value):
+        return reshape(sketch, value, shape)
+    if len(shape) == 4 and value.shape == (*shape[:2], 1, 1):  # a pooled map over all positions
+        return resize(sketch, value, shape[2:], "nearest")
+    value = sketch.settle(value)
+    along = [i + rank for i in position_dims(value)]
+    along = along or [i for i, extent in enumerate(shape[:-1]) if extent > 1]
+    return sketch.rearranged([value], shape, along)
+
+
+def part(sketch: Sketch, value: Value, axis: int, start: int, stop: int, step: int = 1) -> Value:
+    """Return every step-th of the elements start to stop of a dimension, as Python slices do."""
+    axis = axis_of(value, axis)
+    kept = range(*slice(start, stop, step).indices(value.shape[axis]))
+    shape = (*value.shape[:axis], len(kept), *value.shape[axis + 1 :])
+    if value.is_constant:
+        whole = (slice(None),) * axis
+        data = None if value.data is None else value.data[(*whole, slice(start, stop, step))]
+        return constant(shape, data, value.is_given)
+    if len(kept) == 0:
+        raise NetworkError(f"takes nothing of {list(value.shape)}")
+    if shape == value.shape and step > 0:
+        return value
+    value = sketch.settle(value)
+    height, width, channels = sketch.map_of(value)
+    dim = value.dims[axis]
+    if step == 1 and len(dim) == 1 and dim[0].axis == CHANNELS:
+        return sketch.cut(value, axis, kept[0], kept[-1] + 1)
+    if len(dim) == 1 and dim[0].axis == CHANNELS and step > 1 and kept == range(start, value.shape[axis], step):
+        if start < step and value.shape[axis] % step == 0:  # every step-th channel, as halves of rotary embeddings
+            pairs = reshape(sketch, value, (*shape[: axis + 1], step, *shape[axis + 1 :]))
+            return pick(sketch, pairs, axis + 1, start)
+    for along, extent in ((ROWS, height), (COLUMNS, width)):
+        if step > 0 and dim == full(along, extent):
+            return _cropped(sketch, value, axis, along, kept)
+    return sketch.rearranged([value], shape, [i for i in position_dims(value) if shape[i] > 1])
+
+
+def _cropped(sketch: Sketch, value: Value, axis: int, along: int, kept: range) -> Value:
+    """Some rows or columns of a map: a slice with negative padding and a stride."""
+    height, width, channels = sketch.map_of(value)
+    extents, strides, sides = [height, width], [1, 1], [0, 0, 0, 0]
+    sides[along], sides[along + 2] = -kept[0], kept[-1] + 1 - extents[along]
+    extents[along], strides[along] = len(kept), kept.step
+    assert value.source is not None
+    name = sketch.add(Layer(
+        "", "slice", (value.source,), extents[0], extents[1], channels, channels, stride=(strides[0], strides[1]),
+        padding=(sides[0], sides[1], sides[2], sides[3]),
+    ))  # fmt: skip
+    dims, shape = list(value.dims), list(value.shape)
+    dims[axis], shape[axis] = full(along, len(kept)), len(kept)
+    return replace(value, shape=tuple(shape), source=name, dims=tuple(dims))
+
+
+def pick(sketch: Sketch, value: Value, axis: int, index: int) -> Value:
+    """Return one element of a dimension, without that dimension."""
+    axis = axis_of(value, axis)
+    extent = value.shape[axis]
+    if not -extent <= index < extent:
+        raise NetworkError(f"takes element {index} of {extent}")
+    index %= extent
+    return squeeze(sketch, part(sketch, value, axis, index, index + 1), [axis])
+
+
+def concat(sketch: Sketch, values: Sequence[Value], axis: int) -> Value:
+    """Return values one after the other: a concat by channel, else a rearrangement of all of them."""
+    values = [value for value in values if size_of(value)] or list(values[:1])
+    axis = axis_of(values[0], axis)
+    total = sum(value.shape[axis] for value in values)
+    for value in values:
+        if value.shape[:axis] + value.shape[axis + 1 :] != values[0].shape[:axis] + values[0].shape[axis + 1 :]:
+            raise NetworkError(f"joins arrays of shapes {list(values[0].shape)} and {list(value.shape)}")
+    shape = (*values[0].shape[:axis], total, *values[0].shape[axis + 1 :])
+    maps = [sketch.settle(value) for value in values if not value.is_constant]
+    if not maps:
+        known = all(value.data is not None for value in values)
+        data = None
+        if known:
+            import numpy as np
+
+            data = np.concatenate([value.data for value in values], axis)
+        return constant(shape, data, any(value.is_given for value in values))
+    if len(values) == 1:
+        return maps[0]
+    if len(maps) == len(values) and _joins_channels(sketch, maps, axis):
+        sources = tuple(value.source for value in maps if value.source is not None)
+        height, width, _ = sketch.map_of(maps[0])
+        channels = sum(sketch.map_of(value)[2] for value in maps)
+        name = sketch.add(Layer("", "concat", sources, height, width, channels, channels))
+        dims = list(maps[0].dims)
+        dims[axis] = (Atom(CHANNELS, 1, total),)
+        return Value(shape, name, views.numbered(tuple(dims)))
+    along = sorted({i for value in maps for i in position_dims(value)}) or [axis]
+    rows, columns = ([along[0]], [along[1]]) if len(along) == 2 else (along, [])
+    return sketch.rearranged(maps, shape, rows, columns)
+
+
+def _joins_channels(sketch: Sketch, maps: Sequence[Value], axis: int) -> bool:
+    """Whether the maps lie alike and differ in the channels along this axis only."""
+    first = maps[0]
+    for value in maps:
+        if sketch.map_of(value)[:2] != sketch.map_of(first)[:2] or not is_channels(value.dims[axis]):
+            return False
+        for i, (dim, other) in enumerate(zip(value.dims, first.dims, strict=True)):
+            if i != axis and views.positions(dim) != views.positions(other):
+                return False
+    return True
+
+
+def pad(sketch: Sketch, value: Value, before: Sequence[int], after: Sequence[int]) -> Value:
+    """Return the value with elements around it: rows and columns go into their reader."""
+    if len(before) != value.rank or len(after) != value.rank:
+        raise NetworkError(f"pads {value.rank} dimensions by {len(before)} numbers")
+    shape = tuple(b + extent + a for b, extent, a in zip(before, value.shape, after, strict=True))
+    if min(shape, default=1) < 1:
+        raise NetworkError(f"pads {list(value.shape)} to {list(shape)}")
+    if value.is_constant:
+        return constant(shape, None, value.is_given)
+    if shape == value.shape and not any(before):
+        return value
+    if value.rank in (3, 4) and not any((*before[:2], *after[:2])):
+        value = sketch.conform(value, [2], [3][: value.rank - 3])
+        sides = (before[2], before[3] if value.rank == 4 else 0, after[2], after[3] if value.rank == 4 else 0)
+        return replace(value, shape=shape, pad=sides)
+    if not any((before[0], before[-1], after[0], after[-1])) and value.rank == 4:  # channels last
+        value = sketch.conform(value, [1], [2])
+        turned = transpose(sketch, value, (0, 3, 1, 2))
+        inside = pad(sketch, turned, (0, 0, before[1], before[2]), (0, 0, after[1], after[2]))
+        return transpose(sketch, sketch.settle(inside), (0, 2, 3, 1))
+    value = sketch.settle(value)
+    return sketch.rearranged([value], shape, position_dims(value) or [value.rank - 1])

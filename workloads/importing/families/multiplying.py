@@ -1,0 +1,110 @@
+"""Products: of a map with weights (each position, or the map flattened), and of two maps (attention)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from workloads.errors import NetworkError
+from workloads.importing.families.moving import transpose
+from workloads.importing.sketch import Sketch
+from workloads.importing.values import Value, broadcast, constant
+from workloads.importing.views import CHANNELS, Dim, Dims, full, is_channels, numbered, positions
+from workloads.network.layer import Layer
+
+
+def linear(sketch: Sketch, value: Value, features: int) -> Value:
+    """Return the product of the last dimension with weights to so many features."""
+    if value.rank == 0:
+        raise NetworkError("multiplies a number with a matrix")
+    value = sketch.settle(value)
+    shape = (*value.shape[:-1], features)
+    height, width, channels = sketch.map_of(value)
+    *others, last = value.dims
+    if all(not dim for dim in others) and (height, width) != (1, 1) and value.shape[-1] == height * width * channels:
+        kernel, extents = (height, width), (1, 1)
+    else:
+        if not is_channels(last) or any(atom.axis == CHANNELS for dim in others for atom in dim):
+            along = [i for i in range(value.rank - 1) if value.shape[i] > 1]
+            value = sketch.rearranged([value], value.shape, along)
+            height, width, channels = sketch.map_of(value)
+            *others, last = value.dims
+        kernel, extents = (1, 1), (height, width)
+    assert value.source is not None
+    name = sketch.add(Layer("", "fc", (value.source,), *extents, features, channels, kernel))
+    return Value(shape, name, (*others, full(CHANNELS, features)))
+
+
+def product(sketch: Sketch, first: Value, second: Value) -> Value:
+    """Return the matrix product of two arrays, by batch; vectors are not understood."""
+    if min(first.rank, second.rank) < 2:
+        if first.rank >= 1 and not first.is_constant and second.is_constant and second.rank == 1:
+            raise NetworkError("multiplies with a vector")
+        raise NetworkError(f"multiplies arrays of {first.rank} and {second.rank} dimensions; both need 2 at least")
+    if first.shape[-1] != second.shape[-2]:
+        raise NetworkError(f"multiplies {list(first.shape)} with {list(second.shape)}")
+    batch = broadcast([first.shape[:-2], second.shape[:-2]])
+    shape = (*batch, first.shape[-2], second.shape[-1])
+    if first.is_constant and second.is_constant:
+        return constant(shape, None, first.is_given or second.is_given)
+    if second.is_constant and prod(second.shape[:-2]) == 1:
+        return linear(sketch, first, second.shape[-1])
+    if first.is_constant and prod(first.shape[:-2]) == 1:
+        turned = linear(sketch, swapped(sketch, second), first.shape[-2])
+        return swapped(sketch, turned)
+    if first.is_constant or second.is_constant:
+        raise NetworkError(
+            f"multiplies {list(first.shape)} with {list(second.shape)}, of which one is constant weights"
+        )
+    return _of_maps(sketch, sketch.settle(first), sketch.settle(second), batch, shape)
+
+
+def swapped(sketch: Sketch, value: Value) -> Value:
+    """Return the value with its last two dimensions swapped."""
+    return transpose(sketch, value, (*range(value.rank - 2), value.rank - 1, value.rank - 2))
+
+
+def _of_maps(sketch: Sketch, first: Value, second: Value, batch: Sequence[int], shape: tuple[int, ...]) -> Value:
+    """Heads are channels of both; a row of the first is a position, and the second is needed whole."""
+    heads, rank = prod(batch), len(shape)
+    first, second = _padded_rank(first, rank), _padded_rank(second, rank)
+    if first.shape[:-2] != batch or not _is_heads(first) or not is_channels(first.dims[-1]) or _mixed(first.dims[-2]):
+        wanted = (*batch, *first.shape[-2:])
+        first = sketch.rearranged([first], wanted, [rank - 2])
+    lies = second.shape[:-2] == batch and _is_heads(second)
+    rows, columns = second.dims[-2:]
+    is_turned = is_channels(rows) and not _mixed(columns)
+    if not lies or not (is_turned or (is_channels(columns) and not _mixed(rows))):
+        second = sketch.rearranged([second], (*batch, *second.shape[-2:]), [rank - 2])
+    height, width, inner = sketch.map_of(first)
+    assert first.source is not None and second.source is not None
+    name = sketch.add(Layer(
+        "", "matmul", (first.source, second.source), height, width, heads * shape[-1], inner, groups=heads, whole=(1,)
+    ))  # fmt: skip
+    return Value(shape, name, _product_dims(first, shape))
+
+
+def _product_dims(first: Value, shape: tuple[int, ...]) -> Dims:
+    """The product lies as its first operand, with other channels in the last dimension."""
+    return numbered((*first.dims[:-1], full(CHANNELS, shape[-1])))
+
+
+def _padded_rank(value: Value, rank: int) -> Value:
+    more = rank - value.rank
+    return Value((1,) * more + value.shape, value.source, ((),) * more + value.dims)
+
+
+def _is_heads(value: Value) -> bool:
+    return all(is_channels(dim) for dim in value.dims[:-2])
+
+
+def _mixed(dim: Dim) -> bool:
+    """Whether a dimension has channels in it, not positions only."""
+    return len(positions(dim)) < len(dim)
+
+
+def embed(sketch: Sketch, name: str, table: Value, indices: Value) -> Value:
+    """Return the rows of a table that a model input chooses: a model input, for the table is not loaded."""
+    shape = (*indices.shape, *table.shape[1:])
+    along = [i for i in range(len(shape) - 1) if shape[i] > 1]
+    return sketch.input(name, shape, along)

@@ -1,0 +1,300 @@
+"""From the nodes of a layer-graph/1 to a Network; every malformed node gets one line that names it.
+
+The format is in layer_graph. Here are the rules of reading: which shapes a node may declare, how a pad goes into its
+readers, which inputs an embedding drops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workloads.errors import NetworkError, shown
+from workloads.network.builder import Builder
+from workloads.network.frames import Frames
+from workloads.network.layer import Layer
+from workloads.network.network import Network
+from workloads.network.ops import DENSE_OPS, ELEMENTWISE_OPS, OPS, SPREAD_OPS
+from workloads.network.shapes import MAX_BYTES, MAX_EXTENT, Shape, check_name, text, whole_operands
+
+NODE_OPS = OPS | {"input", "embed", "pad"}
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node with the four keys that all have, checked; `content` has the rest."""
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    out_shape: tuple[int, ...]
+    content: Mapping[str, Any]
+
+    @property
+    def shape(self) -> Shape:
+        """(height, width, channels): [1, C, H, W], [1, L, D] or [1, D]."""
+        if len(self.out_shape) == 4:
+            return self.out_shape[2], self.out_shape[3], self.out_shape[1]
+        return (self.out_shape[1] if len(self.out_shape) == 3 else 1), 1, self.out_shape[-1]
+
+    def shape_in_heads(self) -> Shape:
+        """(height, width, channels) of [1, heads, L, M]."""
+        return self.out_shape[2], 1, self.out_shape[1] * self.out_shape[3]
+
+    def get(self, key: str) -> Any:
+        """The value of a key that must be there."""
+        if key not in self.content:
+            raise NetworkError(f"node {self.name!r} ({self.op}) has no key {key!r}")
+        return self.content[key]
+
+    def number(self, key: str, limit: int = MAX_EXTENT) -> int:
+        """An integer of at least 1."""
+        value = self.get(key)
+        if type(value) is not int or not 0 < value <= limit:
+            raise self.wrong(key, value, f"an integer from 1 to {limit}")
+        return value
+
+    def numbers(self, key: str, count: int, least: int = 1) -> list[int]:
+        """A list of so many integers, none below `least`."""
+        value = self.get(key)
+        if type(value) is not list or len(value) != count:
+            raise self.wrong(key, value, f"a list of {count} integers")
+        for part in value:
+            if type(part) is not int or not least <= part <= MAX_EXTENT:
+                raise self.wrong(key, value, f"a list of {count} integers from {least} to {MAX_EXTENT}")
+        return value
+
+    def pair(self, key: str) -> tuple[int, int]:
+        """Two integers of at least 1: rows and columns."""
+        rows, columns = self.numbers(key, 2)
+        return rows, columns
+
+    def wrong(self, key: str, value: object, rule: str) -> NetworkError:
+        """The error for a value that breaks a rule."""
+        return NetworkError(f"node {self.name!r} ({self.op}) has {key} {shown(value)}; it must be {rule}")
+
+
+def read_nodes(name: str, entries: Sequence[Any]) -> Network:
+    """Return the network with these nodes; raises NetworkError naming the node, the rule and the value."""
+    nodes = [_node(entry, position) for position, entry in enumerate(entries)]
+    _check_order(nodes)
+    return _Reader(name, nodes).read()
+
+
+class _Reader:
+    """Hands the nodes to a Builder, one by one in their order."""
+
+    def __init__(self, name: str, nodes: Sequence[Node]) -> None:
+        self.builder = Builder(name)
+        self.nodes = nodes
+        self.by_name = {node.name: node for node in nodes}
+        self.readers: dict[str, list[Node]] = {node.name: [] for node in nodes}
+        for node in nodes:
+            for source in node.inputs:
+                self.readers[source].append(node)
+        self.pads: dict[str, list[int]] = {}
+        self.heads: dict[str, int] = {}  # of a matmul with 4-D output, and of element-wise nodes on it
+
+    def read(self) -> Network:
+        for node in self.nodes:
+            if node.op in ("input", "embed"):
+                self._read_input(node)
+            elif node.op == "pad":
+                self._read_pad(node)
+            elif node.op == "concat":
+                self._read_concat(node)
+            elif node.op in ELEMENTWISE_OPS:
+                self._read_elementwise(node)
+            elif node.op == "matmul":
+                self._read_matmul(node)
+            elif node.op == "rearrange":
+                self._read_rearrange(node)
+            elif node.op == "fc":
+                self._read_fc(node)
+            else:
+                self._read_window(node)
+        return self.builder.build()
+
+    def _read_input(self, node: Node) -> None:
+        if node.op == "input" and node.inputs:
+            raise node.wrong("inputs", list(node.inputs), "empty")
+        for source in node.inputs:
+            if self.by_name[source].op not in ("input", "embed"):
+                raise NetworkError(f"node {node.name!r} (embed) reads {source!r}, a layer; it must read model inputs")
+        readers = self.readers[node.name]
+        if not readers or any(reader.op != "embed" for reader in readers):
+            self.builder.input(node.name, *node.shape)
+
+    def _read_pad(self, node: Node) -> None:
+        (source,) = self._sources(node, 1)
+        sides = node.numbers("padding", 4, -MAX_EXTENT)
+        height, width, channels = self.builder.shape(source)
+        expected = (height + sides[0] + sides[2], width + sides[1] + sides[3], channels)
+        if node.shape != expected:
+            raise node.wrong("out_shape", list(node.out_shape), f"{text(expected)}, which follows from {source!r}")
+        readers = self.readers[node.name]
+        if not readers:
+            raise NetworkError(f"node {node.name!r} (pad) has no reader; a conv or pool must read it")
+        for reader in readers:
+            if reader.op not in ("conv", "maxpool", "avgpool"):
+                raise NetworkError(
+                    f"node {node.name!r} (pad) is read by {reader.name!r} ({reader.op}); "
+                    "only a conv or pool may read it"
+                )
+        self.pads[node.name] = sides
+
+    def _read_concat(self, node: Node) -> None:
+        name = self.builder.concat(node.name, self._sources(node))
+        if self.builder.shape(name) != node.shape:
+            expected = text(self.builder.shape(name))
+            raise node.wrong("out_shape", list(node.out_shape), f"{expected}, which follows from its inputs")
+
+    def _read_elementwise(self, node: Node) -> None:
+        sources = self._sources(node)
+        height, width, channels = node.shape
+        heads = next((self.heads[source] for source in sources if source in self.heads), 0)
+        if heads and len(node.out_shape) == 4:
+            if node.out_shape[1] != heads:
+                raise node.wrong("out_shape", list(node.out_shape), f"[1, {heads}, ...], the heads of its input")
+            height, width, channels = node.shape_in_heads()
+            self.heads[node.name] = heads
+        operands = [self.builder.shape(source) for source in sources]
+        whole = whole_operands(node.op, operands, height, width)
+        self.builder.append(Layer(node.name, node.op, sources, height, width, channels, channels, whole=whole))
+
+    def _read_matmul(self, node: Node) -> None:
+        sources = self._sources(node, 2)
+        heads, (height, width, channels) = 1, node.shape
+        if "heads" in node.content:
+            heads = node.number("heads")
+        elif len(node.out_shape) == 4:
+            heads, (height, width, channels) = node.out_shape[1], node.shape_in_heads()
+            self.heads[node.name] = heads
+        inner = self.builder.shape(sources[0])[2]
+        self.builder.append(
+            Layer(node.name, "matmul", sources, height, width, channels, inner, groups=heads, whole=(1,))
+        )
+
+    def _read_rearrange(self, node: Node) -> None:
+        self.builder.rearrange(node.name, self._sources(node), *node.shape)
+
+    def _read_fc(self, node: Node) -> None:
+        sources = self._sources(node)
+        inputs, outputs = node.number("in_features", MAX_BYTES), node.number("out_features")
+        if outputs != node.shape[2]:
+            raise node.wrong("out_features", outputs, f"{node.shape[2]}, the last extent of its out_shape")
+        height, width, _ = self.builder.shape(sources[0])
+        channels = sum(self.builder.shape(source)[2] for source in sources)
+        if inputs not in (channels, height * width * channels):
+            raise node.wrong(
+                "in_features", inputs, f"{channels} (each position) or {height * width * channels} (the whole map)"
+            )
+        kernel = (1, 1) if inputs == channels else (height, width)
+        self.builder.append(Layer(node.name, "fc", sources, *node.shape, channels, kernel))
+
+    def _read_window(self, node: Node) -> None:
+        sources = self._sources(node)
+        sides = node.numbers("padding", 4, -MAX_EXTENT)
+        for source in node.inputs:
+            if source in self.pads:
+                if len(node.inputs) > 1:
+                    raise NetworkError(
+                        f"node {node.name!r} ({node.op}) reads the pad {source!r} beside other nodes; "
+                        "it must read it alone"
+                    )
+                sides = [self._folded(node, *pair) for pair in zip(sides, self.pads[source], strict=True)]
+        kernel, stride, dilation, groups = node.pair("kernel"), node.pair("stride"), (1, 1), 1
+        if node.op == "conv" or "dilation" in node.content:
+            dilation = node.pair("dilation")
+        upsample = node.pair("upsample") if node.op in SPREAD_OPS else (1, 1)
+        if node.op not in DENSE_OPS:
+            channels = sum(self.builder.shape(source)[2] for source in sources)
+        else:
+            channels, groups = node.number("in_channels"), node.number("groups")
+        top, left, bottom, right = sides
+        padding = (top, left, bottom, right)
+        frames = Frames(*node.numbers("frames", 4, 0)) if "frames" in node.content else None
+        self.builder.append(
+            Layer(node.name, node.op, sources, *node.shape, channels, kernel, stride, padding, dilation, groups,
+                  upsample=upsample, frames=frames)
+        )  # fmt: skip
+
+    def _folded(self, node: Node, own: int, pad: int) -> int:
+        """Padding of a pad and of its reader on one side: they add up unless one crops what the other adds."""
+        if own * pad < 0:
+            raise node.wrong("padding", own, f"0 or of the sign of the pad it reads ({pad})")
+        return own + pad
+
+    def _sources(self, node: Node, count: int = 0) -> tuple[str, ...]:
+        """The inputs of a layer, through pads; as many as `count`, or at least one."""
+        if not node.inputs or (count and len(node.inputs) != count):
+            raise node.wrong("inputs", list(node.inputs), f"a list of {count or 'at least 1'}")
+        return tuple(self.by_name[name].inputs[0] if name in self.pads else name for name in node.inputs)
+
+
+def _node(entry: Any, position: int) -> Node:
+    """Check the keys that every node has."""
+    if type(entry) is not dict:
+        raise NetworkError(f"node {position} is {shown(entry)}; it must be a mapping with name, op, inputs, out_shape")
+    if "name" not in entry:
+        raise NetworkError(f"node {position} has no key 'name'")
+    name = entry["name"]
+    check_name(f"node {position}", name)
+    for key in ("op", "inputs", "out_shape"):
+        if key not in entry and (key, entry.get("op")) != ("inputs", "input"):
+            raise NetworkError(f"node {name!r} has no key {key!r}")
+    op, inputs, out_shape = entry["op"], entry.get("inputs", []), entry["out_shape"]
+    if type(op) is not str or op not in NODE_OPS:
+        raise NetworkError(f"node {name!r} has unknown op {shown(op)}; known are {', '.join(sorted(NODE_OPS))}")
+    if type(inputs) is not list or not all(type(source) is str for source in inputs):
+        raise NetworkError(f"node {name!r} ({op}) has inputs {shown(inputs)}; it must be a list of node names")
+    if type(out_shape) is not list or not 2 <= len(out_shape) <= 4:
+        raise NetworkError(
+            f"node {name!r} ({op}) has out_shape {shown(out_shape)}; it must be a list of 2 to 4 integers, batch first"
+        )
+    for extent in out_shape:
+        if type(extent) is not int or not 0 < extent <= MAX_EXTENT:
+            raise NetworkError(
+                f"node {name!r} ({op}) has out_shape {shown(out_shape)}; each must be an integer from 1 to 2**20"
+            )
+    if out_shape[0] != 1:
+        raise NetworkError(f"node {name!r} ({op}) has out_shape {shown(out_shape)}; its batch, the first, must be 1")
+    return Node(name, op, tuple(inputs), tuple(out_shape), entry)
+
+
+def _check_order(nodes: Sequence[Node]) -> None:
+    """Raise NetworkError unless names are unique and every node stands after the nodes it reads."""
+    by_name: dict[str, Node] = {}
+    for node in nodes:
+        if node.name in by_name:
+            raise NetworkError(f"node {node.name!r} is defined twice; names must be unique")
+        by_name[node.name] = node
+    defined: set[str] = set()
+    for node in nodes:
+        for source in node.inputs:
+            if source not in by_name:
+                raise NetworkError(f"node {node.name!r} ({node.op}) reads {shown(source)}, which no node is named")
+            if source not in defined:
+                cycle = _cycle(by_name, node.name, source)
+                reason = f"they form a cycle: {cycle}" if cycle else "nodes must stand in topological order"
+                raise NetworkError(f"node {node.name!r} ({node.op}) stands before its input {source!r}; {reason}")
+        defined.add(node.name)
+
+
+def _cycle(by_name: Mapping[str, Node], start: str, source: str) -> str:
+    """The path start <- source <- ... <- start as text, at most 8 names of it; empty where there is none."""
+    reader, stack = {source: start}, [source]
+    while stack:
+        name = stack.pop()
+        if name == start:
+            path = [start, reader[start]]
+            while path[-1] != start:
+                path.append(reader[path[-1]])
+            names = [shown(step) for step in path]
+            return " -> ".join(names if len(names) <= 8 else [*names[:6], "...", names[-1]])
+        for other in by_name[name].inputs:
+            if other in by_name and other not in reader:
+                reader[other] = name
+                stack.append(other)
+    return ""

@@ -1,0 +1,276 @@
+"""Reading an ONNX file without trusting it: shapes and short constants, never weights, never another file.
+
+Limits, our choice: 2**17 nodes, constants of 2**16 numbers, and those of onnx_wire; a batch that is symbolic is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.errors import NetworkError, one_line, shown
+from workloads.importing.onnx.tensors import attribute_value, tensor_value
+from workloads.importing.onnx.wire import without_weights
+from workloads.importing.sketch import Sketch
+from workloads.importing.values import Value, constant
+from workloads.network.layer import Note
+from workloads.network.network import Network
+
+if TYPE_CHECKING:
+    from workloads.importing.onnx.call import Call
+
+MAX_NODES = 2**17
+ON_UNSUPPORTED = ("error", "passthrough")
+REAL_TYPES = (1, 10, 11, 16, 17, 18, 19, 20)  #: float, float16, double, bfloat16, float8: others are indices or masks
+WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "BatchNormalization", "LayerNormalization", "InstanceNormalization")
+
+
+def read(path: str | PathLike[str], unsupported: str = "error", extents: Mapping[str, int] | None = None) -> Network:
+    """Return the network of an ONNX file, with notes on what was folded or passed.
+
+    unsupported: "error", or "passthrough": an operator that is not understood hands its first input on. extents: of
+    symbolic dimensions by name; that of the batch is 1. Raises NetworkError, one line, for whatever cannot be loaded.
+    """
+    if unsupported not in ON_UNSUPPORTED:
+        raise NetworkError(f"unsupported is {shown(unsupported)}; it must be one of {', '.join(ON_UNSUPPORTED)}")
+    try:
+        return _Reader(_parse(path), Path(path).stem, unsupported, dict(extents or {})).read()
+    except NetworkError as error:
+        raise NetworkError(one_line(f"{path}: {error}")) from None
+    except RecursionError:
+        raise NetworkError(f"{path}: is nested too deep") from None
+
+
+def _parse(path: str | PathLike[str]) -> Any:
+    try:
+        import onnx
+        from google.protobuf.message import DecodeError
+    except ImportError:
+        raise NetworkError("reading ONNX takes the package onnx: pip install 'cocco[onnx]'") from None
+    try:
+        model = onnx.ModelProto.FromString(without_weights(path))
+    except DecodeError as error:
+        raise NetworkError(f"is no ONNX model: {one_line(error) or 'it does not parse'}") from None
+    if not model.HasField("graph") or not model.graph.node:
+        raise NetworkError("is no ONNX model: it has no graph with nodes")
+    if len(model.graph.node) > MAX_NODES:
+        raise NetworkError(f"has {len(model.graph.node)} nodes; at most {MAX_NODES} are read")
+    return model
+
+
+class _Reader:
+    """Walks the nodes in order and hands each to its operator."""
+
+    def __init__(self, model: Any, name: str, unsupported: str, extents: dict[str, int]) -> None:
+        self.graph = model.graph
+        self.sketch = Sketch("".join(c if c.isprintable() else "_" for c in name)[:128] or "model")
+        self.unsupported, self.extents = unsupported, extents
+        versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+        self.opset = max(versions, default=1)
+        self.values: dict[str, Value] = {}
+        self.declared = {info.name: info for info in self.graph.value_info}
+
+    def read(self) -> Network:
+        """Return the network."""
+        self._check_names()
+        for tensor in self.graph.initializer:
+            self._define(tensor.name, tensor_value(tensor))
+        for sparse in self.graph.sparse_initializer:
+            self._define(sparse.values.name, constant(tuple(sparse.dims)))
+        self._read_inputs()
+        for node in self._ordered():
+            self._read_node(node)
+        outputs = []
+        for info in self.graph.output:
+            if info.name not in self.values:
+                raise NetworkError(f"has the output {shown(info.name)}, which no node makes")
+            outputs.append(self.values[info.name])
+        self.sketch.at = "output"
+        return self.sketch.finish(outputs)
+
+    def _check_names(self) -> None:
+        """Raise NetworkError where a name is no text: protobuf hands on bytes that are not UTF-8."""
+        infos = [*self.graph.input, *self.graph.output, *self.graph.initializer]
+        nodes = self.graph.node
+        names = [each.name for each in (*infos, *nodes)] + [node.op_type for node in nodes]
+        for name in (*names, *(name for node in nodes for name in (*node.input, *node.output))):
+            if type(name) is not str:
+                raise NetworkError(f"has the name {shown(name)}, which is no text")
+
+    def _define(self, name: str, value: Value) -> None:
+        if name in self.values:
+            raise NetworkError(f"defines {shown(name)} twice")
+        self.values[name] = value
+
+    def _read_inputs(self) -> None:
+        first_reader: dict[str, tuple[Any, int]] = {}
+        for node in self.graph.node:
+            for position, name in enumerate(node.input):
+                first_reader.setdefault(name, (node, position))
+        parameters = self._parameters()
+        for info in self.graph.input:
+            if info.name in self.values:
+                continue  # older files list initialisers among the inputs
+            if info.name in parameters:
+                self._define(info.name, constant(_declared(info)))
+                continue
+            shape = self._input_shape(info)
+            if len(shape) < 2 or info.type.tensor_type.elem_type not in REAL_TYPES:
+                self._define(info.name, constant(shape, is_given=True))
+            else:
+                rows, columns = _lie(shape, first_reader.get(info.name))
+                self._define(info.name, self.sketch.input(info.name, shape, rows, columns))
+
+    def _parameters(self) -> set[str]:
+        """Inputs that are weights: where a file has some in the place of weights, all but those of symbolic batch.
+
+        Where no input has a symbolic batch, the first that is no weight is the only data.
+        """
+        inputs = [info for info in self.graph.input if info.name not in self.values]
+        places = {name for node in self.graph.node if node.op_type in WEIGHTED for name in node.input[1:]}
+        if not any(info.name in places for info in inputs):
+            return set()
+        rest = [info for info in inputs if info.name not in places]
+        data = [info.name for info in rest if any(dim.dim_param for dim in info.type.tensor_type.shape.dim)]
+        data = data or [info.name for info in rest[:1]]
+        return {info.name for info in inputs} - set(data)
+
+    def _input_shape(self, info: Any) -> tuple[int, ...]:
+        if not info.type.HasField("tensor_type"):
+            raise NetworkError(f"has the input {shown(info.name)}, which is no tensor")
+        shape = []
+        for i, dim in enumerate(info.type.tensor_type.shape.dim):
+            extent = dim.dim_value if dim.HasField("dim_value") else self.extents.get(dim.dim_param, 0)
+            if extent < 1 and i == 0:
+                extent = 1
+            if extent < 1:
+                raise NetworkError(
+                    f"has the input {shown(info.name)} with the unknown extent {shown(dim.dim_param or i)}; export it "
+                    "with fixed shapes, or give extents={'name': number}"
+                )
+            shape.append(extent)
+        if len(shape) > 1 and shape[0] > 1 and info.type.tensor_type.elem_type in REAL_TYPES:
+            raise NetworkError(f"has the input {shown(info.name)} with batch {shape[0]}; export it with batch 1")
+        return tuple(shape)
+
+    def _ordered(self) -> Iterable[Any]:
+        """The nodes with every one behind what it reads; raises NetworkError where they form a cycle."""
+        makers: dict[str, int] = {}
+        for i, node in enumerate(self.graph.node):
+            for name in filter(None, node.output):
+                if makers.setdefault(name, i) != i:
+                    raise NetworkError(f"defines {shown(name)} twice")
+        waits, readers = [0] * len(self.graph.node), [[] for _ in self.graph.node]  # type: ignore[var-annotated]
+        for i, node in enumerate(self.graph.node):
+            for name in set(node.input):
+                if name in makers and name not in self.values:
+                    waits[i] += 1
+                    readers[makers[name]].append(i)
+        ready = [i for i in range(len(waits)) if not waits[i]]
+        if all(makers.get(name, -1) < i for i, node in enumerate(self.graph.node) for name in node.input):
+            return self.graph.node
+        order = []
+        for i in ready:
+            order.append(self.graph.node[i])
+            for reader in readers[i]:
+                waits[reader] -= 1
+                if not waits[reader]:
+                    ready.append(reader)
+        if len(order) < len(waits):
+            stuck = next(node for i, node in enumerate(self.graph.node) if waits[i])
+            raise NetworkError(f"{_title(stuck)} waits for itself: the graph has a cycle")
+        return order
+
+    def _read_node(self, node: Any) -> None:
+        sketch, title = self.sketch, _title(node)
+        sketch.at = node.name or next(iter(node.output), "") or node.op_type
+        layers = len(sketch.layers)
+        try:
+            answer, how = self._answer(node)
+        except NetworkError as error:
+            raise NetworkError(f"{title}: {error}") from None
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise NetworkError(f"{title} is malformed: {one_line(error)}") from None
+        values = answer if isinstance(answer, list) else [answer]
+        for i, name in enumerate(node.output):
+            if name:
+                # what else an operator makes (indices of a pool, statistics of a norm) is nothing that a layer reads
+                self._define(name, values[i] if i < len(values) else constant(values[0].shape))
+        if len(sketch.layers) == layers and not values[0].is_constant:
+            sketch.notes.append(Note(sketch.at, node.op_type, how))
+
+    def _answer(self, node: Any) -> tuple[Value | list[Value], str]:
+        from workloads.importing.onnx.call import Call
+        from workloads.importing.onnx.constants import evaluate
+        from workloads.importing.onnx.table import CONTROL_FLOW, OPERATORS
+
+        if node.op_type in CONTROL_FLOW or any(a.HasField("g") or a.graphs for a in node.attribute):
+            raise NetworkError("is control flow, which a layer graph has not; export the model without it")
+        inputs: list[Value | None] = []
+        for name in node.input:
+            if name and name not in self.values:
+                raise NetworkError(f"reads {shown(name)}, which nothing defines")
+            inputs.append(self.values[name] if name else None)
+        attributes = {a.name: attribute_value(a) for a in node.attribute}
+        call = Call(self.sketch, node.op_type, self.sketch.at, inputs, attributes, node.output, self.opset)
+        known = evaluate(call)
+        if known is not None:
+            return known, "folded"
+        operator: Callable[[Call], Value | list[Value]] | None = OPERATORS.get(node.op_type)
+        if operator is not None:
+            return operator(call), "folded"
+        return self._pass(call), "passed"
+
+    def _pass(self, call: Call) -> Value:
+        """What an unknown operator hands on: its first map, in the shape that the file declares."""
+        maps = [value for value in call.present() if not value.is_constant]
+        info = self.declared.get(call.outputs[0]) if call.outputs else None
+        shape = _declared(info) or (call.present()[0].shape if call.present() else ())
+        if not maps:
+            return constant(shape, None, any(value.is_given for value in call.present()))
+        if self.unsupported == "error":
+            raise NetworkError(
+                "is not understood; export the model without it, or let it hand its input on: "
+                "--unsupported passthrough (load(..., unsupported='passthrough'))"
+            )
+        from workloads.importing.families.moving import expand, part, reshape
+
+        value = maps[0]
+        if shape == value.shape or not _declared(info):
+            return value
+        if len(shape) == value.rank:
+            for axis, extent in enumerate(shape):
+                if extent < value.shape[axis]:
+                    value = part(self.sketch, value, axis, 0, extent)
+            return expand(self.sketch, value, shape)
+        return reshape(self.sketch, value, shape)
+
+
+def _title(node: Any) -> str:
+    return f"node {shown(node.name or next(iter(node.output), ''))} ({node.op_type[:64]})"
+
+
+def _declared(info: Any) -> tuple[int, ...]:
+    """The shape that a value_info gives, empty where it does not give all of it; the batch is 1 where symbolic."""
+    if info is None or not info.type.HasField("tensor_type"):
+        return ()
+    dims = list(info.type.tensor_type.shape.dim)
+    found = [dim.dim_value if dim.HasField("dim_value") else (1 if i == 0 else 0) for i, dim in enumerate(dims)]
+    return tuple(found) if all(extent > 0 for extent in found) else ()
+
+
+def _lie(shape: Sequence[int], reader: tuple[Any, int] | None) -> tuple[list[int], list[int]]:
+    """Which dimensions of a model input run along rows and along columns: as its first reader takes them."""
+    rank = len(shape)
+    op = reader[0].op_type if reader else ""
+    slides = op in ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "BatchNormalization")
+    if rank == 4:
+        turns = [list(a.ints) for a in reader[0].attribute if a.name == "perm"] if reader and op == "Transpose" else []
+        if turns == [[0, 3, 1, 2]] or (not slides and shape[3] <= 4 and shape[1] >= 16):
+            return [1], [2]
+        return [2], [3]
+    if rank == 3:
+        return ([2], []) if slides else ([1], [])
+    return ([], []) if rank == 2 else (list(range(1, rank - 1)), [])

@@ -1,0 +1,170 @@
+"""The operators of ONNX that move elements, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+from workloads.errors import NetworkError
+from workloads.importing.families import moving, multiplying
+from workloads.importing.families.moving import axis_of
+from workloads.importing.onnx.call import Answer, Call
+from workloads.importing.sketch import size_of
+from workloads.importing.values import broadcast, constant
+
+
+def reshape(call: Call) -> Answer:
+    value = call.value(0)
+    wanted = call.integers("shape") if "shape" in call.attributes else call.numbers(1)
+    if not call.integer("allowzero", 0):
+        wanted = [value.shape[i] if n == 0 and i < value.rank else n for i, n in enumerate(wanted)]
+    if wanted.count(-1) > 1 or any(n < -1 for n in wanted):
+        raise NetworkError(f"reshapes to {wanted}")
+    known = prod(n for n in wanted if n != -1)
+    if -1 in wanted and not known:
+        raise NetworkError(f"reshapes to {wanted}")
+    return moving.reshape(call.sketch, value, tuple(size_of(value) // known if n == -1 else n for n in wanted))
+
+
+def flatten(call: Call) -> Answer:
+    value, axis = call.value(0), call.integer("axis", 1)
+    axis = axis + value.rank if axis < 0 else axis
+    if not 0 <= axis <= value.rank:
+        raise NetworkError(f"flattens {value.rank} dimensions from {axis}")
+    return moving.reshape(call.sketch, value, (prod(value.shape[:axis]), prod(value.shape[axis:])))
+
+
+def transpose(call: Call) -> Answer:
+    value = call.value(0)
+    order = call.integers("perm") or list(range(value.rank))[::-1]
+    return moving.transpose(call.sketch, value, order)
+
+
+def squeeze(call: Call) -> Answer:
+    return moving.squeeze(call.sketch, call.value(0), call.axes())
+
+
+def unsqueeze(call: Call) -> Answer:
+    return moving.unsqueeze(call.sketch, call.value(0), call.axes() or [])
+
+
+def expand(call: Call) -> Answer:
+    value = call.value(0)
+    return moving.expand(call.sketch, value, broadcast([value.shape, tuple(call.numbers(1))]))
+
+
+def tile(call: Call) -> Answer:
+    value, times = call.value(0), call.numbers(1)
+    if len(times) != value.rank or min(times, default=1) < 1:
+        raise NetworkError(f"repeats {value.rank} dimensions {times} times")
+    return moving.expand(call.sketch, value, tuple(n * extent for n, extent in zip(times, value.shape)))
+
+
+def concat(call: Call) -> Answer:
+    values = call.present()
+    if not values:
+        raise NetworkError("joins nothing")
+    return moving.concat(call.sketch, values, call.integer("axis", 1))
+
+
+def split(call: Call) -> Answer:
+    value = call.value(0)
+    axis = axis_of(value, call.integer("axis", 0))
+    extent, count = value.shape[axis], call.integer("num_outputs", len(call.outputs))
+    sizes = call.integers("split") or call.known(1)
+    if not sizes:
+        size = -(-extent // max(1, count))
+        sizes = [min(size, extent - i * size) for i in range(count)]
+    if sum(sizes) != extent or min(sizes, default=0) < 1 or len(sizes) < len(call.outputs):
+        raise NetworkError(f"splits {extent} into {sizes[:8]}")
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [moving.part(call.sketch, value, axis, start, stop) for start, stop in zip(ends, ends[1:])]
+
+
+def take_slice(call: Call) -> Answer:
+    value = call.value(0)
+    if "starts" in call.attributes:
+        starts, stops = call.integers("starts"), call.integers("ends")
+        axes, steps = call.integers("axes") or list(range(len(starts))), [1] * len(starts)
+    else:
+        starts, stops = call.numbers(1), call.numbers(2)
+        axes, steps = call.known(3) or list(range(len(starts))), call.known(4) or [1] * len(starts)
+    if not len(starts) == len(stops) == len(axes) == len(steps) or 0 in steps:
+        raise NetworkError(f"slices from {starts[:4]} to {stops[:4]} by {steps[:4]}")
+    for axis, start, stop, step in zip(axes, starts, stops, steps):
+        if step < 0 and stop < -value.shape[axis_of(value, axis)]:
+            stop = None  # type: ignore[assignment]  # down to the first
+        value = moving.part(call.sketch, value, axis, start, stop, step)
+    return value
+
+
+def gather(call: Call) -> Answer:
+    table, indices = call.value(0), call.value(1)
+    axis = axis_of(table, call.integer("axis", 0))
+    shape = (*table.shape[:axis], *indices.shape, *table.shape[axis + 1 :])
+    if table.is_constant:
+        if indices.is_given and not table.is_given and axis == 0 and table.rank == 2:
+            return multiplying.embed(call.sketch, call.name, table, indices)
+        return constant(shape, None, table.is_given or indices.is_given)
+    if not indices.is_constant:
+        raise NetworkError("gathers what a map of the network chooses")
+    if indices.data is not None and indices.data.size == 1:
+        index = int(indices.data.reshape(-1)[0])
+        return moving.reshape(call.sketch, moving.pick(call.sketch, table, axis, index), shape)
+    value = call.sketch.settle(table)
+    along = [i for i in range(len(shape) - 1) if shape[i] > 1]
+    return call.sketch.rearranged([value], shape, along)
+
+
+def pad(call: Call) -> Answer:
+    value = call.value(0)
+    pads = call.integers("pads") if "pads" in call.attributes else call.numbers(1)
+    axes = call.known(3) or list(range(value.rank))
+    if len(pads) != 2 * len(axes):
+        raise NetworkError(f"pads {len(axes)} dimensions by {len(pads)} numbers")
+    before, after = [0] * value.rank, [0] * value.rank
+    for i, axis in enumerate(axes):
+        before[axis_of(value, axis)], after[axis_of(value, axis)] = pads[i], pads[i + len(axes)]
+    return moving.pad(call.sketch, value, before, after)
+
+
+def to_space(call: Call) -> Answer:
+    """Blocks of channels become blocks of positions, or the reverse."""
+    value, size = call.value(0), call.integer("blocksize", 0)
+    if value.rank != 4 or size < 1:
+        raise NetworkError(f"moves blocks of {size} in {value.rank} dimensions")
+    batch, channels, height, width = value.shape
+    sketch = call.sketch
+    if call.op == "DepthToSpace":
+        inside = (
+            (size, size, channels // size**2)
+            if call.text("mode", "DCR") == "DCR"
+            else (channels // size**2, size, size)
+        )
+        split = moving.reshape(sketch, value, (batch, *inside, height, width))
+        order = (0, 3, 4, 1, 5, 2) if call.text("mode", "DCR") == "DCR" else (0, 1, 4, 2, 5, 3)
+        turned = moving.transpose(sketch, split, order)
+        return moving.reshape(sketch, turned, (batch, channels // size**2, height * size, width * size))
+    split = moving.reshape(sketch, value, (batch, channels, height // size, size, width // size, size))
+    turned = moving.transpose(sketch, split, (0, 3, 5, 1, 2, 4))
+    return moving.reshape(sketch, turned, (batch, channels * size**2, height // size, width // size))
+
+
+MOVES: dict[str, Callable[[Call], Answer]] = {
+    "Reshape": reshape,
+    "Flatten": flatten,
+    "Transpose": transpose,
+    "Squeeze": squeeze,
+    "Unsqueeze": unsqueeze,
+    "Expand": expand,
+    "Tile": tile,
+    "Concat": concat,
+    "Split": split,
+    "Slice": take_slice,
+    "Gather": gather,
+    "Pad": pad,
+    "DepthToSpace": to_space,
+    "SpaceToDepth": to_space,
+}

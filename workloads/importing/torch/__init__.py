@@ -1,0 +1,1 @@
+"""One PyTorch module, as torch.export sees it."""

@@ -1,0 +1,344 @@
+"""Builder: write a network down in forward order; shapes are inferred, concatenations by channel dissolve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+
+from workloads.errors import NetworkError, shown
+from workloads.network.frames import Frames, check_frames, rows_of_a_frame
+from workloads.network.layer import Concat, Layer, Tensor
+from workloads.network.network import Network
+from workloads.network.ops import WINDOW_OPS
+from workloads.network.shapes import (
+    MAX_EDGES,
+    MAX_OPERANDS,
+    Shape,
+    check_layer,
+    check_name,
+    check_tensor,
+    joined_shape,
+    matmul_forms,
+    output_extent,
+    spread_extent,
+    text,
+    whole_operands,
+)
+from workloads.network.windows import (
+    Inputs,
+    Method,
+    Padding,
+    Pair,
+    listed,
+    pair_of,
+    resize_window,
+    sides_of,
+    transposed_padding,
+)
+
+
+class Builder:
+    """Collects layers in the order they are written; every method returns the name of what it added.
+
+    Raises NetworkError as soon as a layer does not fit its inputs. A `concat` becomes no layer where all its
+    readers are conv, fc, pools or concat: they read its parts, and Network.concats remembers it. Otherwise (a model
+    output, or any other reader) it is one layer, an ordinary 1x1 pool, for all its readers.
+    """
+
+    def __init__(self, name: str) -> None:
+        check_name("a network", name)
+        self.name = name
+        self._inputs: list[Tensor] = []
+        self._layers: list[Layer] = []  # as written: concats are among the layers and among their inputs
+        self._shapes: dict[str, Shape] = {}
+
+    def input(self, name: str, height: int, width: int, channels: int) -> str:
+        """Add a model input: a tensor in DRAM. A sequence of text is (length, 1, features)."""
+        self._check_new(name)
+        check_tensor(name, (height, width, channels))
+        self._inputs.append(Tensor(name, height, width, channels))
+        self._shapes[name] = (height, width, channels)
+        return name
+
+    def shape(self, name: str) -> Shape:
+        """Return (height, width, channels) of anything added so far."""
+        if name not in self._shapes:
+            close = get_close_matches(str(name), self._shapes, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise NetworkError(f"network {self.name!r} has nothing named {shown(name)} so far{hint}")
+        return self._shapes[name]
+
+    def conv(
+        self,
+        name: str,
+        inputs: Inputs,
+        channels: int,
+        kernel: Pair = 1,
+        stride: Pair = 1,
+        padding: Padding = 0,
+        dilation: Pair = 1,
+        groups: int = 1,
+        frames: Frames | None = None,
+    ) -> str:
+        """Add a convolution (weights: kernel * in_channels / groups * channels); with frames also over time."""
+        return self._window(
+            "conv", name, inputs, kernel, stride, padding, dilation, channels=channels, groups=groups, frames=frames
+        )
+
+    def conv_transpose(
+        self,
+        name: str,
+        inputs: Inputs,
+        channels: int,
+        kernel: Pair = 2,
+        stride: Pair = 2,
+        padding: Padding = 0,
+        output_padding: Pair = 0,
+        dilation: Pair = 1,
+        groups: int = 1,
+    ) -> str:
+        """Add a transposed convolution: the map grows by the stride. Our fields of it: see windows.py."""
+        taps, spread = pair_of(name, "kernel", kernel), pair_of(name, "stride", stride)
+        apart, extra = pair_of(name, "dilation", dilation), pair_of(name, "output_padding", output_padding, least=0)
+        reaches = [(taps[i] - 1) * apart[i] + 1 for i in (0, 1)]
+        sides = transposed_padding(sides_of(name, padding, (1, 1), (1, 1), (1, 1)), extra, reaches)
+        return self._window(
+            "conv_transpose", name, inputs, taps, 1, sides, apart, channels=channels, groups=groups, upsample=spread
+        )
+
+    def resize(
+        self,
+        name: str,
+        inputs: Inputs,
+        height: int,
+        width: int,
+        method: Method = "nearest",
+        align_corners: bool = False,
+    ) -> str:
+        """Add a resize of the map to height x width, without weights: nearest reads 1, linear 2x2, cubic 4x4."""
+        extents = self._channels_joined(name, listed(inputs))[:2]
+        pair_of(name, "size", (height, width))
+        rows, columns = (resize_window(extents[i], (height, width)[i], method, align_corners) for i in (0, 1))
+        sides = (rows.before, columns.before, rows.after, columns.after)
+        return self._window(
+            "resize", name, inputs, (rows.kernel, columns.kernel), (rows.stride, columns.stride), sides,
+            upsample=(rows.upsample, columns.upsample),
+        )  # fmt: skip
+
+    def slice(
+        self, name: str, inputs: Inputs, channels: int | None = None, stride: Pair = 1, padding: Padding = 0
+    ) -> str:
+        """Add what is left of some channels, every `stride`-th row and column, and negative padding; no weights."""
+        return self._window("slice", name, inputs, 1, stride, padding, channels=channels)
+
+    def rearrange(self, name: str, inputs: Inputs, height: int, width: int, channels: int) -> str:
+        """Add the elements of its inputs in any other order and shape; all are needed whole."""
+        sources = listed(inputs)
+        whole = tuple(range(len(sources)))
+        return self.append(Layer(name, "rearrange", sources, height, width, channels, channels, whole=whole))
+
+    def depthwise(
+        self,
+        name: str,
+        inputs: Inputs,
+        kernel: Pair = 3,
+        stride: Pair = 1,
+        padding: Padding = "same",
+        dilation: Pair = 1,
+    ) -> str:
+        """Add a depth-wise convolution: as many groups as channels."""
+        channels = sum(self.shape(source)[2] for source in listed(inputs))
+        return self.conv(name, inputs, channels, kernel, stride, padding, dilation, groups=channels)
+
+    def separable(
+        self,
+        name: str,
+        inputs: Inputs,
+        channels: int,
+        kernel: Pair = 3,
+        stride: Pair = 1,
+        padding: Padding = "same",
+    ) -> str:
+        """Add a depth-wise convolution `name`_dw and a 1x1 convolution `name`_pw; returns the latter."""
+        return self.conv(f"{name}_pw", self.depthwise(f"{name}_dw", inputs, kernel, stride, padding), channels)
+
+    def fc(self, name: str, inputs: Inputs, features: int, flatten: bool | None = None) -> str:
+        """Add a fully connected layer.
+
+        It flattens a map, as a convolution with the kernel of that map; each row of a sequence (width 1) goes through
+        a 1x1 convolution. `flatten` says which, where the map of width 1 is no sequence.
+        """
+        height, width, _ = self._channels_joined(name, listed(inputs))
+        kernel = (height, width) if (width > 1 if flatten is None else flatten) else (1, 1)
+        return self._window("fc", name, inputs, kernel, channels=features)
+
+    def maxpool(
+        self,
+        name: str,
+        inputs: Inputs,
+        kernel: Pair,
+        stride: Pair | None = None,
+        padding: Padding = 0,
+        ceil_mode: bool = False,
+        frames: Frames | None = None,
+    ) -> str:
+        """Add a max pool; the stride is the kernel unless given. With frames it is also over time."""
+        return self._window("maxpool", name, inputs, kernel, stride, padding, ceil_mode=ceil_mode, frames=frames)
+
+    def avgpool(
+        self,
+        name: str,
+        inputs: Inputs,
+        kernel: Pair,
+        stride: Pair | None = None,
+        padding: Padding = 0,
+        ceil_mode: bool = False,
+    ) -> str:
+        """Add an average pool; the stride is the kernel unless given."""
+        return self._window("avgpool", name, inputs, kernel, stride, padding, ceil_mode=ceil_mode)
+
+    def global_avgpool(self, name: str, inputs: Inputs) -> str:
+        """Add an average pool over the whole map."""
+        return self._window("avgpool", name, inputs, self._channels_joined(name, listed(inputs))[:2])
+
+    def add(self, name: str, inputs: Sequence[str]) -> str:
+        """Add an element-wise sum; an operand with extents of 1 is broadcast."""
+        return self._elementwise("add", name, inputs)
+
+    def mul(self, name: str, inputs: Sequence[str]) -> str:
+        """Add an element-wise product; an operand with extents of 1 is broadcast."""
+        return self._elementwise("mul", name, inputs)
+
+    def softmax(self, name: str, source: str) -> str:
+        """Add a softmax over the channels of each position (of each head, where a matmul has several)."""
+        return self._elementwise("softmax", name, source)
+
+    def layernorm(self, name: str, source: str) -> str:
+        """Add a layer normalisation over the channels of each position."""
+        return self._elementwise("layernorm", name, source)
+
+    def lrn(self, name: str, source: str) -> str:
+        """Add a local response normalisation across neighbouring channels."""
+        return self._elementwise("lrn", name, source)
+
+    def matmul(self, name: str, first: str, second: str, heads: int = 1, transpose: bool = False) -> str:
+        """Add a product of two activations, head by head; every row needs all of `second`.
+
+        `first` is L x (heads R). Transposed (scores), `second` is M x (heads R) and the output L x (heads M); else
+        (context) `second` is R x (heads M) and the output L x (heads M) too.
+        """
+        operands = [self.shape(first), self.shape(second)]
+        forms = matmul_forms(operands, heads) if type(heads) is int and heads > 0 else {}
+        if transpose not in forms:
+            raise NetworkError(
+                f"layer {name!r} (matmul) cannot multiply {text(operands[0])} with "
+                f"{text(operands[1])}{' transposed' if transpose else ''} in {shown(heads)} heads"
+            )
+        height, width, inner = operands[0]
+        return self.append(
+            Layer(name, "matmul", (first, second), height, width, forms[transpose], inner, groups=heads, whole=(1,))
+        )
+
+    def concat(self, name: str, inputs: Sequence[str]) -> str:
+        """Add a concatenation by channel; whether it is a layer follows from its readers."""
+        return self._window("concat", name, inputs)
+
+    def append(self, layer: Layer) -> str:
+        """Add a finished layer, after checking it against its inputs (which may be concats)."""
+        self._check_new(layer.name)
+        check_layer(layer, [self.shape(name) for name in layer.inputs])
+        self._layers.append(layer)
+        self._shapes[layer.name] = (layer.height, layer.width, layer.channels)
+        return layer.name
+
+    def build(self) -> Network:
+        """Return the network; the builder can go on afterwards."""
+        dissolved = self._dissolved()
+        parts: dict[str, tuple[str, ...]] = {}
+        layers: list[Layer] = []
+        concats: list[Concat] = []
+        edges = 0
+        for layer in self._layers:
+            inputs = layer.inputs
+            if not dissolved.isdisjoint(inputs):
+                inputs = tuple(part for name in inputs for part in parts.get(name, (name,)))
+                if len(inputs) > MAX_OPERANDS:
+                    raise NetworkError(
+                        f"layer {layer.name!r} has {len(inputs)} inputs once concats dissolve; "
+                        f"it must have at most {MAX_OPERANDS}"
+                    )
+            edges += len(inputs)
+            if edges > MAX_EDGES:
+                raise NetworkError(
+                    f"network {self.name!r} has more than {MAX_EDGES} edges once concats dissolve (at {layer.name!r})"
+                )
+            if layer.name in dissolved:
+                parts[layer.name] = inputs
+                concats.append(Concat(layer.name, layer.inputs, len(layers)))
+            else:
+                layers.append(layer if inputs is layer.inputs else replace(layer, inputs=inputs))
+        return Network(self.name, tuple(self._inputs), tuple(layers), tuple(concats))
+
+    def _dissolved(self) -> set[str]:
+        """Names of the concats that are read, and by conv, fc, pools and concats only."""
+        read = {name for layer in self._layers for name in layer.inputs}
+        kept = {name for layer in self._layers if layer.op not in WINDOW_OPS for name in layer.inputs}
+        return {layer.name for layer in self._layers if layer.op == "concat" and layer.name in read - kept}
+
+    def _check_new(self, name: str) -> None:
+        check_name("a layer", name)
+        if name in self._shapes:
+            raise NetworkError(f"{name!r} is defined twice in network {self.name!r}; names must be unique")
+
+    def _channels_joined(self, name: str, inputs: Sequence[str]) -> Shape:
+        """Shape of the inputs with their channels one after the other."""
+        if not inputs:
+            raise NetworkError(f"layer {name!r} has no inputs; it needs at least one")
+        shapes = [self.shape(source) for source in inputs]
+        return (*shapes[0][:2], sum(shape[2] for shape in shapes))
+
+    def _window(
+        self,
+        op: str,
+        name: str,
+        inputs: Inputs,
+        kernel: Pair = 1,
+        stride: Pair | None = 1,
+        padding: Padding = 0,
+        dilation: Pair = 1,
+        ceil_mode: bool = False,
+        channels: int | None = None,
+        groups: int = 1,
+        upsample: tuple[int, int] = (1, 1),
+        frames: Frames | None = None,
+    ) -> str:
+        """Add a layer with windows; without a stride they touch, without channels it keeps those of its inputs."""
+        sources = listed(inputs)
+        *extents, in_channels = self._channels_joined(name, sources)
+        if frames is not None:
+            check_frames(name, frames)
+            extents[0] = rows_of_a_frame(name, extents[0], frames.count)
+        taps, steps = pair_of(name, "kernel", kernel), pair_of(name, "stride", kernel if stride is None else stride)
+        apart = pair_of(name, "dilation", dilation)
+        reaches = [(taps[i] - 1) * apart[i] + 1 for i in (0, 1)]
+        sides = sides_of(name, padding, extents, reaches, steps)
+        spread = [spread_extent(extents[i], upsample[i]) for i in (0, 1)]
+        height, width = (
+            output_extent(name, spread[i], reaches[i], steps[i], sides[i], sides[i + 2], ceil_mode) for i in (0, 1)
+        )
+        out = in_channels if channels is None else channels
+        height *= frames.outputs if frames else 1
+        return self.append(
+            Layer(name, op, sources, height, width, out, in_channels, taps, steps, sides, apart, groups,
+                  upsample=upsample, frames=frames)
+        )  # fmt: skip
+
+    def _elementwise(self, op: str, name: str, inputs: Inputs) -> str:
+        sources = listed(inputs)
+        operands = [self.shape(source) for source in sources]
+        if not operands:
+            raise NetworkError(f"layer {name!r} has no inputs; it needs at least one")
+        height, width, channels = joined_shape(operands)
+        whole = whole_operands(op, operands, height, width)
+        return self.append(Layer(name, op, sources, height, width, channels, channels, whole=whole))

@@ -1,0 +1,153 @@
+"""Layer, Tensor and what a network remembers beside them: plain frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import NamedTuple
+
+from workloads.network.frames import Frames
+from workloads.network.ops import DENSE_OPS, ELEMENTWISE_OPS
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A feature map of one sample: height x width x channels elements of one byte (INT8)."""
+
+    name: str
+    height: int
+    width: int
+    channels: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of one sample, without padding or channel rounding."""
+        return self.height * self.width * self.channels
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One operator and its output tensor (Cocco, Sec. 4.1.1: a vertex of the computation graph).
+
+    `inputs` are its producers in operand order: layers or model inputs. conv, fc, pools and concat read the
+    channels of several producers one after the other; element-wise ops combine producers of equal shape; a
+    matmul multiplies operand 0 with operand 1. `whole` lists the operands (by position) that are needed in
+    full for any output row: operand 1 of a matmul, and an element-wise operand that is broadcast over the map.
+    A `rearrange` puts the elements of its producers, needed in full, in another order (and may leave some out or repeat
+    some); a `slice` keeps some channels, and of the map what stride and negative padding leave. conv_transpose and
+    resize slide their window over the map with `upsample` - 1 empty rows and columns between each two.
+    An element-wise operand may have one channel, or height or width 1, where the output has more (broadcast).
+    A matmul has `groups` heads and `in_channels` channels of operand 0; head by head its second operand is
+    multiplied transposed where its channels are `in_channels` and its positions times heads are `channels`.
+    """
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    height: int
+    width: int
+    channels: int
+    in_channels: int
+    kernel: tuple[int, int] = (1, 1)  #: taps, rows x columns
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0)  #: top, left, bottom, right; negative crops
+    dilation: tuple[int, int] = (1, 1)
+    groups: int = 1
+    whole: tuple[int, ...] = ()
+    upsample: tuple[int, int] = (1, 1)  #: the window slides over the map with upsample - 1 empty rows in between
+    frames: Frames | None = None  #: of a layer over time (conv, pools): its map is a stack of frames
+
+    @property
+    def output(self) -> Tensor:
+        """The tensor this layer computes; it carries the layer's name."""
+        return Tensor(self.name, self.height, self.width, self.channels)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the output, one sample."""
+        return self.height * self.width * self.channels
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Rows and columns that one window spans: (F - 1) d + 1, dilation included."""
+        return (self.kernel[0] - 1) * self.dilation[0] + 1, (self.kernel[1] - 1) * self.dilation[1] + 1
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the layer reads a weight tensor (conv, fc)."""
+        return self.op in DENSE_OPS
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each output channel reads one input channel only: no reduction over channels."""
+        if self.op in DENSE_OPS:
+            return self.groups == self.in_channels == self.channels and self.groups > 1
+        return self.op != "matmul"
+
+    @property
+    def taps(self) -> int:
+        """Input elements per output element and input channel: the window, or the number of operands."""
+        if self.op in ELEMENTWISE_OPS:
+            return len(self.inputs)
+        rows, columns = (self._most_taps(axis) for axis in (0, 1))
+        return rows * columns * (self.frames.kernel if self.frames else 1)
+
+    def _most_taps(self, axis: int) -> int:
+        """Taps that meet an element of the map, and no empty row: with upsample u and dilation d, one in u / gcd."""
+        apart = self.upsample[axis] // gcd(self.upsample[axis], self.dilation[axis])
+        taps = -(-self.kernel[axis] // apart)
+        return min(taps, max(1, self._source_extent(axis))) if self.op == "resize" else taps  # a repeated row: 1
+
+    @property
+    def weight_bytes(self) -> int:
+        """kernel x in_channels / groups x out_channels, without bias; 0 for layers without weights."""
+        if not self.has_weights:
+            return 0
+        frames = self.frames.kernel if self.frames else 1
+        return self.kernel[0] * self.kernel[1] * frames * (self.in_channels // self.groups) * self.channels
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one sample: conv, depth-wise and matmul; 0 for pools and element-wise.
+
+        In a transposed convolution every element of the input meets every tap, as published counts have it.
+        """
+        if self.op == "conv_transpose":
+            rows, columns = (self._source_extent(axis) for axis in (0, 1))
+            return rows * columns * self.weight_bytes
+        if self.has_weights or self.op == "matmul":
+            return self.size_bytes * self.taps * (self.in_channels // self.groups)
+        return 0
+
+    def _source_extent(self, axis: int) -> int:
+        """Extent of the input that the windows span, from them; all of it at a stride of 1."""
+        windows = (self.height, self.width)[axis]
+        spread = (windows - 1) * self.stride[axis] + self.reach[axis] - self.padding[axis] - self.padding[axis + 2]
+        return (spread - 1) // self.upsample[axis] + 1
+
+    @property
+    def light_ops(self) -> int:
+        """Operations of pools and element-wise layers, H W C taps; 0 where there are MACs."""
+        if self.has_weights or self.op == "matmul":
+            return 0
+        return self.size_bytes * self.taps
+
+
+@dataclass(frozen=True)
+class Concat:
+    """A concatenation by channel that is no layer: its readers have several producers instead.
+
+    Kept because scheduling whole tensors counts it as a copy; `concats.sources` tells who reads it.
+    """
+
+    name: str
+    inputs: tuple[str, ...]  #: layers, model inputs or earlier concats, as they were written
+    position: int  #: how many layers stand before it in the order of the file or builder
+
+
+class Note(NamedTuple):
+    """A node of an imported graph that is no layer."""
+
+    node: str
+    op: str  #: its operator, as the file names it
+    how: str  #: "folded" into what is around it, or "passed": not understood, it hands its input on

@@ -1,0 +1,154 @@
+"""What is computed: Layer, Tensor, Network. Plain frozen data, checked once when built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from types import MappingProxyType
+
+from workloads.errors import NetworkError, shown
+from workloads.network.layer import Concat, Layer, Note, Tensor
+from workloads.network.ops import OPS
+from workloads.network.shapes import Shape, check_layer, check_name, check_tensor
+
+
+@dataclass(frozen=True)
+class Network:
+    """A checked DAG of layers in topological order. Tensor ids: layer i is i, model input j is len(layers) + j.
+
+    Raises NetworkError where a name repeats, an input is unknown, a layer stands before its input, or the shape
+    of a layer does not follow from those of its inputs.
+    """
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    layers: tuple[Layer, ...]
+    concats: tuple[Concat, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=(), compare=False, repr=False)  #: for people, where it was imported
+
+    def __post_init__(self) -> None:
+        check_name("a network", self.name)
+        if not self.layers:
+            raise NetworkError(f"network {self.name!r} has no layers; it needs at least one")
+        shapes: dict[str, Shape] = {}
+        for tensor in self.inputs:
+            _check_new("model input", tensor.name, shapes)
+            shape = (tensor.height, tensor.width, tensor.channels)
+            check_tensor(tensor.name, shape)
+            shapes[tensor.name] = shape
+        for layer in self.layers:
+            _check_new("layer", layer.name, shapes)
+            if type(layer.op) is not str or layer.op not in OPS:
+                raise NetworkError(
+                    f"layer {layer.name!r} has unknown op {shown(layer.op)}; known are {', '.join(sorted(OPS))}"
+                )
+            if type(layer.inputs) is not tuple or not layer.inputs:
+                raise NetworkError(f"layer {layer.name!r} has inputs {shown(layer.inputs)}; it needs a tuple of names")
+            try:
+                operands = [shapes[producer] for producer in layer.inputs]
+            except (KeyError, TypeError):
+                raise self._unknown_input(layer, shapes) from None
+            check_layer(layer, operands)
+            shapes[layer.name] = (layer.height, layer.width, layer.channels)
+        if self.concats:
+            self._check_concats()
+
+    def __getstate__(self) -> dict[str, object]:
+        """The fields alone, for pickle and copy: what is derived from them is derived again."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    def _unknown_input(self, layer: Layer, defined: Mapping[str, Shape]) -> NetworkError:
+        producer = next(name for name in layer.inputs if type(name) is not str or name not in defined)
+        if producer not in [other.name for other in self.layers]:
+            return NetworkError(
+                f"layer {layer.name!r} reads {shown(producer)}, which is neither a layer nor a model input"
+            )
+        return NetworkError(
+            f"layer {layer.name!r} reads {producer!r}, which is not defined before it; "
+            "the order must be topological, and a cycle has none"
+        )
+
+    def _check_concats(self) -> None:
+        known = {tensor.name: 0 for tensor in self.inputs}
+        known.update((layer.name, i + 1) for i, layer in enumerate(self.layers))
+        position = 0
+        for concat in self.concats:
+            _check_new("concat", concat.name, known)
+            if type(concat.position) is not int or not position <= concat.position <= len(self.layers):
+                raise NetworkError(
+                    f"concat {concat.name!r} has position {concat.position}; positions must not descend, "
+                    f"from {position} to {len(self.layers)}"
+                )
+            position = concat.position
+            if type(concat.inputs) is not tuple or not concat.inputs:
+                raise NetworkError(
+                    f"concat {concat.name!r} has inputs {shown(concat.inputs)}; it needs a tuple of names"
+                )
+            for name in concat.inputs:
+                if known.get(name, len(self.layers) + 1) > position:
+                    raise NetworkError(
+                        f"concat {concat.name!r} at position {position} reads {shown(name)}, "
+                        "which is not defined before it"
+                    )
+            known[concat.name] = position
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Tensor id of each layer and model input, by name."""
+        names = [layer.name for layer in self.layers] + [tensor.name for tensor in self.inputs]
+        return MappingProxyType({name: i for i, name in enumerate(names)})
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Every tensor by id: outputs of the layers, then the model inputs."""
+        return tuple(layer.output for layer in self.layers) + self.inputs
+
+    @cached_property
+    def operands(self) -> tuple[tuple[int, ...], ...]:
+        """Per layer the tensor ids of its operands, in operand order (a tensor may repeat)."""
+        return tuple(tuple(self.index[name] for name in layer.inputs) for layer in self.layers)
+
+    @cached_property
+    def producers(self) -> tuple[tuple[int, ...], ...]:
+        """Per layer the distinct tensor ids it reads, in operand order."""
+        return tuple(tuple(dict.fromkeys(ids)) for ids in self.operands)
+
+    @cached_property
+    def consumers(self) -> tuple[tuple[int, ...], ...]:
+        """Per tensor id the layers that read it, each once, ascending."""
+        readers: list[list[int]] = [[] for _ in self.tensors]
+        for layer, producers in enumerate(self.producers):
+            for tensor in producers:
+                readers[tensor].append(layer)
+        return tuple(map(tuple, readers))
+
+    @cached_property
+    def outputs(self) -> tuple[int, ...]:
+        """Layers without readers: the model outputs."""
+        return tuple(i for i in range(len(self.layers)) if not self.consumers[i])
+
+    @property
+    def edges(self) -> int:
+        """Number of (producer, consumer) pairs between layers; model inputs are not counted."""
+        return sum(1 for producers in self.producers for p in producers if p < len(self.layers))
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one sample."""
+        return sum(layer.macs for layer in self.layers)
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of all weights, one byte each, without bias."""
+        return sum(layer.weight_bytes for layer in self.layers)
+
+    def names(self, layers: Iterable[int]) -> tuple[str, ...]:
+        """Names of the given layer or tensor ids."""
+        return tuple(self.tensors[i].name for i in layers)
+
+
+def _check_new(what: str, name: str, defined: Mapping[str, object]) -> None:
+    check_name(f"a {what}", name)
+    if name in defined:
+        raise NetworkError(f"{what} {name!r} is defined twice; names must be unique")

@@ -1,0 +1,23 @@
+"""The operators by family; a new element-wise one is one name here."""
+
+from __future__ import annotations
+
+DENSE_OPS = frozenset({"conv", "fc", "conv_transpose"})
+
+
+POOL_OPS = frozenset({"maxpool", "avgpool", "concat", "resize"})
+
+
+SPREAD_OPS = frozenset({"conv_transpose", "resize"})  #: their windows slide over a map with empty rows in between
+
+
+WINDOW_OPS = DENSE_OPS | POOL_OPS | {"slice"}  #: these read the channels of several producers one after the other
+
+
+JOIN_OPS = frozenset({"add", "mul"})
+
+
+ELEMENTWISE_OPS = JOIN_OPS | {"softmax", "layernorm", "lrn"}
+
+
+OPS = WINDOW_OPS | ELEMENTWISE_OPS | {"matmul", "rearrange"}
