@@ -61,8 +61,8 @@ def main() -> None:
 def box(network: Network, space: Space) -> tuple[tuple[float, float], float]:
     """Return the worst corner of the box, and its area."""
     problem = over_space(network, space, alpha=0.0)
-    largest = problem.machine([len(sizes) - 1 for sizes in problem.candidates])
-    smallest = problem.machine([0] * len(problem.buffers))
+    largest = problem.accelerator_of([len(sizes) - 1 for sizes in problem.candidates])
+    smallest = problem.accelerator_of([0] * len(problem.buffers))
     worst = evaluate(network, Partition.layerwise(network), smallest).energy_pj
     corner = largest.buffer_bytes + 1.0, worst
     return corner, corner[0] * corner[1]

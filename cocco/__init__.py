@@ -1,23 +1,37 @@
-"""What to choose: the on-chip memory to build, and how to run networks on it (Cocco, ASPLOS 2024)."""
+"""What to choose: the on-chip memory to build, and how to run networks on it (Cocco, ASPLOS 2024).
 
-from cocco.allocation.allocate import allocate
-from cocco.exploration.compromise import Compromise, compromise
-from cocco.exploration.explore import explore, partition
-from cocco.exploration.front import Front
-from cocco.exploration.limits import Limited, minimize
-from cocco.exploration.pareto import pareto
-from cocco.exploration.result import Result
-from cocco.plans.compare import Comparison, compare
-from cocco.plans.explain import Explanation, explain
-from cocco.plans.files import load_partition
-from cocco.problem.settings import Settings
-from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
-from cocco.scheduling.schedule import schedule
-from simulator.views.chrome_trace import chrome_trace
+Names are imported when they are first asked for (PEP 562), so `import cocco` takes no time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cocco import search as search
+    from cocco.allocation.allocate import allocate
+    from cocco.exploration.compromise import Compromise, compromise
+    from cocco.exploration.explore import explore, partition
+    from cocco.exploration.front import Front
+    from cocco.exploration.limits import Limited, minimize
+    from cocco.exploration.pareto import pareto
+    from cocco.exploration.result import Result
+    from cocco.plans.compare import Comparison, compare
+    from cocco.plans.explain import Explanation, explain
+    from cocco.plans.files import load_partition
+    from cocco.problem.effort import Effort
+    from cocco.problem.settings import Settings
+    from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
+    from cocco.scheduling.schedule import schedule
+    from simulator.views.chrome_trace import chrome_trace
+
+    __version__: str
 
 __all__ = [
     "Comparison",
     "Compromise",
+    "Effort",
     "Explanation",
     "Front",
     "Limited",
@@ -38,3 +52,50 @@ __all__ = [
     "partition",
     "schedule",
 ]
+
+_HOMES = {  # the modules that the names above live in
+    "cocco.allocation.allocate": ("allocate",),
+    "cocco.exploration.compromise": ("Compromise", "compromise"),
+    "cocco.exploration.explore": ("explore", "partition"),
+    "cocco.exploration.front": ("Front",),
+    "cocco.exploration.limits": ("Limited", "minimize"),
+    "cocco.exploration.pareto": ("pareto",),
+    "cocco.exploration.result": ("Result",),
+    "cocco.plans.compare": ("Comparison", "compare"),
+    "cocco.plans.explain": ("Explanation", "explain"),
+    "cocco.plans.files": ("load_partition",),
+    "cocco.problem.effort": ("Effort",),
+    "cocco.problem.settings": ("Settings",),
+    "cocco.problem.space": ("Range", "SeparateBuffers", "SharedBuffer"),
+    "cocco.scheduling.schedule": ("schedule",),
+    "simulator.views.chrome_trace": ("chrome_trace",),
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+_ROOMS = ("allocation", "bounds", "exploration", "mapping", "output", "plans", "problem", "scheduling", "search")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        value = getattr(import_module(_MODULE_OF[name]), name)
+    elif name in _ROOMS:
+        value = import_module(f"cocco.{name}")
+    elif name == "__version__":
+        value = _version()
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS, "__version__"})
+
+
+def _version() -> str:
+    """Return the version that is installed; "not installed" where this runs from a folder of sources."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("cocco")
+    except metadata.PackageNotFoundError:
+        return "not installed"

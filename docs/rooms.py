@@ -25,6 +25,7 @@ ROOMS = (
     "workloads.importing.onnx",
     "workloads.importing.torch",
     "workloads",
+    "simulator.keywords",
     "simulator.technology",
     "simulator.mapping",
     "simulator.accelerator",

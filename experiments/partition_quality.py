@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import cocco
 import workloads
+from cocco.problem.names import HardwareMethod
 from experiments.common import command, published, searches
 from experiments.common.drawing import bars, number, panels, title
 from experiments.sweep.points import Point
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 QUESTION = "How good are the partitions of greedy, dp, enumeration and Cocco (Figure 11)?"
 SECONDS = command.Seconds(quick=6, full=160)
 EIGHT = ("vgg16", "resnet50", "resnet152", "googlenet", "transformer", "gpt", "randwire_a", "randwire_b")
-METHODS = {"greedy": "greedy", "dp": "dp", "enumeration": "exact", "Cocco": "ga"}  #: in the order of the figure
+METHODS: dict[str, HardwareMethod] = {"greedy": "greedy", "dp": "dp", "enumeration": "exact", "Cocco": "ga"}
+"""In the order of the figure."""
 SAMPLES = 400_000  #: Cocco, Sec. 5.2
 QUICK_SAMPLES = 10_000
 CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Sec. 5.2

@@ -1,6 +1,6 @@
 """What a partition costs: the readable statement of the model, and the judge of every answer (docs/model.md)."""
 
-from simulator.accelerator import Accelerator
+from simulator.accelerator import Accelerator, Machine
 from simulator.evaluate import Evaluation, Infeasible, SubgraphCost, evaluate
 from simulator.hardware_files import load_accelerator
 from simulator.partition.partition import Partition, PartitionError
@@ -16,6 +16,7 @@ __all__ = [
     "Infeasible",
     "KiB",
     "LeastCapacity",
+    "Machine",
     "MiB",
     "Partition",
     "PartitionError",

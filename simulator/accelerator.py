@@ -2,15 +2,105 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, TypedDict
 
+from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.technology import MAX_REGIONS, Technology
 
 MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where byte counts would lose precision
 MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
 PE_ARRAY = ("pe_rows", "pe_columns", "pe_inputs", "pe_outputs", "pe_light_channels")  #: of the technology
+PAPER = Technology()
+
+Prefetch = Literal["free", "resident"]
+
+
+class MachineFields(TypedDict, total=False):
+    """The fields of a Machine as keywords; None for technology or mapper is their default."""
+
+    cores: int
+    batch: int
+    max_regions: int | None
+    prefetch: Prefetch
+    technology: Technology | None
+    mapper: Mapper | None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An accelerator without its buffers: what stays the same while a search chooses the memory.
+
+    Parameters
+    ----------
+    cores
+        Cores that share one network.
+    batch
+        Samples computed together (docs/model.md, section 7).
+    max_regions
+        Entries of the buffer region manager, None for no limit (Cocco, Sec. 3.2: N = 64).
+    prefetch
+        "free" takes no capacity for the next subgraph's weights; "resident" wants its own and the next weights to
+        fit together (our option, for designs that are to be built).
+    technology
+        Energy, bandwidth and area, each with its source.
+    mapper
+        How a layer runs on the PE array (docs/mapping.md, section 7).
+
+    Raises
+    ------
+    ValueError
+        Names the field, the rule and the value.
+
+    Examples
+    --------
+    >>> Machine(cores=2).with_buffers(shared_buffer=2**20).buffer_bytes
+    1048576
+    """
+
+    cores: int = 1
+    batch: int = 1
+    max_regions: int | None = MAX_REGIONS
+    prefetch: Prefetch = "free"
+    technology: Technology = field(default_factory=Technology)
+    mapper: Mapper = field(default_factory=Enumerate)
+
+    def __post_init__(self) -> None:
+        _check_count("cores", self.cores, MAX_COUNT)
+        _check_count("batch", self.batch, MAX_COUNT)
+        if self.max_regions is not None:
+            _check_count("max_regions", self.max_regions, MAX_CAPACITY)
+        if self.prefetch not in ("free", "resident"):
+            raise ValueError(f"prefetch must be 'free' or 'resident', got {self.prefetch!r}")
+        if not isinstance(self.mapper, Mapper):
+            raise ValueError(f"mapper must be a simulator.mapping.Mapper such as Enumerate(), got {self.mapper!r}")
+        for name in PE_ARRAY:
+            ours, papers = getattr(self.technology, name), getattr(PAPER, name)
+            if ours != papers and not self.mapper.is_flat:
+                raise ValueError(
+                    f"mapper {self.mapper.name!r} knows the paper's PE array only, with {name} {papers}, got {ours}; "
+                    "take the mapper 'enumerate'"
+                )
+
+    def with_buffers(self, **buffers: int) -> Accelerator:
+        """Return the accelerator with these buffers: global_buffer and weight_buffer, or shared_buffer, in bytes."""
+        same: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        return Accelerator(**same | buffers)
+
+
+def machine_of(machine: Machine | None, keywords: Mapping[str, object]) -> Machine:
+    """Return the machine, or the default one, with what the keywords say in place of its fields.
+
+    Raises ValueError where it is no Machine, or a field breaks a rule.
+    """
+    if isinstance(machine, Accelerator):
+        raise ValueError("machine must be a simulator.Machine, which has no buffers; got an Accelerator: pass .machine")
+    if not isinstance(machine, Machine | None):
+        raise ValueError(f"machine must be a simulator.Machine, got {machine!r}")
+    unset = {name for name in ("technology", "mapper") if keywords.get(name) is None}
+    return with_fields(machine or Machine(), {name: keywords[name] for name in keywords if name not in unset})
 
 
 @dataclass(frozen=True)
@@ -31,7 +121,7 @@ class Accelerator:
     cores: int = 1
     batch: int = 1
     max_regions: int | None = MAX_REGIONS
-    prefetch: Literal["free", "resident"] = "free"
+    prefetch: Prefetch = "free"
     technology: Technology = field(default_factory=Technology)
     mapper: Mapper = field(default_factory=Enumerate)
 
@@ -46,21 +136,12 @@ class Accelerator:
         buffers = ("global_buffer", "weight_buffer") if separate else ("shared_buffer",)
         for name in buffers:
             _check_count(name, getattr(self, name), MAX_CAPACITY, "bytes")
-        _check_count("cores", self.cores, MAX_COUNT)
-        _check_count("batch", self.batch, MAX_COUNT)
-        if self.max_regions is not None:
-            _check_count("max_regions", self.max_regions, MAX_CAPACITY)
-        if self.prefetch not in ("free", "resident"):
-            raise ValueError(f"prefetch must be 'free' or 'resident', got {self.prefetch!r}")
-        if not isinstance(self.mapper, Mapper):
-            raise ValueError(f"mapper must be a simulator.mapping.Mapper such as Enumerate(), got {self.mapper!r}")
-        for name in PE_ARRAY:
-            ours, papers = getattr(self.technology, name), getattr(Technology(), name)
-            if ours != papers and not self.mapper.is_flat:
-                raise ValueError(
-                    f"mapper {self.mapper.name!r} knows the paper's PE array only, with {name} {papers}, got {ours}; "
-                    "take the mapper 'enumerate'"
-                )
+        _ = self.machine  # which checks the rest
+
+    @property
+    def machine(self) -> Machine:
+        """Everything but the buffers."""
+        return Machine(self.cores, self.batch, self.max_regions, self.prefetch, self.technology, self.mapper)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; the default mapper is not mentioned."""

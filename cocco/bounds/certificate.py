@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cocco.bounds.components import components
-from cocco.bounds.forced import Hulls, Traffic, given, least_traffic, streamed
+from cocco.bounds.forced import Hulls, Traffic, least_traffic, streamed
 from cocco.bounds.least import least_totals, lower_bound
 from cocco.bounds.oracle import crossings, tensors_of
 from cocco.bounds.partition_bound import PartitionBound
 from cocco.problem.genome import groups_of
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 EFFORT = 120.0  #: deterministic time of the solver for one memory; our choice: some two minutes of one core
@@ -37,7 +37,7 @@ def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT) -> 
     """
     check_solvers()
     floor = lower_bound(problem)
-    largest = given(problem, [len(sizes) - 1 for sizes in problem.candidates])
+    largest = in_memory(problem, [len(sizes) - 1 for sizes in problem.candidates])
     least = least_traffic(problem)
     if _bytes_of(problem) > MOST_BYTES:
         return Certificate(floor, "forced", 0, 0, 0.0)
@@ -45,7 +45,7 @@ def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT) -> 
     traffic, count, steps, spent = _proven_traffic(largest, costs, labels, effort)
     extras = streamed(problem, costs)
     totals = []
-    smallest = problem.machine([0] * len(problem.buffers))
+    smallest = problem.accelerator_of([0] * len(problem.buffers))
     for i, rules in enumerate(problem.rules):
         extra = sum(extras[v].maps for v in range(problem.offsets[i], problem.offsets[i + 1]))
         maps = max(least[i].maps, problem.accelerator.batch * traffic[i] + extra)

@@ -12,19 +12,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from cocco.bounds.forced import least_traffic
 from cocco.bounds.least import least_totals, lower_bound
 from cocco.problem.genome import Genome, groups_of
+from cocco.problem.judge import judged
+from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.baselines.exact import LOOK_STEPS, MAX_CANDIDATES, MAX_STATES, PRICE_STEPS, exact
+from cocco.search.kernel.compiled import Compiled, Enumerated, first_of
 from cocco.search.pricing.genomes import Sample
 from cocco.search.pricing.subgraphs import SubgraphCosts
-from simulator.evaluate import evaluate
-
-if TYPE_CHECKING:
-    from cocco.search.kernel._kernel import Kernel, Scratch
 
 QUICK_STEPS = 4_000_000  #: of one enumeration in a default search; our choice: under a second compiled
 QUICK_TOTAL = 30_000_000  #: of all candidates together in a default search; our choice: a few seconds
@@ -41,7 +40,7 @@ class Proof(NamedTuple):
     transitions: int  #: subgraphs that were tried
 
 
-def prove(problem: Problem, best: Sample | None, engine: str, per_memory: int, in_total: int) -> Proof:
+def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory: int, in_total: int) -> Proof:
     """Return what enumeration adds to the best sample of a search (None: there was no search).
 
     per_memory: steps that one memory may take, in_total: all of them. Budgets count, so the answer does not
@@ -73,7 +72,7 @@ def _memories(problem: Problem, best: Sample | None) -> list[tuple[float, tuple[
     least = zip(problem.rules, least_traffic(problem))  # whatever the capacities
     totals = [least_totals(*each, problem.accelerator) for each in least]
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
-        machine = problem.machine(memory)
+        machine = problem.accelerator_of(memory)
         memories.append((problem.objective.cost(problem.objective.value(totals, machine), machine), memory))
     known = None if best is None else best.genome.capacities
     return sorted(memories, key=lambda entry: (entry[1] != known, entry))
@@ -82,7 +81,7 @@ def _memories(problem: Problem, best: Sample | None) -> list[tuple[float, tuple[
 class Solver:
     """Enumerates the partitions of a problem for one memory after the other."""
 
-    def __init__(self, problem: Problem, engine: str) -> None:
+    def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem = problem
         self.transitions = 0
         self.is_additive = problem.accelerator.prefetch != "resident"
@@ -90,7 +89,7 @@ class Solver:
         for i, network in enumerate(problem.networks):
             objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
             self.parts.append(replace(problem, networks=(network,), objective=objective))
-        self.kernels = [_kernel(part) for part in self.parts] if engine == "fast" else None
+        self.compiled = [Compiled(part) for part in self.parts] if engine == "fast" else None
 
     def solve(self, memory: tuple[int, ...], budget: int, best: Sample | None) -> tuple[Sample | None, int]:
         """Return the better of the optimum with this memory and `best`, None if out of budget; and the steps."""
@@ -107,46 +106,30 @@ class Solver:
                 for v in group:
                     found[v] = self.problem.offsets[i] + group[0]
             labels += found
-        estimate = self.problem.objective.cost(value, self.problem.machine(memory))
+        estimate = self.problem.objective.cost(value, self.problem.accelerator_of(memory))
         if best is not None and estimate > best.cost * (1 + ROUNDING):
             return best, spent
-        sample = _judged(self.problem, labels, memory)
+        judgement = judged(self.problem, labels, memory, [estimate], rounding=ROUNDING)
+        sample = Sample(Genome(labels, memory), self.problem.objective.judged(judgement.evaluations), *judgement.values)
         return (sample if best is None or sample.cost < best.cost else best), spent
 
     def _solve_one(
         self, i: int, memory: tuple[int, ...], budget: int
     ) -> tuple[Sequence[Sequence[int]] | None, float, int]:
+        """Return the subgraphs of one network, None where the budget is spent, their Formula 1, and the steps."""
         if budget < 1 or not self.is_additive:
             return None, 0.0, 0
-        if self.kernels is not None:
-            from cocco.search.kernel._kernel import exact as compiled
 
-            try:
-                groups, _, transitions, steps, cost = compiled(
-                    *self.kernels[i], MAX_STATES, MAX_CANDIDATES, budget, LOOK_STEPS, PRICE_STEPS, *memory
-                )
-                self.transitions += transitions
-                return groups, cost, steps
-            except OverflowError:  # steps beyond 64 bits: Python's integers have no end
-                pass
-        part = self.parts[i]
-        given = in_memory(part, memory)
-        answer = exact(given, SubgraphCosts(given), MAX_STATES, budget)
-        self.transitions += answer.transitions
-        return None if answer.labels is None else groups_of(answer.labels), answer.cost, answer.steps
+        def compiled() -> Enumerated:
+            assert self.compiled is not None
+            return self.compiled[i].exact(MAX_STATES, MAX_CANDIDATES, budget, LOOK_STEPS, PRICE_STEPS, *memory)
 
+        def readable() -> Enumerated:
+            given = in_memory(self.parts[i], memory)
+            found = exact(given, SubgraphCosts(given), MAX_STATES, budget)
+            groups = None if found.labels is None else groups_of(found.labels)
+            return groups, found.states, found.transitions, found.steps, found.cost
 
-def _kernel(problem: Problem) -> tuple[Kernel, Scratch]:
-    from cocco.search.kernel._kernel import Kernel, Scratch
-
-    kernel = Kernel(problem)
-    return kernel, Scratch(kernel)
-
-
-def _judged(problem: Problem, labels: list[int], memory: tuple[int, ...]) -> Sample:
-    """Return the partition with its price by the simulator."""
-    machine = problem.machine(memory)
-    plans = problem.partitions(groups_of(labels))
-    evaluations = [evaluate(n, plan, machine, problem.tile_rule) for n, plan in zip(problem.networks, plans)]
-    value = problem.objective.judged(evaluations)
-    return Sample(Genome(labels, memory), value, problem.objective.cost(value, machine))
+        groups, _, transitions, steps, cost = (first_of(compiled, readable) if self.compiled else readable)()
+        self.transitions += transitions
+        return groups, cost, steps

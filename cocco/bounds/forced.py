@@ -7,10 +7,9 @@ A subgraph is convex: with two layers it has every layer between them, their hul
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.genomes import Pricer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.pricing import Price
@@ -58,12 +57,6 @@ class Hulls:
         return self._may_fit(tuple(bits(hull)))
 
 
-def given(problem: Problem, memory: Sequence[int]) -> Problem:
-    """Return the problem of Formula 1 on this memory, given as positions in the candidates."""
-    objective = replace(problem.objective, alpha=None)
-    return replace(problem, accelerator=problem.machine(memory), buffers={}, objective=objective)
-
-
 def least_traffic(problem: Problem) -> list[Traffic]:
     """Return per network what every partition moves, on the largest candidates where the memory is chosen.
 
@@ -77,7 +70,7 @@ def least_traffic(problem: Problem) -> list[Traffic]:
 
     A larger memory only admits more subgraphs, so the largest candidates hold for all.
     """
-    largest = given(problem, [len(sizes) - 1 for sizes in problem.candidates])
+    largest = in_memory(problem, [len(sizes) - 1 for sizes in problem.candidates])
     costs = SubgraphCosts(largest)
     hulls = Hulls(largest, costs)
     extras = streamed(problem, costs)

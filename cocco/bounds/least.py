@@ -18,7 +18,7 @@ def lower_bound(problem: Problem) -> float:
     energy, because a byte of a larger buffer never costs less, while the traffic is that of the largest. The
     metrics grow with each total, and rounding does not turn the order around, so the bound holds for the floats too.
     """
-    machine = problem.machine([0] * len(problem.buffers))
+    machine = problem.accelerator_of([0] * len(problem.buffers))
     totals = [least_totals(*each, machine) for each in zip(problem.rules, least_traffic(problem))]
     return problem.objective.cost(problem.objective.value(totals, machine), machine)
 

@@ -22,7 +22,7 @@ SEED = 1  #: of the solver; our choice: any will do, but always the same
 Term = tuple[int, "cp_model.IntVar"]
 
 
-class Found(NamedTuple):
+class LeastExcess(NamedTuple):
     """What no set undercuts, the sets that were met on the way (the best one last), and the solver's effort."""
 
     least: float
@@ -93,7 +93,7 @@ class Oracle:
         for index in range(len(model.proto.variables)):  # no layer at all is worth nothing: a start for every price
             model.add_hint(model.get_int_var_from_proto_index(index), 0)
 
-    def least(self, prices: dict[int, int], limit: float) -> Found:
+    def least(self, prices: dict[int, int], limit: float) -> LeastExcess:
         """Return the least crossings(S) - prices(S) in bytes, proven as far as the deterministic time goes."""
         from ortools.sat.python import cp_model
 
@@ -112,7 +112,7 @@ class Oracle:
         least = -float(sum([price for price in prices.values() if price > 0]))
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):  # else there was no time even for the empty set
             least = max(least, min(solver.best_objective_bound, solver.objective_value))
-        return Found(least, [group for group in seen.sets if group], spent)
+        return LeastExcess(least, [group for group in seen.sets if group], spent)
 
     def _add_crossings(self, tensors: Tensors) -> dict[int, cp_model.IntVar]:
         """Add what comes in and goes out; return the variable of each tensor that can come in."""

@@ -23,7 +23,7 @@ from cocco.exploration.limits import Limited
 from cocco.output.folders import front as front_folder
 from cocco.output.folders import run as run_folder
 from cocco.output.text.front import front_text, limited_text
-from cocco.search.genetic.nsga import Progress
+from cocco.problem.effort import Progress
 from simulator.hardware_files import MACHINE
 
 FORBIDDEN = {"method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False}

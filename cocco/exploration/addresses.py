@@ -12,11 +12,11 @@ from cocco.allocation.address_map import AddressMap, address_map
 from cocco.bounds.least import gap
 from cocco.exploration.result import Result
 from cocco.problem.genome import Genome, connected_parts, groups_of
+from cocco.problem.judge import judged
 from cocco.problem.problem import Problem
 from cocco.problem.stream import Stream
 from cocco.search.pricing.genomes import Pricer, Sample
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition
 
 MAX_CUTS = 256  #: our choice: of one answer; each makes its subgraph smaller, so most plans need a handful
@@ -29,12 +29,12 @@ def with_addresses(problem: Problem, result: Result) -> Result:
     The memory stays. The lower bound stays valid: a split answer is one that the search could have given. What still
     fails after MAX_CUTS, or is a single layer, stays as it is: `address_map` says so.
     """
-    machine = result.accelerator
-    chosen = tuple(sizes.index(getattr(machine, name)) for name, sizes in problem.buffers.items())
+    accelerator = result.accelerator
+    chosen = tuple(sizes.index(getattr(accelerator, name)) for name, sizes in problem.buffers.items())
     pricer, plans, splits = Pricer(problem), list(result.plans), 0
     for i in range(len(plans)):
         while splits < MAX_CUTS:
-            failing = _failing(problem, i, plans[i], machine)
+            failing = _failing(problem, i, plans[i], accelerator)
             if not failing:
                 break
             sample = _cheapest_cut(problem, pricer, plans, (i, failing[0]), chosen, result.seed)
@@ -42,11 +42,20 @@ def with_addresses(problem: Problem, result: Result) -> Result:
             splits += 1
     if not splits:
         return replace(result, splits=0)
-    return _priced(problem, replace(result, plans=tuple(plans), splits=splits))
+    winner = judged(problem, sample.genome.labels, chosen, [sample.cost])
+    return replace(
+        result,
+        plans=winner.plans,
+        evaluations=winner.evaluations,
+        cost=sample.cost,
+        status="feasible" if result.status == "optimal" else result.status,
+        gap=None if result.lower_bound is None else gap(sample.cost, result.lower_bound),
+        splits=splits,
+    )
 
 
-def _failing(problem: Problem, i: int, plan: Partition, machine: Accelerator) -> list[int]:
-    found: AddressMap | None = address_map(problem.networks[i], plan, machine, problem.tile_rule)
+def _failing(problem: Problem, i: int, plan: Partition, accelerator: Accelerator) -> list[int]:
+    found: AddressMap | None = address_map(problem.networks[i], plan, accelerator, problem.tile_rule)
     return [] if found is None else found.failing()
 
 
@@ -70,14 +79,3 @@ def _cheapest_cut(
                 cut_labels[v] = part[0]
         samples.append(pricer.evaluate(Genome(cut_labels, capacities), Stream(seed, GENERATION, cut)))
     return min(samples, key=lambda sample: sample.cost)
-
-
-def _priced(problem: Problem, result: Result) -> Result:
-    machine, objective = result.accelerator, problem.objective
-    evaluations = tuple(
-        evaluate(network, plan, machine, problem.tile_rule) for network, plan in zip(problem.networks, result.plans)
-    )
-    cost = objective.cost(objective.judged(evaluations), machine)
-    status = "feasible" if result.status == "optimal" else result.status
-    bound = None if result.lower_bound is None else gap(cost, result.lower_bound)
-    return replace(result, evaluations=evaluations, cost=cost, status=status, gap=bound)

@@ -1,6 +1,6 @@
 """Limits: the least of one criterion where others are bounded, such as the least SRAM with latency <= X.
 
-Our method: the front between what is made small and what is limited (NSGA-II, cocco.pareto), the best of it that keeps
+Our method: the front between what is minimized and what is limited (NSGA-II, cocco.pareto), the best of it that keeps
 the limits, and then a proof: each memory is ruled out by a lower bound, or enumerated, where that finishes.
 """
 
@@ -11,21 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from operator import le
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
 from cocco.bounds.forced import least_traffic
 from cocco.bounds.least import least_totals
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
-from cocco.exploration.pareto import Quest, cheapest, of_metric, point_of, quest_of, rows_of, searched
+from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, prefetches, rows_of, searched
+from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, Plane, check_criterion, metrics_of, of_memory
+from cocco.problem.effort import Effort, FrontFields
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
 from cocco.problem.status import Status
-from cocco.search.genetic.nsga import Cloud, Progress
+from cocco.search.genetic.nsga import Cloud
+from simulator.accelerator import Machine, machine_of
+from simulator.keywords import check_keywords
 from simulator.model.tiling import TileRule
-from simulator.technology import MAX_REGIONS, Technology
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ class Limited:
     status: "optimal" (proved), "feasible" (samples are spent; a better one may exist), "infeasible" (proved: nothing
     keeps the limits), "gave_up" (nothing found does), "stopped" (by the user; the best so far, if any).
     best: None where nothing found keeps the limits; then `nearest` exceeds them by the smallest factor.
-    lower_bound: of what is made small, for everything that keeps the limits; None where nothing does, proved.
+    lower_bound: of what is minimized, for everything that keeps the limits; None where nothing does, proved.
     """
 
     minimize: str
@@ -62,7 +65,7 @@ class Limited:
 
     @property
     def value(self) -> float | None:
-        """What was made small, of the best point."""
+        """What was minimized, of the best point."""
         return None if self.best is None else dict(zip(self.objectives, self.best.values))[self.minimize]
 
     def to_json(self) -> dict[str, Any]:
@@ -95,51 +98,71 @@ def minimize(
     limits: Mapping[str, float],
     *,
     space: Space | None = None,
-    samples: int = 50_000,
-    seed: int = 0,
+    machine: Machine | None = None,
     weights: Sequence[float] | None = None,
-    cores: int = 1,
-    batch: int = 1,
-    max_regions: int | None = MAX_REGIONS,
-    prefetch: Literal["free", "resident"] = "free",
-    technology: Technology | None = None,
     tile_rule: TileRule = "exact",
-    engine: str | None = None,
-    threads: int = 1,
-    progress: Progress | None = None,
-    settings: Settings | None = None,
+    effort: Effort | None = None,
+    **fields: Unpack[FrontFields],
 ) -> Limited:
     """Return the memory and partitions with the least of one criterion that keep these limits.
 
-    criterion, limits: capacity, energy, ema, latency, area or bandwidth (cocco.problem.criteria), the limits as
-    {"latency": 2_000_000} in bytes, pJ, cycles, mm2 or bytes per cycle: at most that much. The rest as in `pareto`.
+    Parameters
+    ----------
+    networks
+        One network, or several that run one after the other on the same memory.
+    criterion
+        What to minimize: capacity, energy, ema, latency, area or bandwidth (cocco.problem.criteria).
+    limits
+        The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2 or bytes per
+        cycle.
+    space, machine, weights, tile_rule, effort, **fields
+        As in `pareto`.
+
+    Raises
+    ------
+    ValueError
+        Names the argument, the rule and the value.
+    TypeError
+        For a keyword that is neither a parameter nor a field of the machine or of the effort.
+    RuntimeError
+        Where the simulator prices the best point otherwise than the search did.
+
+    Examples
+    --------
+    >>> import cocco, workloads
+    >>> space = cocco.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
+    >>> found = cocco.minimize(workloads.load("vgg16"), "capacity", {"ema": 160 * 2**20}, space=space, samples=500)
+    >>> found.status, found.value
+    ('optimal', 0)
     """
+    check_keywords(minimize, fields, FrontFields.__optional_keys__)
     bounds = check_limits(criterion, limits)
     objectives = tuple(dict.fromkeys((criterion, *bounds)))
     if all(name in MEMORY for name in objectives):
         objectives += ("energy",)  # of equally small memories the one that takes the least; our choice
     if not set(MEMORY) & set(objectives):
         objectives += ("capacity",)
-    problem = over_space(
-        networks, space, metric=metrics_of(objectives)[0], weights=weights, cores=cores, batch=batch,
-        max_regions=max_regions, prefetch=prefetch, technology=technology, tile_rule=tile_rule,
+    whole = over_space(
+        networks, space, machine=machine_of(machine, fields), metric=metrics_of(objectives)[0], weights=weights,
+        tile_rule=tile_rule,
     )  # fmt: skip
-    quest = quest_of(problem, objectives, samples, seed, settings, engine, threads, progress)
-    quest = quest._replace(problem=_narrowed(problem, bounds))
-    is_focused = prefetch == "free" and (criterion not in MEMORY or len(metrics_of(objectives)) == 1)
-    cloud = searched(quest._replace(samples=-(-samples // 2)) if is_focused else quest)
+    problem = _narrowed(whole, bounds)
+    question = replace(front_question(whole, effort, fields), problem=problem)
+    is_focused = not prefetches(problem) and (criterion not in MEMORY or len(metrics_of(objectives)) == 1)
+    share = -(-question.samples // 2) if is_focused else question.samples
+    cloud = searched(replace(question, samples=share), Plane(problem, objectives))
     judge = _Judge(cloud.plane, criterion, bounds)
-    cloud.wanted = samples
+    cloud.wanted = question.samples
     lower: float | None = None
     status: Status = "stopped"
     try:
         if is_focused and not cloud.is_stopped:
-            _focus(quest, cloud, judge)
+            _focus(question, cloud, judge)
         if not cloud.is_stopped:
-            lower, status = _prove(quest, cloud, judge)
+            lower, status = _prove(question, cloud, judge)
     except KeyboardInterrupt:
         pass
-    return _answer(quest, cloud, judge, None if lower == math.inf else lower, status)
+    return _answer(question, cloud, judge, None if lower == math.inf else lower, status)
 
 
 def check_limits(criterion: str, limits: Mapping[str, float]) -> dict[str, float]:
@@ -175,7 +198,7 @@ class _Judge:
         return min(range(len(rows)), key=lambda row: self.key(rows[row]))
 
 
-class _Bound(NamedTuple):
+class _MemoryBound(NamedTuple):
     """What no partition on a memory undercuts, in the order of the criteria."""
 
     values: tuple[float, ...]
@@ -197,18 +220,18 @@ def _keeps(problem: Problem, what: str, size: int, limits: Mapping[str, float]) 
     return of_memory(what, machine) <= limits.get(what, math.inf)
 
 
-def _focus(quest: Quest, cloud: Cloud, judge: _Judge) -> None:
+def _focus(question: Question, cloud: Cloud, judge: _Judge) -> None:
     """Spend the other half of the samples on single memories, with the search for given hardware (our choice).
 
-    Where a metric is made small, on the memory of the best row; else on the memory just below that may still keep the
+    Where a metric is minimized, on the memory of the best row; else on the memory just below that may still keep the
     limits, and so on down, as long as it does; where nothing keeps them, on the nearest one.
     """
-    from cocco.exploration import methods
+    from cocco.exploration.methods import search  # here: it needs deap
 
-    metric = metrics_of([quest.objectives[judge.target], *quest.objectives])[0]
-    problem = of_metric(quest.problem, metric)
-    bounds = [bound for bound in _bounds(quest, judge) if judge.excess(bound.values) <= 1]
-    rounds = FOCUSED if quest.objectives[judge.target] in MEMORY else 1
+    metric = metrics_of([judge.plane.names[judge.target], *judge.plane.names])[0]
+    problem = of_metric(question.problem, metric)
+    bounds = [bound for bound in _bounds(judge) if judge.excess(bound.values) <= 1]
+    rounds = FOCUSED if judge.plane.names[judge.target] in MEMORY else 1
     for number in range(rounds):
         share = cloud.left // (rounds - number)
         row = judge.best(cloud)
@@ -223,8 +246,8 @@ def _focus(quest: Quest, cloud: Cloud, judge: _Judge) -> None:
         given = in_memory(problem, memory)
         labels = cheapest(cloud, memory, metric)
         initial = [] if labels is None else [labels]
-        found = methods.search(
-            methods.Question(given, share - 1, quest.seed, Settings(), initial, None, quest.engine, quest.threads)
+        found = search(
+            replace(question, problem=given, samples=share - 1, settings=Settings(), progress=None, initial=initial)
         )
         cloud.spend(found.samples)
         cloud.price(*rows_of(problem, found.trace.best.genome.labels, [memory]))
@@ -234,17 +257,17 @@ def _focus(quest: Quest, cloud: Cloud, judge: _Judge) -> None:
             return
 
 
-def _prove(quest: Quest, cloud: Cloud, judge: _Judge) -> tuple[float, Status]:
+def _prove(question: Question, cloud: Cloud, judge: _Judge) -> tuple[float, Status]:
     """Price the optimum of each memory that may be better than what is known; return a lower bound and the status.
 
     A memory is done with where its bounds exceed a limit or what is known, or where it is enumerated: for the least
     of each metric in turn, each a bound for all partitions on it. With one metric that is its answer.
     """
-    problem, metrics = quest.problem, metrics_of(quest.objectives)
-    solvers = {metric: Solver(of_metric(problem, metric), quest.engine) for metric in metrics}
+    problem, metrics = question.problem, metrics_of(judge.plane.names)
+    solvers = {metric: Solver(of_metric(problem, metric), question.engine) for metric in metrics}
     spent, least_left = 0, math.inf
     failed: list[tuple[str, Memory]] = []
-    for bound in _bounds(quest, judge):
+    for bound in _bounds(judge):
         known = judge.key(cloud.values[judge.best(cloud)].tolist())
         if judge.excess(bound.values) > 1 or judge.key(bound.values) >= known:
             continue
@@ -258,7 +281,7 @@ def _prove(quest: Quest, cloud: Cloud, judge: _Judge) -> tuple[float, Status]:
                 failed.append((metric, bound.memory))
                 continue
             _, values = cloud.price(*rows_of(problem, found.genome.labels, [bound.memory]))
-            for i, name in enumerate(quest.objectives):
+            for i, name in enumerate(judge.plane.names):
                 if metrics_of([name]) == [metric]:
                     least[i] = values[0, i]
             known = judge.key(cloud.values[judge.best(cloud)].tolist())
@@ -273,32 +296,29 @@ def _prove(quest: Quest, cloud: Cloud, judge: _Judge) -> tuple[float, Status]:
     return least_left, "infeasible" if least_left == math.inf else "gave_up"
 
 
-def _bounds(quest: Quest, judge: _Judge) -> list[_Bound]:
+def _bounds(judge: _Judge) -> list[_MemoryBound]:
     """Return what no partition undercuts, memory by memory, the most promising first."""
-    problem, plane = quest.problem, judge.plane
+    problem, plane = judge.plane.problem, judge.plane
     least = list(zip(problem.rules, least_traffic(problem)))
     totals = [least_totals(*each, problem.accelerator) for each in least]
     found = []
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
-        found.append(_Bound(plane.least(problem.machine(memory), totals), memory))
+        found.append(_MemoryBound(plane.least(plane.machine(memory), totals), memory))
     return sorted(found, key=lambda bound: (judge.key(bound.values), bound.memory))
 
 
-def _answer(quest: Quest, cloud: Cloud, judge: _Judge, lower: float | None, status: Status) -> Limited:
-    row = judge.best(cloud)
-    point = point_of(
-        cloud.plane, cloud.labels[row].tolist(), cloud.capacities[row].tolist(), cloud.values[row].tolist()
-    )
-    problem, keeps = quest.problem, judge.excess(point.values) <= 1
+def _answer(question: Question, cloud: Cloud, judge: _Judge, lower: float | None, status: Status) -> Limited:
+    point = point_of(cloud, judge.best(cloud))
+    problem, keeps = question.problem, judge.excess(point.values) <= 1
     return Limited(
-        minimize=quest.objectives[judge.target],
+        minimize=judge.plane.names[judge.target],
         limits=judge.limits,
         networks=tuple(network.name for network in problem.networks),
         weights=problem.objective.weights,
-        seed=quest.seed,
+        seed=question.seed,
         samples=cloud.samples,
         status=status,
-        objectives=quest.objectives,
+        objectives=judge.plane.names,
         best=point if keeps else None,
         nearest=point,
         lower_bound=lower,

@@ -10,37 +10,25 @@ from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Proof, prove
 from cocco.bounds.least import lower_bound
 from cocco.exploration.founders import Founders, founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, polish
+from cocco.exploration.question import Question
 from cocco.problem.genome import Genome
+from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
 from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import annealing
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.exact import MAX_STEPS
 from cocco.search.baselines.greedy import greedy
-from cocco.search.baselines.two_step import Found, grid_search, random_search
+from cocco.search.baselines.two_step import Partitioned, grid_search, random_search
 from cocco.search.genetic.engine import make_engine
 from cocco.search.genetic.genetic import genetic
-from cocco.search.genetic.trace import Progress, Trace
+from cocco.search.genetic.trace import Trace
+from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import Pricer, Sample
 from cocco.search.pricing.subgraphs import SubgraphCosts
-from simulator.model.cost import Totals
 
 
-class Question(NamedTuple):
-    """What every method is asked; engine is the name of the one that answers, threads are its threads."""
-
-    problem: Problem
-    samples: int
-    seed: int
-    settings: Settings
-    initial: Sequence[Sequence[int]]
-    progress: Progress | None
-    engine: str
-    threads: int
-
-
-class Answer(NamedTuple):
+class Outcome(NamedTuple):
     """The samples, how many were priced, by which method; `proof` where enumeration was tried.
 
     Samples of exact are the subgraphs that it tried (more than the genomes they would make); of greedy and dp the
@@ -54,19 +42,20 @@ class Answer(NamedTuple):
     gave_up: bool = False
 
 
-def answer(method: Callable[[Question], Answer], question: Question) -> Answer:
+def answer(method: HardwareMethod | SpaceMethod, question: Question) -> Outcome:
     """Return the method's answer; where Ctrl-C comes before it has one, layer by layer in the smallest memory."""
+    known = SPACE_METHODS if question.problem.buffers else HARDWARE_METHODS
     try:
-        return method(question)
+        return known[method](question)
     except KeyboardInterrupt:
         problem = question.problem
         genome = Genome(list(range(problem.size)), (0,) * len(problem.buffers))
         trace = _trace(question, Pricer(problem).evaluate(genome, Stream(question.seed, 0, 0)))
         trace.is_stopped = True
-        return Answer(trace, 1, "layerwise")
+        return Outcome(trace, 1, "layerwise")
 
 
-def automatic(question: Question) -> Answer:
+def automatic(question: Question) -> Outcome:
     """Enumerate where a small budget does, else search: so most networks simply come back proven (our choice).
 
     On given hardware the enumeration comes first and nothing is searched if it finishes. Where the memory is chosen,
@@ -86,13 +75,14 @@ def automatic(question: Question) -> Answer:
     return _proven(question, proof) if proof.best is not None else search(question)
 
 
-def search(question: Question) -> Answer:
+def search(question: Question) -> Outcome:
     """The genetic algorithm (Cocco, Sec. 4.4) from founders, whose work counts among the samples."""
-    problem, samples, seed, settings, initial, progress, engine, threads = question
-    chosen = make_engine(engine, problem, settings, threads)
+    problem, samples, seed, settings = question.problem, question.samples, question.seed, question.settings
+    engine, initial = question.engine, question.initial
+    chosen = make_engine(engine, problem, settings, question.threads)
     found = Founders([], 0)
     if settings.seeds:
-        found = founders(problem, lambda given: subgraph_costs(question, given), settings.islands, samples, seed)
+        found = founders(problem, lambda given: subgraph_costs(given, engine), settings.islands, samples, seed)
     polishing = int(settings.polish * samples)
     if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
@@ -100,7 +90,7 @@ def search(question: Question) -> Answer:
     first, *others = found.islands or [[]]
     room = max(0, min(settings.population, most - found.samples) - len(initial))
     starts: list[Sequence[Sequence[int]]] = [[*initial, *first[:room]], *others]
-    trace = genetic(problem, most, seed, settings, starts, progress, chosen, found.samples)
+    trace = genetic(problem, most, seed, settings, starts, question.progress, chosen, found.samples)
     if polishing and not trace.is_stopped:
         genome = trace.best.genome
         polished = polish(problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
@@ -109,10 +99,10 @@ def search(question: Question) -> Answer:
         trace.add(Pricer(problem).evaluate(better, Stream(seed, GENERATION, 0)))
         trace.close()
         trace.is_stopped = polished.is_stopped
-    return Answer(trace, trace.samples, "ga")
+    return Outcome(trace, trace.samples, "ga")
 
 
-def enumeration(question: Question) -> Answer:
+def enumeration(question: Question) -> Outcome:
     """The exact method (Cocco, Sec. 4.2.1): proven, or "gave_up" with the best of greedy and dynamic programming.
 
     Ctrl-C on given hardware leaves greedy's partition.
@@ -134,22 +124,22 @@ def enumeration(question: Question) -> Answer:
     return found._replace(method="exact", gave_up=True)
 
 
-def fusion(question: Question) -> Answer:
+def fusion(question: Question) -> Outcome:
     """Halide's greedy fusion (Cocco, Sec. 4.2.2)."""
-    costs = subgraph_costs(question)
+    costs = subgraph_costs(question.problem, question.engine)
     return _of_labels(question, greedy(question.problem, costs)[0], costs, "greedy")
 
 
-def contiguous(question: Question) -> Answer:
+def contiguous(question: Question) -> Outcome:
     """Irregular-NN's dynamic programming over the layers by depth (Cocco, Sec. 4.2.3)."""
-    costs = subgraph_costs(question)
+    costs = subgraph_costs(question.problem, question.engine)
     labels, _ = dynamic(question.problem, costs, depth_order(question.problem))
     return _of_labels(question, labels, costs, "dp")
 
 
-def iterated(question: Question) -> Answer:
+def iterated(question: Question) -> Outcome:
     """Iterated order DP from dp: the same cut of many linear orders (cocco.search.baselines.dynamic.improve)."""
-    problem, costs = question.problem, subgraph_costs(question)
+    problem, costs = question.problem, subgraph_costs(question.problem, question.engine)
     labels, _ = dynamic(problem, costs, depth_order(problem))
     left = max(1, question.samples - costs.samples)
     polished = polish(problem, labels, (), left, question.seed, question.engine)
@@ -158,37 +148,37 @@ def iterated(question: Question) -> Answer:
     return found._replace(samples=costs.samples + polished.samples)
 
 
-def anneal(question: Question) -> Answer:
+def anneal(question: Question) -> Outcome:
     """Simulated annealing with the mutations of the paper (Cocco, Sec. 4.2.4)."""
-    problem, samples, seed, settings, initial, progress, _, _ = question
-    trace = annealing(problem, samples, seed, replace(settings, shift=0.0), initial, progress)
-    return Answer(trace, trace.samples, "sa")
+    settings = replace(question.settings, shift=0.0)
+    trace = annealing(question.problem, question.samples, question.seed, settings, question.initial, question.progress)
+    return Outcome(trace, trace.samples, "sa")
 
 
-def two_step(kind: str) -> Callable[[Question], Answer]:
+def two_step(kind: str) -> Callable[[Question], Outcome]:
     """Return RS+GA ("random") or GS+GA ("grid"): memories first, a partition search for each (Cocco, Sec. 5.1.3)."""
     first_step = {"random": random_search, "grid": grid_search}[kind]
 
-    def run(question: Question) -> Answer:
+    def run(question: Question) -> Outcome:
         problem = question.problem
         trace = Trace(problem, question.samples, question.progress, question.engine)
 
-        def second_step(given: Problem, samples: int, seed: int) -> Found:
+        def second_step(given: Problem, samples: int, seed: int) -> Partitioned:
             chosen = make_engine(question.engine, given, question.settings, question.threads)
             found = genetic(given, samples, seed, question.settings, (), None, chosen)
-            return Found(found.best.genome.labels, found.best.value, found.is_stopped)
+            return Partitioned(found.best.genome.labels, found.best.value, found.is_stopped)
 
         outcome = first_step(problem, question.samples, question.seed, second_step)
         for each in outcome.candidates:
             trace.add(Sample(Genome(each.labels, each.capacities), each.value, each.cost))
             trace.close()
         trace.is_stopped = outcome.is_stopped
-        return Answer(trace, outcome.samples, kind)
+        return Outcome(trace, outcome.samples, kind)
 
     return run
 
 
-def certified(problem: Problem, answer: Answer) -> Answer:
+def certified(problem: Problem, answer: Outcome) -> Outcome:
     """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
     from cocco.bounds import certify
 
@@ -204,37 +194,16 @@ def certified(problem: Problem, answer: Answer) -> Answer:
     return answer._replace(proof=proof._replace(lower_bound=bound, is_optimal=bound >= best.cost))
 
 
-def subgraph_costs(question: Question, given: Problem | None = None) -> SubgraphCosts:
-    """Return the prices of subgraphs on given hardware, by the compiled engine where it is asked for."""
-    problem = given or question.problem
-    if question.engine == "reference":
-        return SubgraphCosts(problem)
-    from cocco.search.kernel._kernel import Kernel, Scratch
-
-    kernel = Kernel(problem)
-    scratch, pricer = Scratch(kernel), Pricer(problem)
-    capacities = problem.accelerator.activation_capacity, problem.accelerator.weight_capacity
-
-    def price(group: tuple[int, ...]) -> Totals | None:
-        try:
-            row = kernel.price(scratch, group, *capacities)
-        except OverflowError:  # steps beyond 64 bits
-            return pricer.price(group, *capacities)
-        return None if row is None else Totals(*row[:6])
-
-    return SubgraphCosts(problem, price)
-
-
-def _of_labels(question: Question, labels: list[int], costs: SubgraphCosts, method: str) -> Answer:
+def _of_labels(question: Question, labels: list[int], costs: SubgraphCosts, method: str) -> Outcome:
     """Return a single partition; with prefetch="resident" what does not fit beside the next weights is split."""
     problem = question.problem
     sample = Pricer(problem).evaluate(Genome(labels, ()), Stream(question.seed, 0, 0))
-    return Answer(_trace(question, sample), max(1, costs.samples), method)
+    return Outcome(_trace(question, sample), max(1, costs.samples), method)
 
 
-def _proven(question: Question, proof: Proof) -> Answer:
+def _proven(question: Question, proof: Proof) -> Outcome:
     assert proof.best is not None
-    return Answer(_trace(question, proof.best), max(1, proof.transitions), "exact", proof)
+    return Outcome(_trace(question, proof.best), max(1, proof.transitions), "exact", proof)
 
 
 def _trace(question: Question, sample: Sample) -> Trace:
@@ -244,7 +213,8 @@ def _trace(question: Question, sample: Sample) -> Trace:
     return trace
 
 
-HARDWARE_METHODS: dict[str, Callable[[Question], Answer]] = {
+Method = Callable[[Question], Outcome]
+HARDWARE_METHODS: dict[str, Method] = {
     "auto": automatic,
     "ga": search,
     "exact": enumeration,
@@ -253,7 +223,7 @@ HARDWARE_METHODS: dict[str, Callable[[Question], Answer]] = {
     "idp": iterated,
     "sa": anneal,
 }
-SPACE_METHODS: dict[str, Callable[[Question], Answer]] = {
+SPACE_METHODS: dict[str, Method] = {
     "auto": automatic,
     "ga": search,
     "exact": enumeration,

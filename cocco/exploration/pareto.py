@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Unpack, get_args
 
 import numpy as np
 
 from cocco.bounds.enumeration import Solver
-from cocco.exploration.explore import MAX_SAMPLES
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.polish import LEAST_SAMPLES, polish
+from cocco.exploration.question import Question, question_of
 from cocco.problem.criteria import Plane, check_objectives, metric_of, metrics_of
-from cocco.problem.genome import groups_of
+from cocco.problem.effort import Effort, FrontFields, effort_of
+from cocco.problem.judge import judged
+from cocco.problem.names import FrontMethod, Metric
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
 from cocco.problem.status import Status
-from cocco.problem.stream import check_seed
 from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.engine import Engine, make_engine
-from cocco.search.genetic.nsga import Cloud, Progress, nsga
+from cocco.search.genetic.nsga import Cloud, nsga
 from cocco.search.genetic.population import Population
-from cocco.search.kernel.choice import engine_name
-from simulator.evaluate import evaluate
+from cocco.search.pricing.compiled import subgraph_costs
+from simulator.accelerator import Machine, machine_of
+from simulator.keywords import check_keywords
 from simulator.model.tiling import TileRule
-from simulator.technology import MAX_REGIONS, Technology
 from workloads.network.network import Network
 
-METHODS = ("nsga2", "exact")
 FOUNDERS = 8  #: memories, from small to large, that greedy makes a partition for; our choice, with the next
 FOUNDING = 0.1  #: share of the samples; no further founder is made once they have taken that much
 STEPS = 100_000_000  #: of the enumeration of one memory by "exact"; our choice: half a minute compiled
@@ -38,98 +38,103 @@ FRONT_SETTINGS = Settings(population=100, tournament=2)
 """Our choice: each of the 46 memories of the paper's space has one place on the front; tournaments as in NSGA-II."""
 
 
-class Quest(NamedTuple):
-    """What a search for a front is asked; engine is the name of the one that answers, threads are its threads."""
-
-    problem: Problem
-    objectives: tuple[str, ...]
-    samples: int
-    seed: int
-    settings: Settings
-    engine: str
-    threads: int
-    progress: Progress | None
-
-
 def pareto(
     networks: Network | Sequence[Network],
     *,
     space: Space | None = None,
+    machine: Machine | None = None,
     objectives: Sequence[str] = ("capacity", "energy"),
-    method: str = "nsga2",
-    samples: int = 50_000,
-    seed: int = 0,
     weights: Sequence[float] | None = None,
-    cores: int = 1,
-    batch: int = 1,
-    max_regions: int | None = MAX_REGIONS,
-    prefetch: Literal["free", "resident"] = "free",
-    technology: Technology | None = None,
+    method: FrontMethod = "nsga2",
     tile_rule: TileRule = "exact",
-    engine: str | None = None,
-    threads: int = 1,
-    progress: Progress | None = None,
-    settings: Settings | None = None,
+    effort: Effort | None = None,
+    **fields: Unpack[FrontFields],
 ) -> Front:
     """Return the memories, with partitions, of which none found is better than another in all objectives.
 
-    objectives: two or more of capacity, energy, ema, latency, area, bandwidth (cocco.problem.criteria), all minimized.
-    method: "nsga2", or "exact": each memory enumerated, which proves the front between capacity or area and one of
-    the others. progress: called with (samples done, samples in total, points on the front). The rest as in `explore`.
-    The same arguments give the same front, to the byte. Ctrl-C ends the search with status "stopped".
+    The paper sweeps alpha for such a front (Cocco, Fig. 14); one run of NSGA-II finds all of it (our choice). The same
+    arguments give the same front, to the byte. Ctrl-C ends the search with status "stopped".
+
+    Parameters
+    ----------
+    networks
+        One network, or several that run one after the other on the same memory.
+    space
+        The memories to choose from: SharedBuffer or SeparateBuffers; by default the paper's shared buffer.
+    machine
+        Everything else of the hardware: cores, batch, technology, mapper; by default one core of the paper.
+    objectives
+        Two or more of capacity (bytes), energy (pJ), ema (bytes), latency (cycles), area (mm2) and bandwidth (bytes per
+        cycle), all minimized (cocco.problem.criteria).
+    weights
+        How much each network counts: one positive number per network, by default 1.
+    method
+        "nsga2", or "exact": each memory enumerated, which proves the front between capacity or area and one of the
+        others.
+    tile_rule
+        As in `simulator.evaluate`.
+    effort
+        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Its progress is called with
+        the points on the front; initial, prove and check_addresses are not for fronts.
+    **fields
+        Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...
+
+    Raises
+    ------
+    ValueError
+        Names the argument, the rule and the value.
+    TypeError
+        For a keyword that is neither a parameter nor such a field.
+    RuntimeError
+        Where the simulator prices a point otherwise than the search did.
+
+    Examples
+    --------
+    >>> import cocco, workloads
+    >>> space = cocco.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
+    >>> front = cocco.pareto(workloads.load("vgg16"), space=space, samples=500)
+    >>> front.front["capacity_bytes"].tolist()
+    []
     """
+    check_keywords(pareto, fields, FrontFields.__optional_keys__)
     checked = check_objectives(objectives)
+    if method not in get_args(FrontMethod):
+        raise ValueError(f"method must be one of {', '.join(get_args(FrontMethod))}, got {method!r}")
+    if method == "exact" and (len(checked) > 2 or all(metric_of(name) is not None for name in checked)):
+        raise ValueError(f"method 'exact' needs two objectives, one of them capacity or area, got {', '.join(checked)}")
     problem = over_space(
-        networks, space, metric=metrics_of(checked)[0], weights=weights, cores=cores, batch=batch,
-        max_regions=max_regions, prefetch=prefetch, technology=technology, tile_rule=tile_rule,
+        networks, space, machine=machine_of(machine, fields), metric=metrics_of(checked)[0], weights=weights,
+        tile_rule=tile_rule,
     )  # fmt: skip
-    quest = quest_of(problem, checked, samples, seed, settings, engine, threads, progress)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    question, plane = front_question(problem, effort, fields), Plane(problem, checked)
     if method == "exact":
-        if len(checked) > 2 or all(metric_of(name) is not None for name in checked):
-            raise ValueError(
-                f"method 'exact' needs two objectives, one of them capacity or area, got {', '.join(checked)}"
-            )
-        cloud, is_proven = enumerated(quest)
-        return judged(quest, cloud, "exact", "optimal" if is_proven else "gave_up")
-    return judged(quest, searched(quest), "nsga2", "feasible")
+        cloud, is_proven = enumerated(question, plane)
+        return front_of_cloud(cloud, question.seed, "exact", "optimal" if is_proven else "gave_up")
+    return front_of_cloud(searched(question, plane), question.seed, "nsga2", "feasible")
 
 
-def quest_of(
-    problem: Problem,
-    objectives: tuple[str, ...],
-    samples: int,
-    seed: int,
-    settings: Settings | None,
-    engine: str | None,
-    threads: int,
-    progress: Progress | None,
-) -> Quest:
-    """Return the question, checked."""
-    if isinstance(samples, bool) or not isinstance(samples, int) or not 1 <= samples <= MAX_SAMPLES:
-        raise ValueError(f"samples must be an integer from 1 to {MAX_SAMPLES}, got {samples!r}")
-    check_seed(seed)
-    settings = FRONT_SETTINGS if settings is None else settings
-    if not isinstance(settings, Settings):
-        raise ValueError(f"settings must be a cocco.Settings, got {settings!r}")
-    name = engine_name(engine, problem, threads)
-    return Quest(problem, objectives, samples, seed, settings, name, threads, progress)
+def front_question(problem: Problem, effort: Effort | None, fields: Mapping[str, object]) -> Question:
+    """Return the question of a search for a front, checked."""
+    chosen = effort_of(effort, fields)
+    for name in ("initial", "prove", "check_addresses"):
+        if getattr(chosen, name):
+            raise ValueError(f"effort.{name} is for explore and partition; a search for a front has no use for it")
+    return question_of(problem, chosen, FRONT_SETTINGS)
 
 
-def searched(quest: Quest) -> Cloud:
+def searched(question: Question, plane: Plane) -> Cloud:
     """Return the samples of NSGA-II from greedy partitions in several memories, then polished (our choices)."""
-    problem, samples, settings = quest.problem, quest.samples, quest.settings
-    cloud = _cloud(quest)
+    problem, samples, settings = question.problem, question.samples, question.settings
+    cloud = _cloud(question, plane)
     polishing = int(settings.polish * samples)
     if polishing < LEAST_SAMPLES * problem.size or prefetches(problem):
         polishing = 0
     try:
-        start, initial = _founders(quest, cloud)
-        nsga(cloud, problem, samples - polishing, quest.seed, settings, start, initial)
+        start, initial = _founders(question, cloud)
+        nsga(cloud, problem, samples - polishing, question.seed, settings, start, initial)
         if polishing:
-            _polish(quest, cloud)
-            nsga(cloud, problem, samples, quest.seed, settings, _of_front(cloud))
+            _polish(question, cloud)
+            nsga(cloud, problem, samples, question.seed, settings, _of_front(cloud))
     except KeyboardInterrupt:
         cloud.is_stopped = True
         if not len(cloud.values):
@@ -142,10 +147,10 @@ def prefetches(problem: Problem) -> bool:
     return problem.accelerator.prefetch == "resident"
 
 
-def enumerated(quest: Quest) -> tuple[Cloud, bool]:
+def enumerated(question: Question, plane: Plane) -> tuple[Cloud, bool]:
     """Return the cheapest partition of each memory, and whether all are proven; layer by layer where one is not."""
-    problem, cloud, is_proven = quest.problem, _cloud(quest), True
-    solver = Solver(problem, quest.engine)
+    problem, cloud, is_proven = question.problem, _cloud(question, plane), True
+    solver = Solver(problem, question.engine)
     try:
         for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
             found, _ = solver.solve(memory, STEPS, None)
@@ -159,78 +164,61 @@ def enumerated(quest: Quest) -> tuple[Cloud, bool]:
     return cloud, is_proven
 
 
-def judged(quest: Quest, cloud: Cloud, method: str, status: Status) -> Front:
-    """Return the front of these samples, each of its points priced again by the simulator.
-
-    Raises RuntimeError if the search priced one differently.
-    """
-    found = tuple(
-        point_of(cloud.plane, labels, capacities, values)
-        for labels, capacities, values in zip(cloud.labels.tolist(), cloud.capacities.tolist(), cloud.values.tolist())
-    )
-    problem = quest.problem
+def front_of_cloud(cloud: Cloud, seed: int, method: FrontMethod, status: Status) -> Front:
+    """Return the front of these samples, each of its points judged by the simulator."""
+    problem = cloud.plane.problem
     return Front(
         method=method,
-        objectives=quest.objectives,
+        objectives=cloud.plane.names,
         networks=tuple(network.name for network in problem.networks),
         weights=problem.objective.weights,
-        seed=quest.seed,
+        seed=seed,
         samples=cloud.samples,
         status="stopped" if cloud.is_stopped else status,
-        found=found,
+        found=tuple(point_of(cloud, row) for row in range(len(cloud.values))),
         engine=cloud.breeder.name,
         points=cloud.points(),
     )
 
 
-def point_of(plane: Plane, labels: Sequence[int], capacities: Sequence[int], values: Sequence[float]) -> FrontPoint:
-    """Return a genome as the simulator prices it; raises RuntimeError where the search priced it differently."""
-    problem, machine = plane.problem, plane.machine(capacities)
-    plans = problem.partitions(groups_of(labels))
-    evaluations = tuple(
-        evaluate(network, plan, machine, problem.tile_rule) for network, plan in zip(problem.networks, plans)
-    )
-    judgement = plane.judged(evaluations)
-    if judgement != tuple(values):
-        raise RuntimeError(
-            f"the search priced a point of the front at {tuple(values)!r}, the simulator at {judgement!r} "
-            f"({', '.join(plane.names)}); please report this with the network and the seed"
-        )
-    return FrontPoint(judgement, machine, plans, evaluations)
+def point_of(cloud: Cloud, row: int) -> FrontPoint:
+    """Return a row of a cloud's front as the simulator judges it."""
+    plane, values = cloud.plane, cloud.values[row].tolist()
+    labels, capacities = cloud.labels[row].tolist(), cloud.capacities[row].tolist()
+    winner = judged(plane.problem, labels, capacities, values, plane.judged)
+    return FrontPoint(winner.values, winner.accelerator, winner.plans, winner.evaluations)
 
 
-def _cloud(quest: Quest) -> Cloud:
+def _cloud(question: Question, plane: Plane) -> Cloud:
     """Return an empty cloud with an engine for each metric that the objectives need."""
     engines: dict[str, Engine] = {}
-    for metric in metrics_of(quest.objectives):
-        engines[metric] = make_engine(quest.engine, of_metric(quest.problem, metric), quest.settings, quest.threads)
-    return Cloud(Plane(quest.problem, quest.objectives), engines, quest.samples, quest.progress)
+    for metric in metrics_of(plane.names):
+        problem = of_metric(question.problem, metric)
+        engines[metric] = make_engine(question.engine, problem, question.settings, question.threads)
+    return Cloud(plane, engines, question.samples, question.progress)
 
 
-def of_metric(problem: Problem, metric: str) -> Problem:
+def of_metric(problem: Problem, metric: Metric) -> Problem:
     """Return the problem with another metric."""
     return replace(problem, objective=replace(problem.objective, metric=metric))
 
 
-def _founders(quest: Quest, cloud: Cloud) -> tuple[tuple[Population, np.ndarray], list[list[int]]]:
+def _founders(question: Question, cloud: Cloud) -> tuple[tuple[Population, np.ndarray], list[list[int]]]:
     """Return priced greedy partitions in several memories, from small to large, with criteria, and their labels.
 
     None where they would take too many of the samples, as in cocco.exploration.founders.
     """
-    from cocco.exploration.methods import Question, subgraph_costs
-
-    problem, found = quest.problem, list[list[int]]()
-    start = Population.empty(0, problem.size), np.zeros((0, len(quest.objectives)))
-    if not quest.settings.seeds or quest.samples < problem.size:
+    problem, found = question.problem, list[list[int]]()
+    start = Population.empty(0, problem.size), np.zeros((0, len(cloud.plane.names)))
+    if not question.settings.seeds or question.samples < problem.size:
         return start, found
-    question = Question(problem, quest.samples, quest.seed, quest.settings, (), None, quest.engine, quest.threads)
     for number in range(FOUNDERS):
-        if cloud.samples > FOUNDING * quest.samples:
+        if cloud.samples > FOUNDING * question.samples:
             break
         share = (number + 1) / (FOUNDERS + 1)
         memory = [int(share * len(sizes)) for sizes in problem.candidates]
         given = in_memory(problem, memory)
-        prices = subgraph_costs(question, given)
+        prices = subgraph_costs(given, question.engine)
         found.append(greedy(given, prices)[0])
         cloud.spend(min(prices.samples, max(0, cloud.left - 1)))
         if not cloud.left:
@@ -240,13 +228,13 @@ def _founders(quest: Quest, cloud: Cloud) -> tuple[tuple[Population, np.ndarray]
     return start, found
 
 
-def _polish(quest: Quest, cloud: Cloud) -> None:
+def _polish(question: Question, cloud: Cloud) -> None:
     """Improve partitions of the front by iterated order DP (cocco.exploration.polish), in memories from small to large.
 
     Each starts from the cheapest partition known that fits, and what it finds is priced in all larger memories of
     the front too. As many memories are taken as the samples do for, evenly spread, for one metric after the other.
     """
-    problem, metrics = quest.problem, metrics_of(quest.objectives)
+    problem, metrics = question.problem, metrics_of(cloud.plane.names)
     memories = list(dict.fromkeys(tuple(each) for each in cloud.capacities.tolist()))
     memories.sort(key=lambda each: (cloud.plane.machine(each).buffer_bytes, each))
     least = LEAST_SAMPLES * problem.size + len(memories)
@@ -259,7 +247,7 @@ def _polish(quest: Quest, cloud: Cloud) -> None:
             break
         labels = cheapest(cloud, memory, metric)
         assert labels is not None, "a memory of the front has a partition"
-        found = polish(of_metric(problem, metric), labels, memory, share, quest.seed, quest.engine)
+        found = polish(of_metric(problem, metric), labels, memory, share, question.seed, question.engine)
         cloud.spend(min(found.samples, cloud.left - 1))
         larger = [each for each in memories if all(a >= b for a, b in zip(each, memory))]
         cloud.price(*rows_of(problem, found.labels, larger[: cloud.left]))

@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import dissolved, improve
+from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 LEAST_SAMPLES = 3  #: per layer; a first round takes up to that much
@@ -31,7 +33,7 @@ class Polished(NamedTuple):
 
 
 def polish(
-    problem: Problem, labels: Sequence[int], memory: Sequence[int], samples: int, seed: int, engine: str
+    problem: Problem, labels: Sequence[int], memory: Sequence[int], samples: int, seed: int, engine: EngineName
 ) -> Polished:
     """Return a partition for this memory (positions of its candidates) after at most so many samples, or one round.
 
@@ -57,7 +59,7 @@ def polish(
     return Polished(best, -(-priced // problem.size), False)
 
 
-def _rounds(given: Problem, seed: int, engine: str) -> Rounds:
+def _rounds(given: Problem, seed: int, engine: EngineName) -> Rounds:
     costs = SubgraphCosts(given, memo=None)
 
     def reference(labels: Sequence[int], call: int) -> tuple[list[int], float, int]:
@@ -69,14 +71,5 @@ def _rounds(given: Problem, seed: int, engine: str) -> Rounds:
 
     if engine == "reference":
         return reference
-    from cocco.search.kernel._kernel import Kernel, Orders
-
-    orders = Orders(Kernel(given), MEMO)
-
-    def fast(labels: Sequence[int], call: int) -> tuple[list[int], float, int]:
-        try:
-            return orders.improve(labels, seed, GENERATION, call, 1)
-        except OverflowError:  # steps beyond 64 bits
-            return reference(labels, call)
-
-    return fast
+    orders = Compiled(given).orders(MEMO)
+    return first_of(lambda labels, call: orders.improve(labels, seed, GENERATION, call, 1), reference)

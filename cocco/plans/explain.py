@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cocco.plans.splits import Part, Splitter
+from cocco.problem.names import Metric
 from cocco.problem.problem import on_hardware
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
@@ -73,7 +74,7 @@ def explain(
     partition: Partition,
     accelerator: Accelerator,
     *,
-    metric: str = "ema",
+    metric: Metric = "ema",
     tile_rule: TileRule = "exact",
     dearest: int = DEAREST,
 ) -> Explanation:
@@ -115,7 +116,7 @@ def explain(
     return Explanation(evaluation, explained, mended, evaluate(network, mended, accelerator, tile_rule))
 
 
-def _chosen(prices: Sequence[Price | Shortage], accelerator: Accelerator, metric: str, dearest: int) -> set[int]:
+def _chosen(prices: Sequence[Price | Shortage], accelerator: Accelerator, metric: Metric, dearest: int) -> set[int]:
     """Return the subgraphs that do not fit, and of the others the dearest."""
     fitting = [i for i, price in enumerate(prices) if isinstance(price, Price)]
     worth = {

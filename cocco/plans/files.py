@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from os import PathLike
 
-from cocco.plans.splits import subgraph_costs
 from cocco.problem.genome import groups_of
+from cocco.problem.names import Metric
 from cocco.problem.problem import on_hardware
 from cocco.search.baselines.greedy import greedy
+from cocco.search.pricing.compiled import subgraph_costs
 from simulator.accelerator import Accelerator
 from simulator.model.tiling import TileRule
 from simulator.partition.errors import PartitionError
@@ -21,7 +22,7 @@ def load_partition(
     network: Network,
     accelerator: Accelerator | None = None,
     *,
-    metric: str = "ema",
+    metric: Metric = "ema",
     tile_rule: TileRule = "exact",
 ) -> Partition:
     """Return the partition in a .json or .yaml file (docs/partitions.md), as Partition.load does.
@@ -44,7 +45,7 @@ def load_partition(
 
 
 def fill_greedily(
-    network: Network, groups: list[list[int]], accelerator: Accelerator, metric: str, tile_rule: TileRule
+    network: Network, groups: list[list[int]], accelerator: Accelerator, metric: Metric, tile_rule: TileRule
 ) -> Partition:
     """Return the partition of these groups of ids and the greedy fusion of all other layers (Cocco, Sec. 4.2.2)."""
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)

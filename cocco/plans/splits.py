@@ -1,4 +1,4 @@
-"""The best split of a subgraph, and the prices of single subgraphs that it and others need, in the faster engine.
+"""The best split of a subgraph: cuts of its order at which the parts together cost least.
 
 The layers stand in the network's order and are cut where the parts together cost least, by dynamic programming over
 the cuts (our choice). Parts of such an order never wait for each other, and a single layer always runs, so there is a
@@ -7,33 +7,16 @@ split whenever there are two layers. Parts that are not connected are no subgrap
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from cocco.problem.problem import Problem
-from cocco.search.kernel.choice import has_kernel
+from cocco.search.pricing.compiled import part_prices
+from cocco.search.pricing.genomes import Group
 from cocco.search.pricing.subgraphs import SubgraphCosts
-from simulator.model.cost import METRICS, Totals, total
-from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.cost import METRICS, Totals
 from simulator.partition.partition import connected_parts
 
 MAX_PARTS = 4000  #: our choice: parts of one subgraph that are priced, seconds; beyond, the parts are of fewer layers
-
-Group = tuple[int, ...]
-
-
-def subgraph_costs(problem: Problem) -> SubgraphCosts:
-    """Return the costs of single subgraphs on given hardware, by the compiled engine where there is one."""
-    if not has_kernel():
-        return SubgraphCosts(problem)
-    machine, compiled = problem.accelerator, _compiled(problem, _reference(problem))
-    capacities = machine.activation_capacity, machine.weight_capacity
-
-    def price(group: Group) -> Totals | None:
-        found = compiled(group, *capacities)
-        return None if found is None else found[0]
-
-    return SubgraphCosts(problem, price)
 
 
 class Part(NamedTuple):
@@ -61,8 +44,7 @@ class Splitter:
         self.costs = SubgraphCosts(problem)
         self.metric = METRICS[problem.objective.metric]
         self.is_resident = self.machine.prefetch == "resident"
-        reference = _reference(problem)
-        self._price = _compiled(problem, reference) if has_kernel() else reference
+        self._price = part_prices(problem)
 
     def part(self, group: Group, reserved: int) -> Part | None:
         """Return the layers as a part beside so many bytes of the next weights, None where they do not fit."""
@@ -70,8 +52,8 @@ class Splitter:
         found = self._price(group, room, self.machine.weight_capacity - reserved)
         if found is None:
             return None
-        totals, weights, is_streamed = found
-        return Part(group, totals, weights if self.is_resident and not is_streamed else 0)
+        kept = found.weight_bytes if self.is_resident and not found.is_streamed else 0
+        return Part(group, found.totals, kept)
 
     def split(self, group: Group, reserved: int, most: int | None) -> tuple[Part, ...] | None:
         """Return the cheapest parts, two at least; of equal ones the fewest. None: a single layer, or none keeps to it.
@@ -101,35 +83,3 @@ class Splitter:
         way = _Best(rest.cost + self.metric(part.totals, self.machine), rest.number + 1, (part, *rest.parts))
         if part.kept_bytes not in ways or way[:2] < ways[part.kept_bytes][:2]:
             ways[part.kept_bytes] = way
-
-
-_Found = tuple[Totals, int, bool] | None  # totals, weights of one core, whether they are streamed
-_Pricer = Callable[[Group, int, int], _Found]
-
-
-def _reference(problem: Problem) -> _Pricer:
-    (rules,) = problem.rules
-
-    def price(group: Group, capacity: int, weight_capacity: int) -> _Found:
-        found = SubgraphModel(rules, group).price(capacity, weight_capacity)
-        if not isinstance(found, Price):
-            return None
-        return total([found], problem.accelerator), found.weight_bytes, found.is_streamed
-
-    return price
-
-
-def _compiled(problem: Problem, otherwise: _Pricer) -> _Pricer:
-    from cocco.search.kernel._kernel import Kernel, Scratch
-
-    kernel = Kernel(problem)
-    scratch = Scratch(kernel)
-
-    def price(group: Group, capacity: int, weight_capacity: int) -> _Found:
-        try:
-            row = kernel.price(scratch, group, capacity, weight_capacity)
-        except OverflowError:  # steps beyond 64 bits
-            return otherwise(group, capacity, weight_capacity)
-        return None if row is None else (Totals(*row[:6]), row[6], bool(row[7]))
-
-    return price

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
+from cocco.problem.names import Metric
 from cocco.problem.objective import EVALUATED
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
@@ -63,12 +64,12 @@ def check_criterion(what: str, name: object) -> None:
         raise ValueError(f"{what} must be among {', '.join(CRITERIA)}, got {name!r}")
 
 
-def metric_of(name: str) -> str | None:
+def metric_of(name: str) -> Metric | None:
     """Return the metric that a criterion is computed from, None for those of the memory alone."""
-    return None if name in MEMORY else "ema" if name == "bandwidth" else name
+    return None if name in MEMORY else "ema" if name == "bandwidth" else cast(Metric, name)
 
 
-def metrics_of(names: Sequence[str]) -> list[str]:
+def metrics_of(names: Sequence[str]) -> list[Metric]:
     """Return the metrics that these criteria need, each once, in their order."""
     return list(dict.fromkeys(metric for name in names if (metric := metric_of(name)) is not None))
 
@@ -90,7 +91,7 @@ class Plane:
         """Return the accelerator of these capacities, positions in the candidates."""
         key = tuple(capacities[: len(self.problem.buffers)])
         if key not in self.machines:
-            self.machines[key] = self.problem.machine(key)
+            self.machines[key] = self.problem.accelerator_of(key)
         return self.machines[key]
 
     def values(self, capacities: np.ndarray, metrics: dict[str, np.ndarray]) -> np.ndarray:

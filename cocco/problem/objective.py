@@ -1,18 +1,20 @@
-"""What the search makes small: Formula 1 on given hardware, Formula 2 where memory is chosen (Cocco, Sec. 4.1)."""
+"""What the search minimizes: Formula 1 on given hardware, Formula 2 where memory is chosen (Cocco, Sec. 4.1)."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
+from cocco.problem.names import Metric
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from simulator.model.cost import METRICS, Totals
 
 EVALUATED = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}  #: metric -> field of Evaluation
 MAX_FACTOR = 1e15  #: of alpha and weights; our choice: no cost outgrows a float
-assert EVALUATED.keys() == METRICS.keys()
+assert set(get_args(Metric)) == EVALUATED.keys() == METRICS.keys()
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Objective:
     Formula 1. Raises ValueError that names the field, the rule and the value.
     """
 
-    metric: str
+    metric: Metric
     alpha: float | None
     weights: tuple[float, ...]
 

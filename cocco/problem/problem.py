@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Unpack
 
+from cocco.problem.names import Metric
 from cocco.problem.objective import Objective
 from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
-from simulator.accelerator import Accelerator
-from simulator.mapping.mappers import Enumerate, Mapper
+from simulator.accelerator import Accelerator, Machine, MachineFields, machine_of
+from simulator.evaluate import Evaluation
+from simulator.keywords import check_keywords
 from simulator.model.pricing import PricingRules
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.partition.partition import Partition, order_subgraphs
-from simulator.technology import MAX_REGIONS, Technology
 from workloads.network.network import Network
 
 
@@ -104,9 +105,9 @@ class Problem:
     @cached_property
     def rules(self) -> tuple[PricingRules, ...]:
         """The simulator's rules, per network: what does not change with capacities."""
-        machine = self.accelerator
         return tuple(
-            PricingRules(Geometry(network, machine.technology), machine, self.tile_rule) for network in self.networks
+            PricingRules(Geometry(network, self.accelerator.technology), self.accelerator, self.tile_rule)
+            for network in self.networks
         )
 
     @cached_property
@@ -114,10 +115,14 @@ class Problem:
         """Per buffer that is chosen, its capacities in bytes, ascending."""
         return tuple(self.buffers.values())
 
-    def machine(self, capacities: Sequence[int]) -> Accelerator:
+    def accelerator_of(self, capacities: Sequence[int]) -> Accelerator:
         """Return the accelerator of these capacities, given as positions in the candidates."""
         chosen: dict[str, Any] = {name: sizes[i] for (name, sizes), i in zip(self.buffers.items(), capacities)}
         return replace(self.accelerator, **chosen) if chosen else self.accelerator
+
+    def cost(self, evaluations: Sequence[Evaluation]) -> float:
+        """Return the objective as the simulator prices it, one evaluation per network."""
+        return self.objective.cost(self.objective.judged(evaluations), evaluations[0].accelerator)
 
     def partitions(self, groups: Sequence[Sequence[int]]) -> tuple[Partition, ...]:
         """Return the partition of each network that these groups of union ids make; raises where one is not valid."""
@@ -148,7 +153,7 @@ def on_hardware(
     networks: Network | Sequence[Network],
     accelerator: Accelerator,
     *,
-    metric: str = "ema",
+    metric: Metric = "ema",
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
 ) -> Problem:
@@ -161,29 +166,25 @@ def over_space(
     networks: Network | Sequence[Network],
     space: Space | None = None,
     *,
+    machine: Machine | None = None,
     alpha: float = 0.002,
-    metric: str = "energy",
+    metric: Metric = "energy",
     weights: Sequence[float] | None = None,
-    cores: int = 1,
-    batch: int = 1,
-    max_regions: int | None = MAX_REGIONS,
-    prefetch: Literal["free", "resident"] = "free",
-    technology: Technology | None = None,
     tile_rule: TileRule = "exact",
-    mapper: Mapper | None = None,
+    **fields: Unpack[MachineFields],
 ) -> Problem:
-    """Return the problem of Formula 2: several networks, one after the other, on one memory to be chosen."""
+    """Return the problem of Formula 2: several networks, one after the other, on one memory to be chosen.
+
+    machine: what all memories share; **fields: in place of its own.
+    """
+    check_keywords(over_space, fields, MachineFields.__optional_keys__)
     together = _as_tuple(networks)
     space = SharedBuffer() if space is None else space
     if not isinstance(space, SharedBuffer | SeparateBuffers):
         raise ValueError(f"space must be a SharedBuffer or SeparateBuffers, got {space!r}")
     if alpha is None:
         raise ValueError("alpha must be a finite number of at least 0, got None")
-    smallest: dict[str, Any] = {name: sizes[0] for name, sizes in space.buffers.items()}
-    accelerator = Accelerator(
-        **smallest, cores=cores, batch=batch, max_regions=max_regions, prefetch=prefetch,
-        technology=Technology() if technology is None else technology, mapper=mapper or Enumerate(),
-    )  # fmt: skip
+    accelerator = machine_of(machine, fields).with_buffers(**{name: sizes[0] for name, sizes in space.buffers.items()})
     objective = Objective(metric, alpha, _weights(weights, together))
     return Problem(together, accelerator, space.buffers, objective, tile_rule)
 
@@ -210,7 +211,7 @@ def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
         return problem
     return replace(
         problem,
-        accelerator=problem.machine(capacities),
+        accelerator=problem.accelerator_of(capacities),
         buffers={},
         objective=replace(problem.objective, alpha=None),
     )

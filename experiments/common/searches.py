@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import cocco
 import workloads
 from cocco.exploration.result import Result
+from cocco.problem.names import SpaceMethod
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
@@ -21,7 +22,7 @@ SPACES = {"separate": cocco.SeparateBuffers, "shared": cocco.SharedBuffer}
 class Method(NamedTuple):
     """How a row of the paper's tables is computed: a method of `cocco.explore`, with our settings or the paper's."""
 
-    method: str
+    method: SpaceMethod
     is_plain: bool = False
 
 

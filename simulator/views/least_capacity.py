@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
-from simulator.accelerator import Accelerator
+from simulator.accelerator import Machine, MachineFields, machine_of
 from simulator.evaluate import Infeasible
+from simulator.keywords import check_keywords
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
-from simulator.technology import MAX_REGIONS, Technology
 from workloads.network.network import Network
 
 
@@ -69,26 +69,39 @@ def least_capacity(
     network: Network,
     partition: Partition,
     *,
-    cores: int = 1,
-    batch: int = 1,
-    max_regions: int | None = MAX_REGIONS,
-    prefetch: Literal["free", "resident"] = "free",
-    technology: Technology | None = None,
+    machine: Machine | None = None,
     tile_rule: TileRule = "exact",
     streaming: bool = True,
+    **fields: Unpack[MachineFields],
 ) -> LeastCapacity:
     """Return the least memory on which every subgraph runs, shared and as a pair; one byte less, and one does not.
 
-    streaming: a single layer runs in any memory, because it can be streamed; False: the least memory on which nothing
-    is streamed. Raises ValueError for a partition of another network.
+    Parameters
+    ----------
+    network, partition
+        What runs.
+    machine
+        Everything but the buffers, by default one core of the paper.
+    tile_rule
+        As in `evaluate`.
+    streaming
+        Whether a single layer runs in any memory, because it can be streamed; False: the least memory on which
+        nothing is streamed.
+    **fields
+        Fields of the machine by their names, in place of its own: cores, batch, max_regions, prefetch, ...
+
+    Raises
+    ------
+    ValueError
+        For a partition of another network, or a machine that breaks a rule.
+    TypeError
+        For a keyword that is no field.
     """
+    check_keywords(least_capacity, fields, MachineFields.__optional_keys__)
     if partition.network_name != network.name:
         raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
-    machine = Accelerator(
-        shared_buffer=1, cores=cores, batch=batch, max_regions=max_regions, prefetch=prefetch,
-        technology=technology or Technology(),
-    )  # fmt: skip
-    rules = PricingRules(Geometry(network, machine.technology), machine, tile_rule)
+    accelerator = machine_of(machine, fields).with_buffers(shared_buffer=1)
+    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
     models = [SubgraphModel(rules, group) for group in partition.subgraphs]
     broken = tuple(
         Infeasible(names, *model.rule_broken) for names, model in zip(partition.names, models) if model.rule_broken
@@ -96,7 +109,7 @@ def least_capacity(
     if broken:
         return LeastCapacity(network.name, streaming, None, None, None, (), (), (), infeasible=broken)
     needs = [need_of(model) for model in models]
-    is_resident = prefetch == "resident"
+    is_resident = accelerator.prefetch == "resident"
 
     def runs(room: Room) -> bool:
         held = held_in(needs, room, is_resident)

@@ -65,7 +65,7 @@ def optimum(problem, capacities):
             plan = Partition.from_ids(network, groups)
         except PartitionError:
             continue
-        machine = problem.machine(capacities)
+        machine = problem.accelerator_of(capacities)
         evaluation = evaluate(network, plan, machine)
         if evaluation.fits:
             best = min(best, problem.objective.cost(problem.objective.judged([evaluation]), machine))

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cocco.problem.effort import Progress
 from cocco.problem.genome import Genome
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.problem.stream import Stream
 from cocco.search.genetic.breeder import Breeder
-from cocco.search.genetic.trace import Progress, Trace
+from cocco.search.genetic.trace import Trace
 from cocco.search.pricing.genomes import Pricer, Sample
 
 BLOCK = 100  #: our choice: samples of one row of the history, as many as a generation of the genetic algorithm

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import count, cycle, product
 from typing import NamedTuple
 
 from cocco.problem.genome import random_capacities
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stream import Stream
 
 SAMPLES_PER_CANDIDATE = 5_000  #: Cocco, Sec. 5.1.3
 
 
-class Found(NamedTuple):
+class Partitioned(NamedTuple):
     """What the second step found for one memory; a plain pair of labels and value will do as well."""
 
     labels: list[int]
@@ -23,7 +22,9 @@ class Found(NamedTuple):
     is_stopped: bool = False  #: whether the user ended the search, which ends the first step too
 
 
-Search = Callable[[Problem, int, int], Found | tuple[list[int], float]]  #: (problem of given hardware, samples, seed)
+Search = Callable[
+    [Problem, int, int], Partitioned | tuple[list[int], float]
+]  #: (problem of given hardware, samples, seed)
 
 
 class Candidate(NamedTuple):
@@ -100,8 +101,8 @@ def _search_each(
     try:
         for i, capacities in enumerate(memories):
             share = min(per_candidate, samples - spent)
-            found = Found(*search(given_memory(problem, capacities), share, Stream(seed, 1, i).draw()))
-            cost = problem.objective.cost(found.value, problem.machine(capacities))
+            found = Partitioned(*search(in_memory(problem, capacities), share, Stream(seed, 1, i).draw()))
+            cost = problem.objective.cost(found.value, problem.accelerator_of(capacities))
             candidates.append(Candidate(capacities, list(found.labels), found.value, cost))
             spent += share
             is_stopped = found.is_stopped
@@ -113,9 +114,3 @@ def _search_each(
         is_stopped = True
     best = min(candidates, key=lambda candidate: candidate.cost)  # of equal ones the first
     return TwoStep(best, candidates, spent, is_stopped)
-
-
-def given_memory(problem: Problem, capacities: tuple[int, ...]) -> Problem:
-    """Return the problem of Formula 1 on one of the candidates."""
-    objective = replace(problem.objective, alpha=None)
-    return replace(problem, accelerator=problem.machine(capacities), buffers={}, objective=objective)

@@ -9,12 +9,14 @@ from typing import Protocol
 import numpy as np
 
 from cocco.problem.genome import Genome
+from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.problem.stream import Stream
 from cocco.search.genetic.breeder import Breeder
 from cocco.search.genetic.population import Population
 from cocco.search.kernel.choice import engine_name
+from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.genomes import Pricer
 
 
@@ -29,7 +31,7 @@ class Interrupted(KeyboardInterrupt):
 class Engine(Protocol):
     """Makes generations of one problem."""
 
-    name: str
+    name: EngineName
 
     def breed(
         self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
@@ -45,7 +47,7 @@ class Engine(Protocol):
         ...
 
 
-def make_engine(name: str | None, problem: Problem, settings: Settings, threads: int = 1) -> Engine:
+def make_engine(name: EngineName | None, problem: Problem, settings: Settings, threads: int = 1) -> Engine:
     """Return the engine by its name, see engine_name."""
     if engine_name(name, problem, threads) == "reference":
         return ReferenceEngine(problem, settings)
@@ -55,7 +57,7 @@ def make_engine(name: str | None, problem: Problem, settings: Settings, threads:
 class ReferenceEngine:
     """The engine to read: genome by genome, by the operators of this package and the simulator's prices."""
 
-    name = "reference"
+    name: EngineName = "reference"
 
     def __init__(self, problem: Problem, settings: Settings) -> None:
         self.problem = problem
@@ -96,47 +98,48 @@ class ReferenceEngine:
 class FastEngine:
     """The compiled twin: a whole generation per call, without the interpreter, shared out among threads."""
 
-    name = "fast"
+    name: EngineName = "fast"
 
     def __init__(self, problem: Problem, settings: Settings, threads: int = 1) -> None:
-        from cocco.search.kernel._kernel import Kernel, Scratch
-
-        self.problem, self.settings = problem, settings
-        self.kernel = Kernel(problem, settings)
-        self.scratches = [Scratch(self.kernel) for _ in range(threads)]
+        self.problem = problem
+        self.compiled = Compiled(problem, settings, threads)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        readable = ReferenceEngine(problem, settings)
+        self._breed, self._price = first_of(self._breed_all, readable.breed), first_of(self._price_all, readable.price)
 
     def breed(
         self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
     ) -> Population:
         """Return the children; each draws from a stream of its own, so threads cannot change them."""
+        return self._breed(seed, generation, parents, initial, count)
+
+    def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
+        """Return the genomes priced, in one call."""
+        return self._price(labels, capacities)
+
+    def _breed_all(
+        self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
+    ) -> Population:
         children = Population.empty(count, self.problem.size)
         founders = np.array(initial, dtype=np.int64).reshape(-1, self.problem.size)
-        threads = len(self.scratches)
-        bounds = [count * i // threads for i in range(threads + 1)]
+        kernel, scratches = self.compiled.kernel, self.compiled.scratches
+        bounds = [count * i // len(scratches) for i in range(len(scratches) + 1)]
 
         def run(thread: int) -> None:
-            self.kernel.breed(
-                self.scratches[thread], seed, generation, bounds[thread], bounds[thread + 1],
+            kernel.breed(
+                scratches[thread], seed, generation, bounds[thread], bounds[thread + 1],
                 parents.labels, parents.capacities, founders,
                 children.labels, children.capacities, children.value, children.cost,
             )  # fmt: skip
 
-        try:
-            if self.pool is None:
-                run(0)
-            else:
-                list(self.pool.map(run, range(threads)))
-        except OverflowError:  # a subgraph whose steps outgrow 64 bits; its generation is made anew
-            return ReferenceEngine(self.problem, self.settings).breed(seed, generation, parents, initial, count)
+        if self.pool is None:
+            run(0)
+        else:
+            list(self.pool.map(run, range(len(scratches))))
         return children
 
-    def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
-        """Return the genomes priced, in one call."""
+    def _price_all(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
         count = len(labels)
         priced = Population(labels.copy(), capacities.copy(), np.zeros(count), np.zeros(count))
-        try:
-            self.kernel.values(self.scratches[0], *priced)
-        except OverflowError:
-            return ReferenceEngine(self.problem, self.settings).price(labels, capacities)
+        self.compiled.kernel.values(self.compiled.scratches[0], *priced)
         return priced

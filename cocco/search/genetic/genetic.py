@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cocco.problem.effort import Progress
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import Engine, Interrupted, ReferenceEngine
 from cocco.search.genetic.islands import Islands
 from cocco.search.genetic.population import Population
-from cocco.search.genetic.trace import Progress, Trace
+from cocco.search.genetic.trace import Trace
 
 
 def genetic(

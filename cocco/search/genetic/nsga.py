@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from cocco.problem.criteria import Plane
 from cocco.problem.dominance import front_of
+from cocco.problem.effort import Progress
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import Engine, Interrupted
@@ -18,8 +19,6 @@ from cocco.search.genetic.population import Population
 if TYPE_CHECKING:
     import pandas
     from deap import base
-
-Progress = Callable[[int, int, int], object]  # samples done, samples in total, points on the front
 
 
 class Cloud:
@@ -96,7 +95,7 @@ class Cloud:
         return pandas.DataFrame(columns)
 
 
-class Candidate:
+class Ranked:
     """A row of a population with a fitness, for DEAP's tools."""
 
     def __init__(self, row: int, fitness: base.Fitness) -> None:
@@ -146,7 +145,7 @@ def survivors(values: np.ndarray, count: int) -> list[int]:
 
     fitness = _fitness(values.shape[1])
     rows = np.sort(np.unique(values, axis=0, return_index=True)[1])
-    pool = [Candidate(row, fitness(values[row].tolist())) for row in rows.tolist()]
+    pool = [Ranked(row, fitness(values[row].tolist())) for row in rows.tolist()]
     chosen = tools.selNSGA2(pool, count, nd="log")
     fronts = tools.sortLogNondominated(chosen, len(chosen))
     crowding = attrgetter("fitness.crowding_dist")

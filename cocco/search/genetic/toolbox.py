@@ -79,7 +79,7 @@ def toolbox(
 
     def decode(individual: Individual) -> tuple[Accelerator, tuple[Partition, ...]]:
         genome = individual.genome
-        return problem.machine(genome.capacities), problem.partitions(groups_of(genome.labels))
+        return problem.accelerator_of(genome.capacities), problem.partitions(groups_of(genome.labels))
 
     box = base.Toolbox()
     box.register("individual", individual)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from deap import tools
 
+from cocco.problem.effort import Progress
+from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.genetic.individual import Individual
 from cocco.search.genetic.population import Population
@@ -15,8 +16,6 @@ from cocco.search.pricing.genomes import Sample
 
 if TYPE_CHECKING:
     import pandas
-
-Progress = Callable[[int, int, float], object]  # samples done, samples in total, best cost so far
 
 
 class Trace:
@@ -26,7 +25,7 @@ class Trace:
     """
 
     def __init__(
-        self, problem: Problem, wanted: int, progress: Progress | None = None, engine: str = "reference"
+        self, problem: Problem, wanted: int, progress: Progress | None = None, engine: EngineName = "reference"
     ) -> None:
         self.problem = problem
         self.wanted = wanted

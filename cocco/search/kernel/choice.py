@@ -5,15 +5,13 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from functools import cache
+from typing import get_args
 
+from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 
-ENGINES = ("fast", "reference")
-
-
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 MAX_THREADS = 256  #: our choice: more than any machine that one search is given
-
-
 SAFE_BITS = 60  #: byte counts up to 2^60 leave 64-bit integers room for their sums
 
 
@@ -23,7 +21,7 @@ def has_kernel() -> bool:
 
 
 @cache
-def default_engine() -> str:
+def default_engine() -> EngineName:
     """Return "fast" where it is compiled, else "reference", which is said once."""
     if has_kernel():
         return "fast"
@@ -36,7 +34,7 @@ def default_engine() -> str:
     return "reference"
 
 
-def engine_name(name: str | None, problem: Problem, threads: int = 1) -> str:
+def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> EngineName:
     """Return which engine answers, None for the default; raises ValueError where it is unknown or not built."""
     if name is None:
         name = default_engine()

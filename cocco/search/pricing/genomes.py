@@ -64,7 +64,7 @@ class Pricer:
         self.is_resident = problem.accelerator.prefetch == "resident"
         self.model = lru_cache(model_memo)(self._model)
         self.price = lru_cache(price_memo)(self._price)
-        self.machine = lru_cache(price_memo)(problem.machine)
+        self.machine = lru_cache(price_memo)(problem.accelerator_of)
 
     def evaluate(self, genome: Genome, stream: Stream) -> Sample:
         """Return the price of a valid genome; what does not fit is split, and the split genome replaces it.

@@ -16,7 +16,7 @@ from simulator.model.subgraph import COLUMNS, ROWS
 
 MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
 
-Price = Callable[[Group], Totals | None]  #: what a subgraph adds to the totals, None where it does not fit
+GroupPrice = Callable[[Group], Totals | None]  #: what a subgraph adds to the totals, None where it does not fit
 Asked = tuple[int, int, int, int, bool]  # steps and slacks, by rows and by columns; whether in full
 Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its window, in full)
 
@@ -29,7 +29,7 @@ class SubgraphCosts:
     With prefetch="resident" the next weights are not known here, so a subgraph is priced as with "free".
     """
 
-    def __init__(self, problem: Problem, price: Price | None = None, memo: int | None = MEMO) -> None:
+    def __init__(self, problem: Problem, price: GroupPrice | None = None, memo: int | None = MEMO) -> None:
         if problem.buffers:
             raise ValueError(
                 f"the cost of a subgraph needs given hardware, but {', '.join(problem.buffers)} is to be chosen; "
@@ -62,7 +62,7 @@ class SubgraphCosts:
         self.costs.cache_clear()
         self.may_fit.cache_clear()
 
-    def _reference(self) -> Price:
+    def _reference(self) -> GroupPrice:
         pricer, machine = Pricer(self.problem, model_memo=1, price_memo=1), self._machine
         weights = 0 if machine.is_shared else machine.weight_capacity
         return lambda group: pricer.price(group, machine.activation_capacity, weights)

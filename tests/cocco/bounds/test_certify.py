@@ -130,8 +130,8 @@ def test_certificate_holds_for_all_memories_where_one_is_chosen(metric):
     space = SharedBuffer(low=512, high=2048, step=512)
     problem = over_space(dag([[], [0], [0], [1, 2], [3], [4, 0]], kernel=3), space, alpha=0.01, metric=metric)
     least = min(
-        problem.objective.cost(solved(on_hardware(problem.networks, problem.machine([i]), metric=metric)).cost,
-                               problem.machine([i]))
+        problem.objective.cost(solved(on_hardware(problem.networks, problem.accelerator_of([i]), metric=metric)).cost,
+                               problem.accelerator_of([i]))
         for i in range(4)
     )  # fmt: skip
     assert lower_bound(problem) <= certify(problem, layers_alone(problem), SHORT).lower_bound <= least

@@ -116,7 +116,7 @@ def test_a_price_that_the_simulator_does_not_confirm_is_an_error(monkeypatch):
     monkeypatch.setattr(
         Plane, "judged", lambda self, found: tuple(value * (1 + 1e-12) for value in judged(self, found))
     )
-    with pytest.raises(RuntimeError, match=r"the search priced a point of the front at .*, the simulator at"):
+    with pytest.raises(RuntimeError, match=r"the search priced its winner at .*, the simulator at"):
         cocco.pareto(chain(4), space=SPACE, samples=100)
 
 

@@ -29,9 +29,9 @@ def test_a_partition_of_the_union_is_one_of_each_network():
 
 def test_the_machine_of_a_choice():
     problem = over_space(chain(2), SeparateBuffers(Range(10, 50, 10), Range(7, 21, 7)), cores=2, batch=4)
-    machine = problem.machine((4, 1))
+    machine = problem.accelerator_of((4, 1))
     assert machine == Accelerator(global_buffer=50, weight_buffer=14, cores=2, batch=4)
-    assert fixed(chain(2), 77).machine(()) == Accelerator(shared_buffer=77)
+    assert fixed(chain(2), 77).accelerator_of(()) == Accelerator(shared_buffer=77)
 
 
 def test_questions_that_are_none():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cocco.problem.genome import Genome
-from cocco.problem.problem import over_space
+from cocco.problem.problem import in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Range, SeparateBuffers
 from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import annealing
-from cocco.search.baselines.two_step import Found, coarse_grid, given_memory, grid_search, random_search
+from cocco.search.baselines.two_step import Partitioned, coarse_grid, grid_search, random_search
 from cocco.search.pricing.genomes import Pricer
 from tests.helpers.search_graphs import chain, diamond, fixed, spaced
 
@@ -75,14 +75,14 @@ def test_the_best_is_that_of_formula_2():
     assert found.best.cost == min(each.cost for each in found.candidates)
     best = Pricer(problem).evaluate(Genome(found.best.labels, found.best.capacities), Stream(0, 0, 0))
     assert (best.value, best.cost) == (found.best.value, found.best.cost)
-    inner = given_memory(problem, (3,))
+    inner = in_memory(problem, (3,))
     assert (inner.accelerator.shared_buffer, inner.buffers, inner.objective.alpha) == (4096, {}, None)
 
 
 def test_a_real_second_step():
     def search(problem, samples, seed):
         trace = annealing(problem, samples, seed, Settings())
-        return Found(trace.best.genome.labels, trace.best.value, trace.is_stopped)
+        return Partitioned(trace.best.genome.labels, trace.best.value, trace.is_stopped)
 
     found = random_search(spaced(chain(4)), 90, 3, search, per_candidate=30)
     assert found.samples == 90
@@ -98,7 +98,7 @@ def test_a_user_who_stops_keeps_what_is_complete():
             calls.append(1)
             if len(calls) == 3 and how == "raises":
                 raise KeyboardInterrupt
-            return Found(*layerwise(problem, samples, seed), is_stopped=len(calls) == 3)
+            return Partitioned(*layerwise(problem, samples, seed), is_stopped=len(calls) == 3)
 
         found = random_search(spaced(chain(3)), 100, 0, search, per_candidate=10)
         assert found.is_stopped

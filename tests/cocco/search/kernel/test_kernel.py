@@ -93,7 +93,7 @@ def test_prices_are_those_of_the_simulator(seed):
         first = rng.randrange(problem.size)
         for part in connected_parts(network, range(first, rng.randint(first, problem.size - 1) + 1)):
             price = SubgraphModel(rules, part).price(capacity, weight_capacity)
-            found = engine.kernel.price(engine.scratches[0], part, capacity, weight_capacity)
+            found = engine.compiled.price(part, capacity, weight_capacity)
             if isinstance(price, Price):
                 assert found == (*total([price], machine), price.weight_bytes, price.is_streamed)
             else:
@@ -108,7 +108,7 @@ def test_rows_read_again_under_deep_padding_are_those_of_the_simulator():
     price = SubgraphModel(problem.rules[0], [0]).price(96, 0)
     assert isinstance(price, Price)
     engine = FastEngine(problem, Settings())
-    found = engine.kernel.price(engine.scratches[0], [0], 96, 0)
+    found = engine.compiled.price([0], 96, 0)
     assert found is not None and found[0] == 80 + 48
     assert found == (*total([price], problem.accelerator), price.weight_bytes, price.is_streamed)
 

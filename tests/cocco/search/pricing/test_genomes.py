@@ -29,7 +29,7 @@ MACHINES = [
 
 def judge(problem, sample):
     """Return Formula 1 of the sample as the simulator prices it; everything must fit."""
-    machine = problem.machine(sample.genome.capacities)
+    machine = problem.accelerator_of(sample.genome.capacities)
     plans = problem.partitions(groups_of(sample.genome.labels))
     evaluations = [evaluate(network, plan, machine) for network, plan in zip(problem.networks, plans)]
     assert all(evaluation.fits for evaluation in evaluations)
@@ -55,7 +55,7 @@ def test_networks_are_priced_one_after_the_other(first, second, number):
     genome = Genome(repair(problem, random_labels(problem, stream)), random_capacities(problem, stream))
     sample = Pricer(problem).evaluate(genome, stream)
     assert sample.value == judge(problem, sample)
-    buffer = problem.machine(genome.capacities).shared_buffer
+    buffer = problem.accelerator_of(genome.capacities).shared_buffer
     assert sample.cost == buffer + 0.01 * sample.value
 
 

@@ -1,0 +1,121 @@
+"""Effort: how much a search may do, and how: everything about it that does not change what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+from cocco.problem.names import EngineName
+from cocco.problem.settings import Settings
+from cocco.problem.stream import check_seed
+from simulator.accelerator import MachineFields
+from simulator.keywords import with_fields
+from simulator.partition.partition import Partition
+
+MAX_SAMPLES = 10**8  #: our choice: hours of the fastest engine; each sample keeps some 30 bytes
+
+Initial = Partition | Sequence[Partition] | Sequence[Sequence[Partition]]
+Progress = Callable[[int, int, Any], object]
+"""Called with samples done, samples in total, and the best cost so far (of a front: how many points it has)."""
+
+
+class SearchFields(TypedDict, total=False):
+    """The fields of an Effort that every search has, as keywords."""
+
+    samples: int
+    seed: int
+    settings: Settings | None
+    engine: EngineName | None
+    threads: int
+    progress: Progress | None
+
+
+class EffortFields(SearchFields, total=False):
+    """All fields of an Effort as keywords."""
+
+    initial: Initial
+    prove: bool
+    check_addresses: bool
+
+
+class PartitionFields(EffortFields, total=False):
+    """The keywords of `partition`. population: genomes per generation, in place of the one in settings."""
+
+    population: int | None
+
+
+class ExploreFields(MachineFields, EffortFields, total=False):
+    """The keywords of `explore`: fields of its machine and of its effort."""
+
+
+class FrontFields(MachineFields, SearchFields, total=False):
+    """The keywords of `pareto` and `minimize`: fields of their machine and of their effort."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How a search goes about its question.
+
+    Parameters
+    ----------
+    samples
+        Genomes to price, and other work counted as such.
+    seed
+        Names the random numbers: the same question gives the same answer, to the byte.
+    settings
+        Hyper-parameters of the genetic algorithm; None: the defaults of the search.
+    initial
+        Partitions to start from; for several networks, tuples of one partition each.
+    engine
+        "fast" (compiled; the default where it is built) or "reference", with the same answers.
+    threads
+        Of the fast engine.
+    progress
+        Called now and then with (samples done, samples in total, best cost so far).
+    prove
+        Where the optimum is not proven, find a better lower bound by solvers, which takes minutes (docs/bounds.md;
+        extra "solvers").
+    check_addresses
+        Split what fits by its bytes but has no addresses (cocco.exploration.addresses).
+
+    Raises
+    ------
+    ValueError
+        Names the field, the rule and the value.
+
+    Examples
+    --------
+    >>> Effort(samples=2_000, seed=7).engine is None
+    True
+    """
+
+    samples: int = 50_000
+    seed: int = 0
+    settings: Settings | None = None
+    initial: Initial = ()
+    engine: EngineName | None = None
+    threads: int = 1
+    progress: Progress | None = None
+    prove: bool = False
+    check_addresses: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.samples, bool) or not isinstance(self.samples, int) or not 1 <= self.samples <= MAX_SAMPLES:
+            raise ValueError(f"samples must be an integer from 1 to {MAX_SAMPLES}, got {self.samples!r}")
+        check_seed(self.seed)
+        if not isinstance(self.settings, Settings | None):
+            raise ValueError(f"settings must be a cocco.Settings, got {self.settings!r}")
+
+
+def effort_of(effort: Effort | None, keywords: Mapping[str, Any]) -> Effort:
+    """Return the effort, or the default one, with what the keywords say in place of its fields."""
+    if not isinstance(effort, Effort | None):
+        raise ValueError(f"effort must be a cocco.Effort, got {effort!r}")
+    found = with_fields(effort or Effort(), keywords)
+    population = keywords.get("population")
+    if population is None:
+        return found
+    settings = found.settings or Settings()
+    elite = min(settings.elite, population // 2) if isinstance(population, int) else settings.elite
+    return replace(found, settings=replace(settings, population=population, elite=elite))

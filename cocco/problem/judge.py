@@ -1,0 +1,56 @@
+"""The judge of a winner: the simulator prices again what a search found, and a difference is an error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from cocco.problem.genome import groups_of
+from cocco.problem.problem import Problem
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation, evaluate
+from simulator.partition.partition import Partition
+
+Evaluations = tuple[Evaluation, ...]  # one per network
+Values = Callable[[Evaluations], tuple[float, ...]]
+
+
+class Judged(NamedTuple):
+    """A memory with a partition of each network, as the simulator prices them; values: what was compared."""
+
+    accelerator: Accelerator
+    plans: tuple[Partition, ...]
+    evaluations: Evaluations
+    values: tuple[float, ...]
+
+
+def judged(
+    problem: Problem,
+    labels: Sequence[int],
+    capacities: Sequence[int],
+    claimed: Sequence[float],
+    values: Values | None = None,
+    rounding: float = 0.0,
+) -> Judged:
+    """Return a genome as the simulator prices it.
+
+    claimed: what the search says of it: its cost, or what `values` makes of evaluations. rounding: by which share the
+    two may differ: 0 where both make the same float of the same whole numbers.
+    Raises RuntimeError where they differ: one of the two is wrong, and no answer is better.
+    """
+    accelerator, plans = problem.accelerator_of(capacities), problem.partitions(groups_of(labels))
+    evaluations = tuple(
+        evaluate(network, plan, accelerator, problem.tile_rule) for network, plan in zip(problem.networks, plans)
+    )
+    found = values(evaluations) if values is not None else (problem.cost(evaluations),)
+    if not all(math.isclose(*pair, rel_tol=rounding) for pair in zip(claimed, found, strict=True)):
+        raise RuntimeError(
+            f"the search priced its winner at {_shown(claimed)}, the simulator at {_shown(found)} "
+            f"({problem.objective.metric}); please report this with the network and the seed"
+        )
+    return Judged(accelerator, plans, evaluations, found)
+
+
+def _shown(values: Sequence[float]) -> str:
+    return ", ".join(map(repr, values))

@@ -1,0 +1,20 @@
+"""The words of a question, each list in one place: metrics, methods, engines."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Metric = Literal["ema", "energy", "latency"]
+"""What Formula 1 sums up: off-chip bytes, pJ or cycles."""
+
+HardwareMethod = Literal["auto", "ga", "exact", "greedy", "dp", "idp", "sa"]
+"""How a partition for given hardware is found (cocco.exploration.methods)."""
+
+SpaceMethod = Literal["auto", "ga", "exact", "sa", "random", "grid"]
+"""How a memory and its partitions are found."""
+
+FrontMethod = Literal["nsga2", "exact"]
+"""How a whole front is found (cocco.exploration.pareto)."""
+
+EngineName = Literal["fast", "reference"]
+"""Who prices and breeds: the compiled twin, or the readable Python. Both answer the same bytes."""

@@ -1,0 +1,56 @@
+"""The only way to the compiled twin: each question to it comes with the readable answer for where it has none.
+
+The twin counts in 64 bits. Where the steps of a subgraph outgrow them it raises OverflowError, and Python, whose
+integers have no end, answers instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from cocco.problem.problem import Problem
+from cocco.problem.settings import Settings
+
+if TYPE_CHECKING:
+    from cocco.search.kernel._kernel import Orders
+
+Asked = ParamSpec("Asked")
+Answered = TypeVar("Answered")
+Row = tuple[int, int, int, int, int, int, int, int]  # six totals, weights of one core, whether they are streamed
+Enumerated = tuple[list[list[int]] | None, int, int, int, float]  # groups, states, transitions, steps, cost
+
+
+def first_of(compiled: Callable[Asked, Answered], readable: Callable[Asked, Answered]) -> Callable[Asked, Answered]:
+    """Return a function that asks the compiled twin, and the readable one where 64 bits are too few."""
+
+    def ask(*question: Asked.args, **named: Asked.kwargs) -> Answered:
+        try:
+            return compiled(*question, **named)
+        except OverflowError:
+            return readable(*question, **named)
+
+    return ask
+
+
+class Compiled:
+    """The compiled twin of a problem: its kernel, with memory of its own for each thread."""
+
+    def __init__(self, problem: Problem, settings: Settings | None = None, threads: int = 1) -> None:
+        from cocco.search.kernel import _kernel
+
+        self._twin = _kernel
+        self.kernel = _kernel.Kernel(problem, settings)
+        self.scratches = [_kernel.Scratch(self.kernel) for _ in range(threads)]
+
+    def price(self, group: Sequence[int], activations: int, weights: int) -> Row | None:
+        """Return what a subgraph costs in buffers of so many bytes, None where it does not fit."""
+        return self.kernel.price(self.scratches[0], group, activations, weights)
+
+    def exact(self, *budgets: int) -> Enumerated:
+        """Return the cheapest partition: the kernel's `exact`, which says what the budgets are."""
+        return self._twin.exact(self.kernel, self.scratches[0], *budgets)
+
+    def orders(self, memo: int) -> Orders:
+        """Return what improves partitions by random orders; memo: prices remembered."""
+        return self._twin.Orders(self.kernel, memo)
