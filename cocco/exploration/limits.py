@@ -18,7 +18,8 @@ from cocco.bounds.forced import least_traffic
 from cocco.bounds.least import least_totals
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.pareto import Quest, cheapest, of_metric, point_of, quest_of, rows_of, searched
-from cocco.problem.criteria import CRITERIA, MEMORY, Plane, check_criterion, metrics_of, of_memory
+from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
+from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space

@@ -13,8 +13,9 @@ from cocco.bounds.enumeration import Solver
 from cocco.exploration.explore import MAX_SAMPLES
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.polish import LEAST_SAMPLES, polish
-from cocco.problem.criteria import Plane, check_objectives, metric_of, metrics_of
+from cocco.problem.criteria import check_objectives, metric_of, metrics_of
 from cocco.problem.genome import groups_of
+from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocco.output.folders.reading import NUMBER, Reader, table_of
-from cocco.problem.objective import EVALUATED
+from cocco.problem.criteria import METRICS
 from simulator.accelerator import Accelerator
 from simulator.model.cost import EnergyBreakdown
 from simulator.model.tiling import TILE_RULES, TileRule
@@ -79,7 +79,7 @@ def read_run(folder: Path, about: Reader, result: Reader) -> Run:
     return Run(
         folder, about.get("command", str), about.get("settings", dict), about.get("seed", int),
         {str(name): str(text) for name, text in about.get("versions", dict).items()}, about.get("engine", str),
-        result.get("method", str), result.one_of("metric", EVALUATED), result.get("status", str),
+        result.get("method", str), result.one_of("metric", METRICS), result.get("status", str),
         result.get("samples", int),
         result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
         accelerator, tile_rule_of(plans), networks_of(plans), _points(folder),

@@ -8,13 +8,10 @@ from cocco.output.pictures.front import front_figure, plane
 from cocco.output.pictures.network import network_figure
 from cocco.output.pictures.occupancy import occupancy_figure
 from cocco.output.pictures.search import COLOURS, GROUPS, cost_figure, plane_figure
-from cocco.problem.units import UNITS, Unit
 
 __all__ = [
     "COLOURS",
     "GROUPS",
-    "UNITS",
-    "Unit",
     "cost_figure",
     "energy_figure",
     "front_figure",

@@ -9,7 +9,6 @@ from cocco.output.text.numbers import buffers, counted, machine, megabytes, mill
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 
-METRIC_UNITS = {"ema": "bytes", "energy": "pJ", "latency": "cycles"}
 STATUS = {
     "optimal": "proved: no memory and no partition of the space costs less",
     "feasible": "not proved",
@@ -51,9 +50,9 @@ def facts(run: Run) -> list[tuple[str, str]]:
     if run.accelerator is not None:
         size = run.accelerator.buffer_bytes
         if run.alpha is None:
-            found.append(("cost", f"{run.cost:,.0f} {METRIC_UNITS.get(run.metric, '')}"))
+            found.append(("cost", f"{run.cost:,.0f} {CRITERIA[run.metric].unit}"))
         else:
-            rest = f"{size:,} bytes of buffer + {run.alpha:g} x {run.metric} ({METRIC_UNITS.get(run.metric, '')})"
+            rest = f"{size:,} bytes of buffer + {run.alpha:g} x {run.metric} ({CRITERIA[run.metric].unit})"
             found.append(("cost", f"{run.cost:,.0f} = {rest}"))
         found.append(("optimum", STATUS.get(run.status, run.status)))
         if run.lower_bound is not None and run.status != "optimal":

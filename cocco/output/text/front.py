@@ -9,7 +9,6 @@ from cocco.exploration.limits import Limited
 from cocco.output.text.evaluation import energy_text, subgraphs_text, totals_text
 from cocco.output.text.numbers import buffers, capacity, machine, table
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.units import UNITS
 
 
 def front_text(front: Front) -> str:
@@ -27,7 +26,7 @@ def front_text(front: Front) -> str:
         )
         for point in front.found
     ]
-    heads += ["subgraphs", *(f"{name} ({UNITS[name].symbol})" for name in front.objectives)]
+    heads += ["subgraphs", *(f"{name} ({CRITERIA[name].shown})" for name in front.objectives)]
     return f"{first}\n\n{table(heads, rows, left=0)}\n\n  search  {front.samples:,} samples, seed {front.seed}"
 
 
@@ -58,8 +57,8 @@ def limited_text(limited: Limited) -> str:
 
 def shown(name: str, value: float, with_unit: bool = True) -> str:
     """Return a criterion in the unit that people read it in, rounded."""
-    number = f"{value * UNITS[name].scale:,.3f}".rstrip("0").rstrip(".")
-    return f"{number} {UNITS[name].symbol}" if with_unit else number
+    number = f"{value * CRITERIA[name].scale:,.3f}".rstrip("0").rstrip(".")
+    return f"{number} {CRITERIA[name].shown}" if with_unit else number
 
 
 def _point(point: FrontPoint, objectives: Sequence[str]) -> str:
@@ -69,6 +68,3 @@ def _point(point: FrontPoint, objectives: Sequence[str]) -> str:
 
 def _head(column: str) -> str:
     return column.removesuffix("_bytes").replace("_", " ")
-
-
-assert CRITERIA.keys() == UNITS.keys()

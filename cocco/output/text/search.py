@@ -9,13 +9,12 @@ from cocco.exploration.front import buffer_bytes
 from cocco.exploration.result import Result
 from cocco.output.text.evaluation import energy_text, infeasible_text, subgraphs_text, totals_text
 from cocco.output.text.numbers import buffers, capacity, counted, machine, megabytes, millijoules, milliseconds, table
-from cocco.problem.objective import EVALUATED
+from cocco.problem.criteria import CRITERIA
+from cocco.problem.objective import Objective
 from simulator import Evaluation, Partition, evaluate
 from workloads import Network
 
 SIZES = 8  #: capacities in the table of what the search saw
-METRICS = {"ema": "bytes", "energy": "pJ", "latency": "cycles"}  #: with their units
-SHOWN = {"ema": ("off-chip MB", 2.0**-20), "energy": ("energy mJ", 1e-9), "latency": ("million cycles", 1e-6)}
 
 
 def partition_text(result: Result, networks: Sequence[Network]) -> str:
@@ -50,7 +49,7 @@ def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Com
 
 def _compromise(paid: Sequence[Compromise]) -> str:
     """Return what each network has alone and together, and the difference."""
-    head, scale = SHOWN[paid[0].metric]
+    head, scale = _shown(paid[0].metric)
     rows = [
         (
             each.network,
@@ -67,6 +66,11 @@ def _compromise(paid: Sequence[Compromise]) -> str:
     ]
     heads = ("network", "its own best", f"{head}: own", "common", "differs", "cost: own", "common", "pays", "")
     return "What each pays for the common memory, against the best found for it alone:\n\n" + table(heads, rows, left=1)
+
+
+def _shown(metric: str) -> tuple[str, float]:
+    """Return the head of a column, and what its numbers are multiplied with."""
+    return f"{metric} ({CRITERIA[metric].shown})", CRITERIA[metric].scale
 
 
 def _fits(result: Result) -> bool:
@@ -91,7 +95,7 @@ def _details(evaluation: Evaluation) -> str:
 
 def _quality(result: Result, networks: Sequence[Network]) -> str:
     """Return the cost, how far it may be from the optimum, and what running layer by layer would take."""
-    unit = METRICS[result.metric]
+    unit = CRITERIA[result.metric].unit
     value = _value(result.evaluations, result)
     if result.alpha is None:
         cost = f"  {result.metric:<16}{value:,.0f} {unit}"
@@ -129,8 +133,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
 
 def _value(evaluations: Sequence[Evaluation], result: Result) -> float:
     """Formula 1: the weighted sum of the metric over the networks."""
-    field = EVALUATED[result.metric]
-    return sum(weight * getattr(evaluation, field) for weight, evaluation in zip(result.weights, evaluations))
+    return Objective(result.metric, result.alpha, result.weights).judged(evaluations)
 
 
 def _networks(result: Result) -> str:
@@ -149,7 +152,7 @@ def _sizes_seen(result: Result) -> str:
     points = result.points
     names = [name for name in points.columns if name.endswith("_buffer_bytes")]
     best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES, "cost").sort_values(names)
-    head, scale = SHOWN[result.metric]
+    head, scale = _shown(result.metric)
     rows = [
         (
             *(capacity(int(row[name])) for name in names),
