@@ -7,14 +7,11 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from cocco.output.pictures.style import FILLS, bar_figure, stack
+from cocco.output.text.evaluation import PARTS
 from cocco.problem.criteria import CRITERIA
 from simulator.evaluate import Evaluation
 from simulator.model.cost import EnergyBreakdown
 
-PARTS = {
-    "dram": "DRAM", "global_buffer": "global buffer", "weight_buffer": "weight buffer",
-    "compute": "computing", "crossbar": "crossbar",
-}  # fmt: skip
 MOST_NAMES = 40  #: bars that carry their names; our choice: more would overlap
 
 

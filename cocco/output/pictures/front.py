@@ -13,6 +13,7 @@ from matplotlib.ticker import StrMethodFormatter
 
 from cocco.exploration.result import Result
 from cocco.output.pictures.style import SIZE_INCHES
+from cocco.output.text.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.dominance import non_dominated
 
@@ -77,7 +78,7 @@ def plane(result: Result) -> pandas.DataFrame:
     import pandas
 
     points = result.points
-    capacity = points[[name for name in points.columns if name.endswith("_buffer_bytes")]].sum(axis=1)
+    capacity = points[buffer_columns(points.columns)].sum(axis=1)
     return pandas.DataFrame({"capacity": capacity, result.metric: points["value"]})
 
 

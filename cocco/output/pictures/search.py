@@ -14,6 +14,7 @@ from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
+from cocco.output.text.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.objective import Objective
 
@@ -54,7 +55,7 @@ def plane_figure(result: Result) -> Figure:
     """Return the samples by capacity and metric, later generations darker, with the line of equal cost (Fig. 13)."""
     figure, axes = _empty(result)
     points, unit = result.points, CRITERIA[result.metric]
-    capacity, value = _capacity(points) / 1024, points["value"] * unit.scale
+    capacity, value = points[buffer_columns(points.columns)].sum(axis=1) / 1024, points["value"] * unit.scale
     last = max(int(points["generation"].max()), 1)
     edges = np.unique(np.linspace(0, last + 1, min(GROUPS, last + 1) + 1).round())
     drawn = axes.scatter(
@@ -95,11 +96,6 @@ def _empty(result: Result) -> tuple[Figure, Axes]:
 def _value(result: Result) -> float:
     """Return Formula 1 of the result."""
     return Objective(result.metric, result.alpha, result.weights).judged(result.evaluations)
-
-
-def _capacity(points: pandas.DataFrame) -> pandas.Series:
-    """Return the bytes of all buffers of one core, per sample."""
-    return points[[name for name in points.columns if name.endswith("_buffer_bytes")]].sum(axis=1)
 
 
 def _limit(set_limits: Callable[[float, float], object], values: pandas.Series, best: float) -> None:

@@ -10,6 +10,7 @@ import pandas
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
 from cocco.output.report.chart import Chart, Cloud, Column, chart
+from cocco.output.text.numbers import buffer_columns, buffer_name
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.dominance import non_dominated
 
@@ -20,7 +21,7 @@ def run_chart(run: Run) -> Chart:
     unit, points = CRITERIA[run.metric], run.points
     metric = sum(network.weight * getattr(network, CRITERIA[run.metric].column) for network in run.networks)
     best = {
-        **{name: getattr(run.accelerator, name.removesuffix("_bytes")) for name in _buffers(points)},
+        **{name: getattr(run.accelerator, name.removesuffix("_bytes")) for name in buffer_columns(points.columns)},
         "capacity": run.accelerator.buffer_bytes,
         "value": metric,
         "cost": run.cost,
@@ -61,15 +62,9 @@ def objectives_chart(run: FrontRun) -> Chart:
     return chart(cloud, f"{up} against {across}")
 
 
-def _buffers(points: pandas.DataFrame) -> list[str]:
-    return [name for name in points.columns if name.endswith("_buffer_bytes")]
-
-
 def _sizes(table: pandas.DataFrame) -> list[Column]:
-    return [
-        Column(f"{name.removesuffix('_bytes').replace('_', ' ')} ", "", _whole(table[name]), "size")
-        for name in _buffers(table)
-    ]
+    names = buffer_columns(table.columns)
+    return [Column(f"{buffer_name(name)} ", "", _whole(table[name]), "size") for name in names]
 
 
 def _subgraphs(table: pandas.DataFrame) -> list[Column]:

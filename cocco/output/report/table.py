@@ -7,7 +7,7 @@ from html import escape
 
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import RunNetwork
-from cocco.output.text.numbers import milliseconds
+from cocco.output.text.numbers import buffer_columns, buffer_name, milliseconds
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 
@@ -36,8 +36,8 @@ def plan_table(machine: Accelerator, network: RunNetwork) -> str:
 
 def front_table(run: FrontRun) -> str:
     """Return a row for each point of a front, as HTML."""
-    buffers = [column for column in run.front.columns if column.endswith("_buffer_bytes")]
-    heads = ["#", "partition", *(f"{column.removesuffix('_bytes').replace('_', ' ')} (KB)" for column in buffers)]
+    buffers = buffer_columns(run.front.columns)
+    heads = ["#", "partition", *(f"{buffer_name(column)} (KB)" for column in buffers)]
     heads += ["subgraphs"] * ("subgraphs" in run.front.columns)
     heads += [f"{name} ({CRITERIA[name].shown})" for name in run.objectives]
     rows = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cocco.exploration.front import Front, FrontPoint, buffer_bytes
 from cocco.exploration.limits import Limited
 from cocco.output.text.evaluation import energy_text, subgraphs_text, totals_text
-from cocco.output.text.numbers import buffers, capacity, machine, table
+from cocco.output.text.numbers import buffer_name, buffers, capacity, machine, table
 from cocco.problem.criteria import CRITERIA
 
 
@@ -17,7 +17,7 @@ def front_text(front: Front) -> str:
     how = "proved, none is missing" if front.status == "optimal" else "found; a longer search may find better ones"
     on = machine(front.found[0].accelerator)
     first = f"{len(front.found)} memories with partitions for {names}{on}, none better in all of them ({how}):"
-    heads = [_head(column) for column in buffer_bytes(front.found[0].accelerator)]
+    heads = [buffer_name(column) for column in buffer_bytes(front.found[0].accelerator)]
     rows = [
         (
             *(capacity(size) for size in buffer_bytes(point.accelerator).values()),
@@ -64,7 +64,3 @@ def shown(name: str, value: float, with_unit: bool = True) -> str:
 def _point(point: FrontPoint, objectives: Sequence[str]) -> str:
     values = ", ".join(f"{name} {shown(name, value)}" for name, value in zip(objectives, point.values))
     return f"{buffers(point.accelerator)}{machine(point.accelerator)} ({values})"
-
-
-def _head(column: str) -> str:
-    return column.removesuffix("_bytes").replace("_", " ")

@@ -8,7 +8,18 @@ from cocco.exploration.compromise import Compromise
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.result import Result
 from cocco.output.text.evaluation import energy_text, infeasible_text, subgraphs_text, totals_text
-from cocco.output.text.numbers import buffers, capacity, counted, machine, megabytes, millijoules, milliseconds, table
+from cocco.output.text.numbers import (
+    buffer_columns,
+    buffer_name,
+    buffers,
+    capacity,
+    counted,
+    machine,
+    megabytes,
+    millijoules,
+    milliseconds,
+    table,
+)
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.objective import Objective
 from simulator import Evaluation, Partition, evaluate
@@ -150,7 +161,7 @@ def _networks(result: Result) -> str:
 def _sizes_seen(result: Result) -> str:
     """Return the sizes with the cheapest samples: how flat the cost is around the recommendation."""
     points = result.points
-    names = [name for name in points.columns if name.endswith("_buffer_bytes")]
+    names = buffer_columns(points.columns)
     best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES, "cost").sort_values(names)
     head, scale = _shown(result.metric)
     rows = [
@@ -162,7 +173,7 @@ def _sizes_seen(result: Result) -> str:
         )
         for _, row in best.iterrows()
     ]
-    heads = [*(name.removesuffix("_bytes").replace("_", " ") for name in names), head, "cost", "to the best"]
+    heads = [*map(buffer_name, names), head, "cost", "to the best"]
     return "The cheapest samples by size; a search at a fixed size may still improve them:\n\n" + table(
         heads, rows, left=0
     )
