@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 import warnings
-from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 
 from cocco.cli import parser
@@ -44,14 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    namespace = parser.parse(arguments)
-    if "hardware_file" in namespace:
+    options = parser.parse(arguments)
+    options.line = shlex.join(["cocco", *arguments])  # kept in run folders
+    if "hardware_file" in options:
         from cocco.cli.hardware import settle
 
-        settle(namespace)
-    module, name = namespace.run.split(":")
-    run: Callable[[Namespace, Sequence[str]], int] = getattr(import_module(f"cocco.cli.{module}"), name)
-    return run(namespace, arguments)
+        settle(options)
+    code: int = import_module(f"cocco.cli.commands.{options.command}").run(options)
+    return code
 
 
 def _note(message: Warning | str, *_: object, **__: object) -> None:

@@ -7,13 +7,15 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from cocco.cli.usage import UsageError
-from simulator import Accelerator, KiB, MiB, Technology
+from simulator.accelerator import Accelerator
 from simulator.hardware_files import BUFFERS, MACHINE, read_hardware
+from simulator.technology import KiB, MiB, Technology
 
 if TYPE_CHECKING:
     from cocco.problem.space import Space
 
 DEFAULTS = Accelerator(shared_buffer=1)  #: of everything but the buffers
+MAPPER = "enumerate"  #: the default
 PAPER_BUFFERS = {"global_buffer": 1 * MiB, "weight_buffer": 1152 * KiB}  #: Cocco, Sec. 5.2
 
 
@@ -41,8 +43,14 @@ def accelerator_of(options: Namespace) -> Accelerator:
 
 
 def machine_of(options: Namespace) -> dict[str, Any]:
-    """Return what of the hardware is never searched, as keywords."""
-    return {name: getattr(options, name) for name in (*MACHINE, "technology")}
+    """Return what of the hardware is never searched, as keywords; the default mapper is not among them."""
+    machine = {name: getattr(options, name) for name in (*MACHINE, "technology")}
+    mapper = getattr(options, "mapper", MAPPER)
+    if mapper == MAPPER:
+        return machine
+    from cocco.mapping.mapper import MAPPERS
+
+    return machine | {"mapper": MAPPERS[mapper]}
 
 
 def space_of(options: Namespace) -> Space:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from typing import Any
 
 import workloads
 from cocco.output.text.numbers import counted
-from workloads import Network
+from workloads.network.network import Network
 
 SHOWN = 4  #: operators that a note names
 
 
 def load(name: str, options: Namespace) -> Network:
-    """Return a network; operators of an ONNX file that hand their input on are said on stderr."""
+    """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
     if not name.lower().endswith(".onnx"):
         return workloads.load(name)
     network = workloads.load(name, unsupported=options.unsupported)
@@ -22,8 +23,19 @@ def load(name: str, options: Namespace) -> Network:
         named = ", ".join(f"{note.node} ({note.op})" for note in passed[:SHOWN])
         more = ", ..." if len(passed) > SHOWN else ""
         print(
-            f"cocco: note: {network.name}: {counted(len(passed), 'operator')} not understood, their input is handed "
-            f"on: {named}{more}",
+            f"cocco: note: {network.name}: {counted(len(passed), 'operator')} not understood; "
+            f"their input is passed on: {named}{more}",
             file=sys.stderr,
         )
     return network
+
+
+def counts(network: Network, layers: object) -> dict[str, Any]:
+    """Return the name, the layers (their number, or each of them) and the sums of a network."""
+    return {
+        "name": network.name,
+        "layers": layers,
+        "edges": network.edges,
+        "macs": network.macs,
+        "weight_bytes": network.weight_bytes,
+    }

@@ -1,29 +1,151 @@
-"""Options that several commands read."""
+"""Options that several commands take: networks, buffers, machine, space, search."""
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Sequence
-from dataclasses import asdict
+import argparse
 from typing import Any
 
-from cocco.problem.space import SharedBuffer, Space
-from workloads import Network
+from cocco.cli import values
+from cocco.cli.usage import Parser
 
-SETTINGS = (
-    "alpha", "metric", "method", "samples", "cores", "batch", "max_regions", "prefetch", "tile_rule", "plain", "prove",
-    "check_addresses",
-)  # fmt: skip
+NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
+PARTITION = "a partition file (.json, .yaml; docs/partitions.md), or 'layerwise': every layer alone"
 
 
-def settings_of(
-    options: Namespace, networks: Sequence[Network], space: Space, keys: Sequence[str] = SETTINGS
-) -> dict[str, Any]:
-    """Return what a run folder keeps of the question: networks, weights, space and these options."""
-    return {
-        "networks": [network.name for network in networks],
-        "weights": options.weights or [1.0] * len(networks),
-        "space": {"shared_buffer": asdict(space)} if isinstance(space, SharedBuffer) else asdict(space),
-        **{key: getattr(options, key) for key in keys},
-        "technology": asdict(options.technology),
-    }
+def add_network(parser: Parser) -> None:
+    """Add the one network that a command is about."""
+    parser.add_argument("network", metavar="NETWORK", help=NETWORK)
+    add_unsupported(parser)
+
+
+def add_networks(parser: Parser) -> None:
+    """Add the networks that share a memory, and their weights."""
+    parser.add_argument("networks", metavar="NETWORK", nargs="+", help=NETWORK)
+    parser.add_argument(
+        "--weights", type=values.number, nargs="+", metavar="W",
+        help="how much each network counts, in the order of the networks; default: 1 each",
+    )  # fmt: skip
+    add_unsupported(parser)
+
+
+def add_unsupported(parser: Parser) -> None:
+    """Add what becomes of operators of an ONNX file that are not understood."""
+    parser.add_argument(
+        "--unsupported", choices=("error", "passthrough"), default="error",
+        help="operators of an ONNX file that are not understood: an error (default), or they pass their input on",
+    )  # fmt: skip
+
+
+def add_json(parser: Parser) -> None:
+    """Add --json, the last option of every command that answers."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+
+
+def add_buffers(parser: Parser) -> None:
+    """Add the buffers of given hardware."""
+    group = parser.add_argument_group("hardware: two buffers, or one for both")
+    group.add_argument("--global-buffer", type=values.size, metavar="SIZE", help="for activations, of one core")
+    group.add_argument("--weight-buffer", type=values.size, metavar="SIZE", help="for weights, of one core")
+    group.add_argument("--shared-buffer", type=values.size, metavar="SIZE", help="for both, of one core")
+
+
+def add_space(parser: Parser) -> None:
+    """Add the memories to choose from."""
+    group = parser.add_argument_group("space: the memories to choose from")
+    kinds = group.add_mutually_exclusive_group()
+    kinds.add_argument("--shared", action="store_true", help="one buffer (the default); 128KB:3072KB:64KB")
+    kinds.add_argument(
+        "--separate", action="store_true",
+        help="a global and a weight buffer; 128KB:2048KB:64KB and 144KB:2304KB:72KB",
+    )  # fmt: skip
+    group.add_argument(
+        "--range", type=values.capacity_range, action="append", metavar="LOW:HIGH:STEP", dest="ranges",
+        help="candidates other than these of the paper; with --separate twice, the global buffer first",
+    )  # fmt: skip
+
+
+def add_machine(parser: Parser) -> None:
+    """Add cores, batch and the rules of the model."""
+    group = parser.add_argument_group("machine and model")
+    group.add_argument(
+        "--hardware", metavar="FILE", dest="hardware_file",
+        help="a .yaml or .json file of buffers, machine and technology (see 'cocco show --hardware'); "
+        "options take precedence over it",
+    )  # fmt: skip
+    unset = argparse.SUPPRESS  # cocco.cli.hardware.settle puts in what the file says, or the default
+    whole: dict[str, Any] = {"type": values.count, "default": unset, "metavar": "N"}
+    group.add_argument("--cores", **whole, help="cores that share a network; default 1")
+    group.add_argument("--batch", **whole, help="samples computed together; default 1")
+    group.add_argument(
+        "--max-regions", type=values.count_or_none, default=unset, metavar="N|none",
+        help="tensors that a subgraph of several layers may hold; default 64, as in the paper",
+    )  # fmt: skip
+    group.add_argument(
+        "--prefetch", choices=("free", "resident"), default=unset,
+        help="resident: the weights of the next subgraph must fit as well; default free, as in the paper",
+    )  # fmt: skip
+    group.add_argument(
+        "--tile-rule", choices=("exact", "paper"), default="exact",
+        help="exact: sizes that really run; paper: the paper's, which lose data where branches meet; default exact",
+    )  # fmt: skip
+
+
+def add_mapper(parser: Parser) -> None:
+    """Add how layers run on the PE array."""
+    parser.add_argument(
+        "--mapper", choices=("enumerate", "tiled", "cosa"), default="enumerate",
+        help="how layers run on the PE array. enumerate: the closed form of whole layers (default); tiled: of each "
+        "update, with its reads; cosa: CoSA's program for each update (extra 'solvers'). A search with tiled or cosa "
+        "takes the reference engine",
+    )  # fmt: skip
+
+
+def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str) -> None:
+    """Add what a search for a partition takes."""
+    group = add_samples(parser)
+    group.add_argument(
+        "--method", choices=methods, default="auto",
+        help="auto: exact where it finishes soon, beside ga (default); ga: genetic algorithm; exact: enumeration; "
+        + more,
+    )  # fmt: skip
+    group.add_argument(
+        "--metric", choices=("ema", "energy", "latency"), default=metric,
+        help=f"what to minimize: off-chip bytes, pJ or cycles; default {metric}",
+    )  # fmt: skip
+    group.add_argument(
+        "--plain", action="store_true",
+        help="the paper's genetic algorithm: without founders, islands, shift-layers and polish",
+    )  # fmt: skip
+    group.add_argument(
+        "--prove", action="store_true",
+        help="where the optimum is not proved, find a better lower bound with solvers, which takes minutes "
+        "(extra 'solvers')",
+    )  # fmt: skip
+
+
+def add_samples(parser: Parser) -> Any:
+    """Add samples, seed, engine and threads; return the group."""
+    group = parser.add_argument_group("search")
+    group.add_argument(
+        "--samples", type=values.count, default=50_000, metavar="N", help="genomes to price; default 50000"
+    )
+    add_seed(group)
+    group.add_argument(
+        "--engine", choices=("fast", "reference"),
+        help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
+    )  # fmt: skip
+    group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
+    return group
+
+
+def add_seed(parser: Any) -> None:
+    """Add the seed."""
+    parser.add_argument("--seed", type=values.seed, default=0, metavar="S", help="of the random numbers; default 0")
+
+
+def add_addresses(parser: Parser) -> None:
+    """Add the question where every region lies."""
+    parser.add_argument(
+        "--addresses", action="store_true",
+        help="the start and end of every region, and whether all of them find a place; --verify then executes there",
+    )  # fmt: skip

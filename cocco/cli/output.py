@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from cocco.cli.usage import UsageError
-from simulator import Evaluation
+
+CODES = {"infeasible": 1, "gave_up": 1, "stopped": 130}  #: exit codes; all other ways to end are 0
 
 
-def answer(evaluation: Evaluation, verified: bool | None) -> dict[str, Any]:
-    """Return what `cocco evaluate --json` prints."""
-    content = evaluation.to_json()
-    return content | {"verified": verified} if evaluation.fits else content
+def print_answer(as_json: bool, content: Callable[[], dict[str, Any]], text: Callable[[], str]) -> None:
+    """Print one JSON object, or the answer for people."""
+    if as_json:
+        print_json(content())
+    else:
+        print(text())
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -21,11 +25,17 @@ def print_json(content: dict[str, Any]) -> None:
     print(json.dumps(content, allow_nan=False))
 
 
-CODES = {"infeasible": 1, "gave_up": 1, "stopped": 130}  #: all other ways to end are 0
-
-
 def output_path(text: str | None) -> Path | None:
     """Return where -o says, None where it was not given; raises UsageError where it is empty."""
     if text == "":
         raise UsageError("-o is empty; it must be a path")
     return None if text is None else Path(text)
+
+
+def file_path(text: str | None, option: str, suffixes: Collection[str]) -> Path | None:
+    """Return the file that an option names; raises UsageError where it ends in none of the suffixes."""
+    if text is None:
+        return None
+    if Path(text).suffix.lower() not in suffixes:
+        raise UsageError(f"{option} must end in {' or '.join(suffixes)}, got {text!r}")
+    return Path(text)

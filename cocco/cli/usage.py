@@ -21,7 +21,7 @@ class Version(argparse.Action):
     """Looks the version up only when it is asked for: that takes longer than parsing."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from cocco.output.folders.run import version
+        from cocco.output.folders.about import version
 
         print(f"cocco {version('cocco')}")
         parser.exit()

@@ -6,15 +6,11 @@ import math
 import re
 from argparse import ArgumentTypeError
 
+from cocco.problem.criteria import CRITERIA
+
 MAX_COUNT = 10**15  #: our choice: above any number of samples or regions that could be meant
 MAX_NUMBER = 1e15  #: of alpha and weights; our choice: the cost of any network stays finite
 MAX_SEED = 2**64 - 1  #: the random streams are keyed by 64 bits
-
-LIMIT_UNITS = {
-    "energy": {"": 1.0, "pJ": 1.0, "mJ": 1e9},
-    "latency": {"": 1.0, "cycles": 1.0},
-    "area": {"": 1.0, "mm2": 1.0},
-}  #: of numbers on the command line, by criterion; sizes have their own
 
 
 def size(text: str) -> int:
@@ -97,7 +93,7 @@ def limit(text: str) -> tuple[str, float]:
     if name in ("capacity", "ema"):
         return name, float(size(most))
     match = re.fullmatch(r"([0-9.eE+-]+) ?([A-Za-z0-9]*)", most)
-    units = LIMIT_UNITS.get(name, {"": 1.0})
+    units = CRITERIA[name].units if name in CRITERIA else {"": 1.0}
     if not match or match[2] not in units:
         known = ", ".join(unit for unit in units if unit) or "none"
         raise ArgumentTypeError(f"the limit of {name} is a number, known units are {known}; got {text!r}")

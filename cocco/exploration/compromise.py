@@ -10,7 +10,6 @@ from cocco.exploration.explore import explore
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.result import Result
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.objective import EVALUATED
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from workloads.network.network import Network
@@ -84,4 +83,4 @@ def _cost(result: Result, weight: float, evaluation: Evaluation) -> float:
 
 
 def _value(result: Result, evaluation: Evaluation) -> float:
-    return float(getattr(evaluation, EVALUATED[result.metric]))
+    return float(getattr(evaluation, CRITERIA[result.metric].column))

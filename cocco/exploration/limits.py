@@ -19,8 +19,9 @@ from cocco.bounds.least import least_totals
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, prefetches, rows_of, searched
 from cocco.exploration.question import Question
-from cocco.problem.criteria import CRITERIA, MEMORY, Plane, check_criterion, metrics_of, of_memory
+from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
 from cocco.problem.effort import Effort, FrontFields
+from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space

@@ -13,10 +13,11 @@ from cocco.bounds.enumeration import Solver
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.polish import LEAST_SAMPLES, polish
 from cocco.exploration.question import Question, question_of
-from cocco.problem.criteria import Plane, check_objectives, metric_of, metrics_of
+from cocco.problem.criteria import check_objectives, metric_of, metrics_of
 from cocco.problem.effort import Effort, FrontFields, effort_of
 from cocco.problem.judge import judged
 from cocco.problem.names import FrontMethod, Metric
+from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cocco.problem.names import Metric
 from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
@@ -27,7 +28,7 @@ class Result:
     """
 
     method: str
-    metric: str
+    metric: Metric
     seed: int
     samples: int  #: genomes priced
     status: Status

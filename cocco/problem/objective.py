@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
+from cocco.problem.criteria import CRITERIA
 from cocco.problem.names import Metric
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from simulator.model.cost import METRICS, Totals
 
-EVALUATED = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}  #: metric -> field of Evaluation
 MAX_FACTOR = 1e15  #: of alpha and weights; our choice: no cost outgrows a float
-assert set(get_args(Metric)) == EVALUATED.keys() == METRICS.keys()
+assert set(get_args(Metric)) == METRICS.keys()
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Objective:
 
     def judged(self, evaluations: Sequence[Evaluation]) -> float:
         """Return Formula 1 as the simulator prices it, one evaluation per network."""
-        return self._weighted([getattr(evaluation, EVALUATED[self.metric]) for evaluation in evaluations])
+        return self._weighted([getattr(evaluation, CRITERIA[self.metric].column) for evaluation in evaluations])
 
     def cost(self, value: float, accelerator: Accelerator) -> float:
         """Return Formula 2 of a value of Formula 1, or the value itself where the hardware is given."""

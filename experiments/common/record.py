@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.output.folders import run as run_folder
+from cocco.output.folders.about import version
+from cocco.output.folders.about import versions as search_versions
 from experiments.sweep.points import code_version
 from workloads.files import write_atomic
 
 if TYPE_CHECKING:
     import pandas
 
-PACKAGES = ("pandas", "matplotlib", "joblib")  #: beside those of run_folder.versions
+PACKAGES = ("pandas", "matplotlib", "joblib")  #: beside those of a search
 
 
 def write(folder: Path, name: str, table: pandas.DataFrame, about: Mapping[str, Any]) -> list[Path]:
@@ -36,5 +37,5 @@ def write(folder: Path, name: str, table: pandas.DataFrame, about: Mapping[str, 
 
 def versions() -> dict[str, str]:
     """Return what an experiment was computed with; "code" has a fingerprint of this package's code."""
-    others = {name: run_folder.version(name) for name in PACKAGES}
-    return {**run_folder.versions(), **others, "code": code_version()}
+    others = {name: version(name) for name in PACKAGES}
+    return {**search_versions(), **others, "code": code_version()}

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cocco.output.folders.run import version
+from cocco.output.folders.about import version
 from workloads.errors import FileFormatError, shown
 from workloads.files import MAX_JSON_BYTES, read_mapping, write_atomic
 

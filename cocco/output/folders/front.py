@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.limits import Limited
-from cocco.output.folders.run import csv_text
+from cocco.output.folders.about import FRONT, PARTITIONS, RESULT, SAMPLES, csv_text, json_text
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from cocco.problem.criteria import CRITERIA
 from workloads.files import write_atomic
@@ -17,12 +16,12 @@ from workloads.files import write_atomic
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PARTITIONS = "partitions"
-FILES = ["result.json", "pareto.csv", "samples.csv", *(f"pareto{suffix}" for suffix in PICTURE_FORMATS)]
+PICTURE = "pareto"
+FILES = [RESULT, FRONT, SAMPLES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS)]
 
 
 def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Path]:
-    """Write all files and return their paths, one of partitions/ for all; `about` is what result.json holds.
+    """Write all files and return their paths, one of partitions/ for all; `about` is what result.json holds (`About`).
 
     Rows of pareto.csv name their partition files. Those of an earlier, longer front in this folder are removed.
     """
@@ -30,14 +29,14 @@ def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Pa
     partitions = _save_partitions(folder / PARTITIONS, points)
     front = found.front if isinstance(found, Front) else _front(found, points[0])
     texts = {
-        "result.json": json.dumps(about, indent=1, allow_nan=False) + "\n",
-        "pareto.csv": csv_text(front.assign(partition=partitions)),
-        "samples.csv": csv_text(found.points),
+        RESULT: json_text(about),
+        FRONT: csv_text(front.assign(partition=partitions)),
+        SAMPLES: csv_text(found.points),
     }
     for name, text in texts.items():
         write_atomic(folder / name, text)
     written = [folder / PARTITIONS, *(folder / name for name in texts)]
-    return written + save_picture(folder, "pareto", front_picture(found))
+    return written + save_picture(folder, PICTURE, front_picture(found))
 
 
 def front_picture(found: Front | Limited) -> Figure:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cocco.output.folders.about import RESULT
 from cocco.output.folders.read_front import FrontRun, read_front
 from cocco.output.folders.read_run import Run, read_run
-from cocco.output.folders.reading import Reader
+from cocco.output.folders.reading import Reader, about_of
 from workloads.errors import FileFormatError
 from workloads.files import read_mapping
 
@@ -18,8 +19,9 @@ def read(folder: Path) -> Run | FrontRun:
     """
     if not folder.is_dir():
         raise FileFormatError(f"{folder}: is no directory; give one that 'cocco explore' or 'cocco pareto' wrote (-o)")
-    path = folder / "result.json"
-    about = Reader(path, read_mapping(path))
-    result = about.inner("result")
+    path = folder / RESULT
+    content = Reader(path, read_mapping(path))
+    result = content.inner("result")
+    about = about_of(content)
     is_front = "front" in result.content or "minimize" in result.content
     return read_front(folder, about, result) if is_front else read_run(folder, about, result)

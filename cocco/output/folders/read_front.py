@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cocco.output.folders.about import FRONT, RESULT, SAMPLES, About
 from cocco.output.folders.read_run import RunNetwork, common_accelerator, networks_of, plans_of, tile_rule_of
 from cocco.output.folders.reading import Reader, table_of
+from cocco.output.text.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 from simulator.model.tiling import TileRule
@@ -27,10 +29,7 @@ class FrontRun:
     """
 
     folder: Path
-    command: str
-    seed: int
-    versions: dict[str, str]
-    engine: str
+    about: About
     method: str
     objectives: tuple[str, ...]
     names: tuple[str, ...]  #: of the networks
@@ -56,24 +55,22 @@ class FrontRun:
         return (second, first) if second == "capacity" else (first, second)
 
 
-def read_front(folder: Path, about: Reader, result: Reader) -> FrontRun:
+def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
     """Return the front in a folder."""
     limited = "minimize" in result.content
     minimize = result.one_of("minimize", CRITERIA) if limited else None
     limits = _limits(result) if limited else {}
     plans = plans_of(result) if limited and "nearest" not in result.content else []
-    points = _table(folder / "samples.csv", ["sample"])
+    points = _table(folder / SAMPLES, ["sample"])
     objectives = _objectives(folder, points)
     columns = [CRITERIA[name].column for name in objectives]
-    front = _table(folder / "pareto.csv", [*columns, "partition"], texts=["partition"])
+    front = _table(folder / FRONT, [*columns, "partition"], texts=["partition"])
     expected = 1 if limited else len(result.items("front"))
     if len(front) != expected:
-        raise FileFormatError(f"{folder / 'pareto.csv'}: has {len(front)} rows, result.json tells of {expected} points")
+        raise FileFormatError(f"{folder / 'pareto.csv'}: has {len(front)} rows, {RESULT} tells of {expected} points")
     names = [plan.get("network", str) for plan in plans] or result.list_of("networks", str)
     return FrontRun(
-        folder, about.get("command", str), about.get("seed", int),
-        {str(name): str(text) for name, text in about.get("versions", dict).items()}, about.get("engine", str),
-        "search under limits" if limited else result.get("method", str), objectives, tuple(names),
+        folder, about, "search under limits" if limited else result.get("method", str), objectives, tuple(names),
         result.get("status", str), result.get("samples", int),
         minimize, limits,
         common_accelerator(plans), tile_rule_of(plans), networks_of(plans), front, points,
@@ -102,6 +99,6 @@ def _table(path: Path, needed: Sequence[str], texts: Sequence[str] = ()) -> pand
     """Return a table that has the buffers and these columns."""
     table = table_of(path, texts)
     missing = [column for column in needed if column not in table.columns]
-    if missing or not any(column.endswith("_buffer_bytes") for column in table.columns):
+    if missing or not buffer_columns(table.columns):
         raise FileFormatError(f"{path}: has no column {(missing or ['..._buffer_bytes'])[0]!r}")
     return table

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from cocco.output.folders.about import HISTORY, SAMPLES, About
 from cocco.output.folders.reading import NUMBER, Reader, table_of
-from cocco.problem.objective import EVALUATED
+from cocco.output.text.numbers import buffer_columns
+from cocco.problem.criteria import METRICS
 from simulator.accelerator import Accelerator
 from simulator.model.cost import EnergyBreakdown
 from simulator.model.tiling import TILE_RULES, TileRule
@@ -53,11 +55,7 @@ class Run:
     """What a search answered. accelerator is None and networks are empty where no plan fits."""
 
     folder: Path
-    command: str
-    settings: dict[str, Any]
-    seed: int
-    versions: dict[str, str]
-    engine: str
+    about: About
     method: str
     metric: str
     status: str
@@ -72,14 +70,12 @@ class Run:
     points: pandas.DataFrame  #: as samples.csv, with "capacity", the bytes of all buffers of one core
 
 
-def read_run(folder: Path, about: Reader, result: Reader) -> Run:
+def read_run(folder: Path, about: About, result: Reader) -> Run:
     """Return the run of 'cocco explore' in a folder."""
     plans = plans_of(result)
     accelerator = common_accelerator(plans)
     return Run(
-        folder, about.get("command", str), about.get("settings", dict), about.get("seed", int),
-        {str(name): str(text) for name, text in about.get("versions", dict).items()}, about.get("engine", str),
-        result.get("method", str), result.one_of("metric", EVALUATED), result.get("status", str),
+        folder, about, result.get("method", str), result.one_of("metric", METRICS), result.get("status", str),
         result.get("samples", int),
         result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
         accelerator, tile_rule_of(plans), networks_of(plans), _points(folder),
@@ -147,14 +143,14 @@ def _subgraph(each: Reader) -> RunSubgraph:
 
 def _points(folder: Path) -> pandas.DataFrame:
     """Return samples.csv, checked against history.csv, which says how many samples there were."""
-    points, history = table_of(folder / "samples.csv"), table_of(folder / "history.csv")
-    path = folder / "samples.csv"
-    buffers = [name for name in points.columns if name.endswith("_buffer_bytes")]
+    points, history = table_of(folder / SAMPLES), table_of(folder / HISTORY)
+    path = folder / SAMPLES
+    buffers = buffer_columns(points.columns)
     missing = [name for name in NEEDED if name not in points.columns]
     if missing or not buffers or "samples" not in history.columns:
         raise FileFormatError(f"{path}: has no column {(missing or ['..._buffer_bytes'])[0]!r}; is it of a run?")
     told = history["samples"].iloc[-1]
     last = points["sample"].iloc[-1] if len(points) else 0
     if last != told:
-        raise FileFormatError(f"{path}: ends with sample {last}, history.csv with {told}; it is cut off")
+        raise FileFormatError(f"{path}: ends with sample {last}, {HISTORY} with {told}; it is cut off")
     return points.assign(capacity=points[buffers].sum(axis=1))

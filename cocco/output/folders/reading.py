@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cocco.output.folders.about import About
 from workloads.errors import FileFormatError, one_line, shown
 
 if TYPE_CHECKING:
@@ -59,6 +60,19 @@ class Reader:
         if not found or not all(isinstance(each, kinds) for each in found):
             raise FileFormatError(f"{self.path}: {self.where}{key!r} is {shown(found)}, which is no list it writes")
         return tuple(found)
+
+
+def about_of(content: Reader) -> About:
+    """Return what result.json says of a search."""
+    return About(
+        command=content.get("command", str),
+        settings=content.get("settings", dict),
+        seed=content.get("seed", int),
+        versions={str(name): str(text) for name, text in content.get("versions", dict).items()},
+        engine=content.get("engine", str),
+        seconds=content.get("seconds", *NUMBER),
+        result=content.get("result", dict),
+    )
 
 
 def table_of(path: Path, texts: Sequence[str] = ()) -> pandas.DataFrame:

@@ -5,11 +5,9 @@ Drawn without pyplot, so that nothing global changes. Shades of grey tell neighb
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
@@ -17,33 +15,25 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from cocco.allocation.answer import AllocationResult
-from cocco.output.pictures.saving import PICTURE_DPI, PICTURE_FORMATS
+from cocco.output.pictures.saving import write_picture
+from cocco.output.pictures.style import bytes_unit
 from simulator.allocation.judge import Allocation, Buffer, live_intervals
 
 SIZE_INCHES = (8.0, 5.6)
 GREYS = (0.88, 0.79, 0.70, 0.61)  #: free memory is white; light enough for a black id on them
 LABEL_SHARE = (0.035, 0.035)  #: of width and height that a buffer must have for its id to be readable; our choice
 MAX_LABEL = 8  #: characters
-UNITS = ((10 * 2**30, 2**30, "GB"), (10 * 2**20, 2**20, "MB"), (10 * 2**10, 2**10, "KB"), (0, 1, "bytes"))
 
 
 def save_picture(path: Path, buffers: Sequence[Buffer], result: AllocationResult) -> None:
     """Write the picture of an answer to a .png or .svg file, whole or not at all; the same answer, the same bytes."""
-    assert result.allocation is not None
-    temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
-    try:
-        with matplotlib.rc_context({"svg.hashsalt": "allocation"}):
-            left_out = PICTURE_FORMATS[path.suffix.lower()]
-            packing_figure(buffers, result).savefig(temporary, dpi=PICTURE_DPI, metadata=left_out)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_picture(path, lambda: packing_figure(buffers, result), "allocation")
 
 
 def packing_figure(buffers: Sequence[Buffer], result: AllocationResult) -> Figure:
     """Return the packing, with capacity and height as lines, above the contention of every step."""
     assert result.allocation is not None and result.height_bytes is not None
-    scale, unit = next((scale, unit) for least, scale, unit in UNITS if result.capacity_bytes >= least)
+    scale, unit = bytes_unit(result.capacity_bytes)
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")
     packing, contention = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
     start = min((buffer.lower for buffer in buffers), default=0)

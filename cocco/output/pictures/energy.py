@@ -7,14 +7,11 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from cocco.output.pictures.style import FILLS, bar_figure, stack
-from cocco.problem.units import UNITS
+from cocco.output.text.evaluation import PARTS
+from cocco.problem.criteria import CRITERIA
 from simulator.evaluate import Evaluation
 from simulator.model.cost import EnergyBreakdown
 
-PARTS = {
-    "dram": "DRAM", "global_buffer": "global buffer", "weight_buffer": "weight buffer",
-    "compute": "computing", "crossbar": "crossbar",
-}  # fmt: skip
 MOST_NAMES = 40  #: bars that carry their names; our choice: more would overlap
 
 
@@ -26,8 +23,8 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
     whole = sum(breakdown.total for breakdown in bars.values())
     parts = {}
     for part, name in PARTS.items():
-        heights = [getattr(breakdown, part) * UNITS["energy"].scale for breakdown in bars.values()]
-        share = sum(heights) / UNITS["energy"].scale / whole if whole else 0.0
+        heights = [getattr(breakdown, part) * CRITERIA["energy"].scale for breakdown in bars.values()]
+        share = sum(heights) / CRITERIA["energy"].scale / whole if whole else 0.0
         if share:
             parts[f"{name} {share:.1%}"] = heights
     stack(axes, parts, FILLS)
@@ -46,6 +43,6 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
 def subgraph_energy_figure(evaluation: Evaluation) -> Figure:
     """Return where the energy of each subgraph goes, in the order they run."""
     bars = {str(position): cost.energy_breakdown for position, cost in enumerate(evaluation.subgraphs)}
-    total = evaluation.energy_pj * UNITS["energy"].scale
+    total = evaluation.energy_pj * CRITERIA["energy"].scale
     title = f"{evaluation.network}: {total:,.3f} mJ in {len(bars)} subgraphs"
     return energy_figure(bars, title, "subgraph, in the order they run")

@@ -13,8 +13,9 @@ from matplotlib.ticker import StrMethodFormatter
 
 from cocco.exploration.result import Result
 from cocco.output.pictures.style import SIZE_INCHES
+from cocco.output.text.numbers import buffer_columns
+from cocco.problem.criteria import CRITERIA
 from cocco.problem.dominance import non_dominated
-from cocco.problem.units import UNITS
 
 if TYPE_CHECKING:
     import pandas
@@ -50,7 +51,7 @@ def front_figure(
     axes = figure.add_subplot()
     axes.grid(color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
-    scales = UNITS[x].scale, UNITS[y].scale
+    scales = CRITERIA[x].scale, CRITERIA[y].scale
     planes = {
         label: (frame[x].to_numpy() * scales[0], frame[y].to_numpy() * scales[1]) for label, frame in runs.items()
     }
@@ -59,10 +60,10 @@ def front_figure(
         _draw(axes, label, across, up, LINES[position % len(LINES)])
     if best is not None:
         star = best[0] * scales[0], best[1] * scales[1]
-        label = f"recommended: {star[0]:,.4g} {UNITS[x].symbol}, {star[1]:,.4g} {UNITS[y].symbol}"
+        label = f"recommended: {star[0]:,.4g} {CRITERIA[x].shown}, {star[1]:,.4g} {CRITERIA[y].shown}"
         axes.plot(*star, "*", markersize=17, color="black", markeredgecolor="white", label=label, zorder=5)
-    axes.set_xlabel(f"{UNITS[x].name} ({UNITS[x].symbol})")
-    axes.set_ylabel(f"{UNITS[y].name} ({UNITS[y].symbol})")
+    axes.set_xlabel(f"{CRITERIA[x].title} ({CRITERIA[x].shown})")
+    axes.set_ylabel(f"{CRITERIA[y].title} ({CRITERIA[y].shown})")
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_view_interval()[1] >= 1000:
             axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -77,7 +78,7 @@ def plane(result: Result) -> pandas.DataFrame:
     import pandas
 
     points = result.points
-    capacity = points[[name for name in points.columns if name.endswith("_buffer_bytes")]].sum(axis=1)
+    capacity = points[buffer_columns(points.columns)].sum(axis=1)
     return pandas.DataFrame({"capacity": capacity, result.metric: points["value"]})
 
 

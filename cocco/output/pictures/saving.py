@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 PICTURE_FORMATS: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
 }  #: suffix -> what is left out, so that the same result gives the same bytes
-
-
 PICTURE_DPI = 150
 
 
 def save_picture(folder: Path, name: str, figure: Figure) -> list[Path]:
-    """Write a picture as .png and .svg, and return their paths; the same picture gives the same bytes."""
+    """Write a picture as .png and .svg, and return their paths."""
+    paths = [folder / f"{name}{suffix}" for suffix in PICTURE_FORMATS]
+    for path in paths:
+        write_picture(path, lambda: figure, name)
+    return paths
+
+
+def write_picture(path: Path, draw: Callable[[], Figure], salt: str, hatch_width: float = 1.0) -> None:
+    """Draw and write to a .png or .svg file, whole or not at all; salt: what names inside an SVG are made from."""
     import matplotlib
 
-    paths = []
-    for suffix, left_out in PICTURE_FORMATS.items():
-        temporary = folder / f".{name}.tmp{suffix}"
-        try:
-            with matplotlib.rc_context({"svg.hashsalt": name}):
-                figure.savefig(temporary, dpi=PICTURE_DPI, metadata=left_out)
-            os.replace(temporary, folder / f"{name}{suffix}")
-        finally:
-            temporary.unlink(missing_ok=True)
-        paths.append(folder / f"{name}{suffix}")
-    return paths
+    temporary = path.with_name(f".{path.stem}.tmp{path.suffix}")
+    try:
+        with matplotlib.rc_context({"svg.hashsalt": salt, "hatch.linewidth": hatch_width}):
+            draw().savefig(temporary, dpi=PICTURE_DPI, metadata=PICTURE_FORMATS[path.suffix.lower()])
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -6,12 +6,10 @@ retrieval have their own hatch, and a triangle marks the step.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
@@ -19,12 +17,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from cocco.output.pictures.saving import PICTURE_DPI, PICTURE_FORMATS
+from cocco.output.pictures.saving import write_picture
+from cocco.output.pictures.style import bytes_unit
 from cocco.scheduling.answer import ScheduleResult
 from simulator.schedule.replay import Segment
 
 SIZE_INCHES = (9.0, 5.8)
-UNITS = ((10 * 2**30, 2**30, "GB"), (10 * 2**20, 2**20, "MB"), (10 * 2**10, 2**10, "KB"), (0, 1, "bytes"))
 LABEL_HEIGHT = 0.045  #: of the axis that a stay must have for its name; our choice
 LETTER = 0.0095  #: of the width that a letter takes
 LABEL_LETTERS = (4, 12)  #: fewer say nothing, more are cut
@@ -38,20 +36,13 @@ KINDS = {
 
 def save_picture(path: Path, result: ScheduleResult) -> None:
     """Write the picture to a .png or .svg file, whole or not at all; the same answer, the same bytes."""
-    temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
-    try:
-        with matplotlib.rc_context({"svg.hashsalt": "schedule", "hatch.linewidth": 0.5}):
-            left_out = PICTURE_FORMATS[path.suffix.lower()]
-            schedule_figure(result).savefig(temporary, dpi=PICTURE_DPI, metadata=left_out)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_picture(path, lambda: schedule_figure(result), "schedule", hatch_width=0.5)
 
 
 def schedule_figure(result: ScheduleResult) -> Figure:
     """Return where every tensor lies at each step, above what is resident and what moves."""
     assert result.schedule is not None and result.replay is not None
-    scale, unit = next((scale, unit) for least, scale, unit in UNITS if result.scratchpad_bytes >= least)
+    scale, unit = bytes_unit(result.scratchpad_bytes)
     segments, steps = result.schedule.segments, len(result.schedule.order)
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")
     memory, live = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))

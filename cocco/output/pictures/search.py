@@ -14,14 +14,15 @@ from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
-from cocco.problem.objective import EVALUATED
+from cocco.output.text.numbers import buffer_columns
+from cocco.problem.criteria import CRITERIA
+from cocco.problem.objective import Objective
 
 if TYPE_CHECKING:
     import pandas
 
 from cocco.exploration.result import Result
 from cocco.output.pictures.style import MB, SIZE_INCHES
-from cocco.problem.units import UNITS
 
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
 COLOURS = "YlGnBu"  #: light to dark
@@ -36,12 +37,12 @@ def cost_figure(result: Result) -> Figure:
         points["sample"], points["cost"] / MB, s=3, color="0.7", linewidths=0, rasterized=True, label="a sample"
     )
     axes.step(points["sample"], points["best_cost"] / MB, where="post", color="black", label="best so far")
-    unit = UNITS[result.metric]
+    unit = CRITERIA[result.metric]
     axes.set_xlabel("samples")
     if result.alpha is None:
-        axes.set_ylabel(f"{unit.name} ({unit.symbol})")
+        axes.set_ylabel(f"{unit.title} ({unit.shown})")
     else:
-        axes.set_ylabel(f"cost (MB) = capacity + {result.alpha:g} x {unit.name}")
+        axes.set_ylabel(f"cost (MB) = capacity + {result.alpha:g} x {unit.title}")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if result.cost < points["cost"].min():
         axes.axhline(result.cost / MB, color="black", linestyle=":", label="proved optimum, by enumeration")
@@ -53,8 +54,8 @@ def cost_figure(result: Result) -> Figure:
 def plane_figure(result: Result) -> Figure:
     """Return the samples by capacity and metric, later generations darker, with the line of equal cost (Fig. 13)."""
     figure, axes = _empty(result)
-    points, unit = result.points, UNITS[result.metric]
-    capacity, value = _capacity(points) / 1024, points["value"] * unit.scale
+    points, unit = result.points, CRITERIA[result.metric]
+    capacity, value = points[buffer_columns(points.columns)].sum(axis=1) / 1024, points["value"] * unit.scale
     last = max(int(points["generation"].max()), 1)
     edges = np.unique(np.linspace(0, last + 1, min(GROUPS, last + 1) + 1).round())
     drawn = axes.scatter(
@@ -74,7 +75,7 @@ def plane_figure(result: Result) -> Figure:
         best_capacity, best_value, "*", markersize=15, color="black", markeredgecolor="white", label=label, zorder=3
     )
     axes.set_xlabel("capacity of one core (KB)")
-    axes.set_ylabel(f"{unit.name} ({unit.symbol})")
+    axes.set_ylabel(f"{unit.title} ({unit.shown})")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.legend(loc="upper right")
     return figure
@@ -94,13 +95,7 @@ def _empty(result: Result) -> tuple[Figure, Axes]:
 
 def _value(result: Result) -> float:
     """Return Formula 1 of the result."""
-    field = EVALUATED[result.metric]
-    return sum(weight * getattr(each, field) for weight, each in zip(result.weights, result.evaluations))
-
-
-def _capacity(points: pandas.DataFrame) -> pandas.Series:
-    """Return the bytes of all buffers of one core, per sample."""
-    return points[[name for name in points.columns if name.endswith("_buffer_bytes")]].sum(axis=1)
+    return Objective(result.metric, result.alpha, result.weights).judged(result.evaluations)
 
 
 def _limit(set_limits: Callable[[float, float], object], values: pandas.Series, best: float) -> None:

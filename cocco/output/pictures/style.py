@@ -30,6 +30,12 @@ FILLS = (
 )
 
 
+def bytes_unit(size: int) -> tuple[int, str]:
+    """Return the unit in which a size has two digits or more before the point: its bytes and its name."""
+    units = ((2**30, "GB"), (2**20, "MB"), (2**10, "KB"))
+    return next(((scale, name) for scale, name in units if size >= 10 * scale), (1, "bytes"))
+
+
 def bar_figure(bars: int, title: str, rows: int = 1) -> tuple[Figure, list[Axes]]:
     """Return an empty picture for so many bars side by side, the axes one above the other."""
     width = min(WIDEST_INCHES, max(SIZE_INCHES[0], 2.0 + 0.16 * bars))

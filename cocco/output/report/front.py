@@ -10,19 +10,18 @@ import pandas
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
 from cocco.output.report.chart import Chart, Cloud, Column, chart
+from cocco.output.text.numbers import buffer_columns, buffer_name
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.dominance import non_dominated
-from cocco.problem.objective import EVALUATED
-from cocco.problem.units import UNITS
 
 
 def run_chart(run: Run) -> Chart:
     """Return the samples of a run, the front as a staircase, the recommendation as a star."""
     assert run.accelerator is not None, "a run without an answer has no front"
-    unit, points = UNITS[run.metric], run.points
-    metric = sum(network.weight * getattr(network, EVALUATED[run.metric]) for network in run.networks)
+    unit, points = CRITERIA[run.metric], run.points
+    metric = sum(network.weight * getattr(network, CRITERIA[run.metric].column) for network in run.networks)
     best = {
-        **{name: getattr(run.accelerator, name.removesuffix("_bytes")) for name in _buffers(points)},
+        **{name: getattr(run.accelerator, name.removesuffix("_bytes")) for name in buffer_columns(points.columns)},
         "capacity": run.accelerator.buffer_bytes,
         "value": metric,
         "cost": run.cost,
@@ -31,30 +30,30 @@ def run_chart(run: Run) -> Chart:
     table = pandas.concat([points, pandas.DataFrame([best])], ignore_index=True)
     across, up = table["capacity"].to_numpy(float) / 1024, table["value"].to_numpy(float) * unit.scale
     columns = [
-        *_sizes(table), Column(f"{unit.name} ", f" {unit.symbol}", up.tolist(), "rounded"), *_subgraphs(table),
+        *_sizes(table), Column(f"{unit.title} ", f" {unit.shown}", up.tolist(), "rounded"), *_subgraphs(table),
         Column("cost ", "", [round(cost) for cost in table["cost"]]),
     ]  # fmt: skip
     titles = [f"sample {i + 1:,}" for i in range(len(points))] + ["recommended"]
-    labels = f"capacity of one core ({UNITS['capacity'].symbol})", f"{unit.name} ({unit.symbol})"
+    labels = f"capacity of one core ({CRITERIA['capacity'].shown})", f"{unit.title} ({unit.shown})"
     order = np.argsort(table["cost"].to_numpy(float), kind="stable")
     edge = non_dominated(across, up)
     cloud = Cloud(across, up, labels, edge, order, len(points), tuple(columns), titles)
-    return chart(cloud, f"{unit.name} against capacity")
+    return chart(cloud, f"{unit.title} against capacity")
 
 
 def objectives_chart(run: FrontRun) -> Chart:
     """Return the samples of a front by its first two objectives; those of the front are the black dots."""
     across, up = run.axes
     table = pandas.concat([run.points, run.front], ignore_index=True)
-    x, y = (table[CRITERIA[name].column].to_numpy(float) * UNITS[name].scale for name in (across, up))
+    x, y = (table[CRITERIA[name].column].to_numpy(float) * CRITERIA[name].scale for name in (across, up))
     first = len(run.points)
     columns = [*_sizes(table), *_subgraphs(table)]
     for name in run.objectives:
-        values = (table[CRITERIA[name].column] * UNITS[name].scale).tolist()
-        columns.append(Column(f"{name} ", f" {UNITS[name].symbol}", values, "rounded"))
+        values = (table[CRITERIA[name].column] * CRITERIA[name].scale).tolist()
+        columns.append(Column(f"{name} ", f" {CRITERIA[name].shown}", values, "rounded"))
     titles = [f"sample {sample:,.0f}" for sample in run.points["sample"]]
     titles += ["recommended" if run.is_limited else f"point {i + 1} of the front" for i in range(len(run.front))]
-    labels = f"{across} ({UNITS[across].symbol})", f"{up} ({UNITS[up].symbol})"
+    labels = f"{across} ({CRITERIA[across].shown})", f"{up} ({CRITERIA[up].shown})"
     inside = non_dominated(x, y)
     own = first + non_dominated(x[first:], y[first:])
     edge = inside if run.is_limited else own
@@ -63,15 +62,9 @@ def objectives_chart(run: FrontRun) -> Chart:
     return chart(cloud, f"{up} against {across}")
 
 
-def _buffers(points: pandas.DataFrame) -> list[str]:
-    return [name for name in points.columns if name.endswith("_buffer_bytes")]
-
-
 def _sizes(table: pandas.DataFrame) -> list[Column]:
-    return [
-        Column(f"{name.removesuffix('_bytes').replace('_', ' ')} ", "", _whole(table[name]), "size")
-        for name in _buffers(table)
-    ]
+    names = buffer_columns(table.columns)
+    return [Column(f"{buffer_name(name)} ", "", _whole(table[name]), "size") for name in names]
 
 
 def _subgraphs(table: pandas.DataFrame) -> list[Column]:

@@ -7,9 +7,8 @@ from html import escape
 
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import RunNetwork
-from cocco.output.text.numbers import milliseconds
+from cocco.output.text.numbers import buffer_columns, buffer_name, milliseconds
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.units import UNITS
 from simulator.accelerator import Accelerator
 
 HEADS = ("#", "layers", "tile", "activations (KB)", "weights (KB)", "off-chip (KB)", "energy (mJ)", "latency (ms)")
@@ -37,10 +36,10 @@ def plan_table(machine: Accelerator, network: RunNetwork) -> str:
 
 def front_table(run: FrontRun) -> str:
     """Return a row for each point of a front, as HTML."""
-    buffers = [column for column in run.front.columns if column.endswith("_buffer_bytes")]
-    heads = ["#", "partition", *(f"{column.removesuffix('_bytes').replace('_', ' ')} (KB)" for column in buffers)]
+    buffers = buffer_columns(run.front.columns)
+    heads = ["#", "partition", *(f"{buffer_name(column)} (KB)" for column in buffers)]
     heads += ["subgraphs"] * ("subgraphs" in run.front.columns)
-    heads += [f"{name} ({UNITS[name].symbol})" for name in run.objectives]
+    heads += [f"{name} ({CRITERIA[name].shown})" for name in run.objectives]
     rows = []
     for position, row in enumerate(run.front.to_dict("records"), 1):
         cells = [(float(position), str(position)), (float(position), escape(str(row["partition"])))]
@@ -49,7 +48,7 @@ def front_table(run: FrontRun) -> str:
             cells.append((row["subgraphs"], f"{row['subgraphs']:,.0f}"))
         for name in run.objectives:
             value = row[CRITERIA[name].column]
-            cells.append((value, f"{value * UNITS[name].scale:,.6g}"))
+            cells.append((value, f"{value * CRITERIA[name].scale:,.6g}"))
         rows.append(cells)
     return _table(heads, rows)
 

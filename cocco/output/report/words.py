@@ -9,7 +9,6 @@ from cocco.output.text.numbers import buffers, counted, machine, megabytes, mill
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 
-METRIC_UNITS = {"ema": "bytes", "energy": "pJ", "latency": "cycles"}
 STATUS = {
     "optimal": "proved: no memory and no partition of the space costs less",
     "feasible": "not proved",
@@ -51,18 +50,24 @@ def facts(run: Run) -> list[tuple[str, str]]:
     if run.accelerator is not None:
         size = run.accelerator.buffer_bytes
         if run.alpha is None:
-            found.append(("cost", f"{run.cost:,.0f} {METRIC_UNITS.get(run.metric, '')}"))
+            found.append(("cost", f"{run.cost:,.0f} {CRITERIA[run.metric].unit}"))
         else:
-            rest = f"{size:,} bytes of buffer + {run.alpha:g} x {run.metric} ({METRIC_UNITS.get(run.metric, '')})"
+            rest = f"{size:,} bytes of buffer + {run.alpha:g} x {run.metric} ({CRITERIA[run.metric].unit})"
             found.append(("cost", f"{run.cost:,.0f} = {rest}"))
         found.append(("optimum", STATUS.get(run.status, run.status)))
         if run.lower_bound is not None and run.status != "optimal":
             gap = "" if run.gap is None else f"; the gap is {100 * run.gap:.2f} %"
             found.append(("lower bound", f"{run.lower_bound:,.0f}{gap}"))
-    found.append(("search", f"{run.samples:,} samples by {run.method}, seed {run.seed}, {run.engine} engine"))
-    found.append(("command", run.command))
-    found.append(("versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())))
-    return found
+    return found + _how(run)
+
+
+def _how(run: Run | FrontRun) -> list[tuple[str, str]]:
+    about = run.about
+    return [
+        ("search", f"{run.samples:,} samples by {run.method}, seed {about.seed}, {about.engine} engine"),
+        ("command", about.command),
+        ("versions", ", ".join(f"{name} {version}" for name, version in about.versions.items())),
+    ]
 
 
 def front_sentence(run: FrontRun) -> str:
@@ -88,8 +93,4 @@ def front_sentence(run: FrontRun) -> str:
 
 def front_facts(run: FrontRun) -> list[tuple[str, str]]:
     """Return how good the front is, how it was searched and by what."""
-    found = [("optimum", FRONT_STATUS.get(run.status, run.status))]
-    found.append(("search", f"{run.samples:,} samples by {run.method}, seed {run.seed}, {run.engine} engine"))
-    found.append(("command", run.command))
-    found.append(("versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())))
-    return found
+    return [("optimum", FRONT_STATUS.get(run.status, run.status)), *_how(run)]

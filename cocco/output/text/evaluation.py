@@ -90,9 +90,9 @@ def totals_text(evaluation: Evaluation) -> str:
         f"  latency                 {milliseconds(evaluation.latency_cycles, clock)} at {clock:g} GHz; "
         f"{milliseconds(evaluation.latency_prefetch_cycles, clock)} with weights prefetched, "
         f"{milliseconds(evaluation.compute_cycles, clock)} computing alone",
-        f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; never to wait for it takes "
+        f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; for computing never to wait "
         f"{evaluation.bandwidth_mean_bytes_per_cycle * clock:.2f} GB/s in the mean subgraph, "
-        f"{evaluation.bandwidth_peak_bytes_per_cycle * clock:.2f} GB/s in the greediest",
+        f"{evaluation.bandwidth_peak_bytes_per_cycle * clock:.2f} GB/s in the worst case",
         f"  buffer area             {area:.2f} mm2 at 12 nm",
     ])  # fmt: skip
 
@@ -110,8 +110,8 @@ def energy_text(evaluation: Evaluation) -> str:
 def subgraphs_text(evaluation: Evaluation) -> str:
     """Return the subgraphs in execution order; of many only those that take the most energy."""
     costs = evaluation.subgraphs
-    dearest = sorted(range(len(costs)), key=lambda i: (-costs[i].energy_pj, i))
-    shown = range(len(costs)) if len(costs) <= MANY else sorted(dearest[:SHOWN])
+    most_expensive = sorted(range(len(costs)), key=lambda i: (-costs[i].energy_pj, i))
+    shown = range(len(costs)) if len(costs) <= MANY else sorted(most_expensive[:SHOWN])
     clock = evaluation.accelerator.technology.clock_ghz
     rows = [_subgraph_row(i, costs[i], clock) for i in shown]
     heads = ("#", "subgraph", "tile", "activations", "weights", "off-chip", "mJ", "ms")

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from cocco.exploration.front import Front, FrontPoint, buffer_bytes
 from cocco.exploration.limits import Limited
 from cocco.output.text.evaluation import energy_text, subgraphs_text, totals_text
-from cocco.output.text.numbers import buffers, capacity, machine, table
+from cocco.output.text.numbers import buffer_name, buffers, capacity, machine, table
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.units import UNITS
 
 
 def front_text(front: Front) -> str:
@@ -18,7 +17,7 @@ def front_text(front: Front) -> str:
     how = "proved, none is missing" if front.status == "optimal" else "found; a longer search may find better ones"
     on = machine(front.found[0].accelerator)
     first = f"{len(front.found)} memories with partitions for {names}{on}, none better in all of them ({how}):"
-    heads = [_head(column) for column in buffer_bytes(front.found[0].accelerator)]
+    heads = [buffer_name(column) for column in buffer_bytes(front.found[0].accelerator)]
     rows = [
         (
             *(capacity(size) for size in buffer_bytes(point.accelerator).values()),
@@ -27,7 +26,7 @@ def front_text(front: Front) -> str:
         )
         for point in front.found
     ]
-    heads += ["subgraphs", *(f"{name} ({UNITS[name].symbol})" for name in front.objectives)]
+    heads += ["subgraphs", *(f"{name} ({CRITERIA[name].shown})" for name in front.objectives)]
     return f"{first}\n\n{table(heads, rows, left=0)}\n\n  search  {front.samples:,} samples, seed {front.seed}"
 
 
@@ -58,17 +57,10 @@ def limited_text(limited: Limited) -> str:
 
 def shown(name: str, value: float, with_unit: bool = True) -> str:
     """Return a criterion in the unit that people read it in, rounded."""
-    number = f"{value * UNITS[name].scale:,.3f}".rstrip("0").rstrip(".")
-    return f"{number} {UNITS[name].symbol}" if with_unit else number
+    number = f"{value * CRITERIA[name].scale:,.3f}".rstrip("0").rstrip(".")
+    return f"{number} {CRITERIA[name].shown}" if with_unit else number
 
 
 def _point(point: FrontPoint, objectives: Sequence[str]) -> str:
     values = ", ".join(f"{name} {shown(name, value)}" for name, value in zip(objectives, point.values))
     return f"{buffers(point.accelerator)}{machine(point.accelerator)} ({values})"
-
-
-def _head(column: str) -> str:
-    return column.removesuffix("_bytes").replace("_", " ")
-
-
-assert CRITERIA.keys() == UNITS.keys()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from simulator.accelerator import Accelerator
 from simulator.mapping.mappers import Enumerate
@@ -37,6 +37,16 @@ def milliseconds(cycles: float, clock_ghz: float) -> str:
 def percent(part: float, whole: float) -> str:
     """Return a share."""
     return f"{100 * part / whole:.1f} %" if whole else "0.0 %"
+
+
+def buffer_columns(columns: Iterable[str]) -> list[str]:
+    """Return the columns of a table that hold the bytes of a buffer of one core, such as shared_buffer_bytes."""
+    return [name for name in columns if name.endswith("_buffer_bytes")]
+
+
+def buffer_name(column: str) -> str:
+    """Return 'shared buffer' of 'shared_buffer_bytes'."""
+    return column.removesuffix("_bytes").replace("_", " ")
 
 
 def buffers(accelerator: Accelerator) -> str:

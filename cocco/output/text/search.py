@@ -8,14 +8,24 @@ from cocco.exploration.compromise import Compromise
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.result import Result
 from cocco.output.text.evaluation import energy_text, infeasible_text, subgraphs_text, totals_text
-from cocco.output.text.numbers import buffers, capacity, counted, machine, megabytes, millijoules, milliseconds, table
-from cocco.problem.objective import EVALUATED
+from cocco.output.text.numbers import (
+    buffer_columns,
+    buffer_name,
+    buffers,
+    capacity,
+    counted,
+    machine,
+    megabytes,
+    millijoules,
+    milliseconds,
+    table,
+)
+from cocco.problem.criteria import CRITERIA
+from cocco.problem.objective import Objective
 from simulator import Evaluation, Partition, evaluate
 from workloads import Network
 
 SIZES = 8  #: capacities in the table of what the search saw
-METRICS = {"ema": "bytes", "energy": "pJ", "latency": "cycles"}  #: with their units
-SHOWN = {"ema": ("off-chip MB", 2.0**-20), "energy": ("energy mJ", 1e-9), "latency": ("million cycles", 1e-6)}
 
 
 def partition_text(result: Result, networks: Sequence[Network]) -> str:
@@ -50,7 +60,7 @@ def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Com
 
 def _compromise(paid: Sequence[Compromise]) -> str:
     """Return what each network has alone and together, and the difference."""
-    head, scale = SHOWN[paid[0].metric]
+    head, scale = _shown(paid[0].metric)
     rows = [
         (
             each.network,
@@ -67,6 +77,11 @@ def _compromise(paid: Sequence[Compromise]) -> str:
     ]
     heads = ("network", "its own best", f"{head}: own", "common", "differs", "cost: own", "common", "pays", "")
     return "What each pays for the common memory, against the best found for it alone:\n\n" + table(heads, rows, left=1)
+
+
+def _shown(metric: str) -> tuple[str, float]:
+    """Return the head of a column, and what its numbers are multiplied with."""
+    return f"{metric} ({CRITERIA[metric].shown})", CRITERIA[metric].scale
 
 
 def _fits(result: Result) -> bool:
@@ -91,7 +106,7 @@ def _details(evaluation: Evaluation) -> str:
 
 def _quality(result: Result, networks: Sequence[Network]) -> str:
     """Return the cost, how far it may be from the optimum, and what running layer by layer would take."""
-    unit = METRICS[result.metric]
+    unit = CRITERIA[result.metric].unit
     value = _value(result.evaluations, result)
     if result.alpha is None:
         cost = f"  {result.metric:<16}{value:,.0f} {unit}"
@@ -129,8 +144,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
 
 def _value(evaluations: Sequence[Evaluation], result: Result) -> float:
     """Formula 1: the weighted sum of the metric over the networks."""
-    field = EVALUATED[result.metric]
-    return sum(weight * getattr(evaluation, field) for weight, evaluation in zip(result.weights, evaluations))
+    return Objective(result.metric, result.alpha, result.weights).judged(evaluations)
 
 
 def _networks(result: Result) -> str:
@@ -147,9 +161,9 @@ def _networks(result: Result) -> str:
 def _sizes_seen(result: Result) -> str:
     """Return the sizes with the cheapest samples: how flat the cost is around the recommendation."""
     points = result.points
-    names = [name for name in points.columns if name.endswith("_buffer_bytes")]
+    names = buffer_columns(points.columns)
     best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES, "cost").sort_values(names)
-    head, scale = SHOWN[result.metric]
+    head, scale = _shown(result.metric)
     rows = [
         (
             *(capacity(int(row[name])) for name in names),
@@ -159,7 +173,7 @@ def _sizes_seen(result: Result) -> str:
         )
         for _, row in best.iterrows()
     ]
-    heads = [*(name.removesuffix("_bytes").replace("_", " ") for name in names), head, "cost", "to the best"]
+    heads = [*map(buffer_name, names), head, "cost", "to the best"]
     return "The cheapest samples by size; a search at a fixed size may still improve them:\n\n" + table(
         heads, rows, left=0
     )

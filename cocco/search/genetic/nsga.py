@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cocco.problem.criteria import Plane
 from cocco.problem.dominance import front_of
 from cocco.problem.effort import Progress
+from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import Engine, Interrupted

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cocco
-from cocco.problem.criteria import CRITERIA, MEMORY, Plane
+from cocco.problem.criteria import CRITERIA, MEMORY
 from cocco.problem.dominance import front_of, hypervolume
+from cocco.problem.plane import Plane
 from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine
 from cocco.search.genetic.nsga import survivors

@@ -1,0 +1,80 @@
+"""cocco allocate: where the buffers of a file live in one memory."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from cocco.allocation.allocate import allocate
+from cocco.allocation.answer import AllocationResult
+from cocco.cli import values
+from cocco.cli.options import add_json
+from cocco.cli.output import CODES, file_path, output_path, print_answer
+from cocco.cli.usage import Parser
+from cocco.output.folders.ready import ready_files
+from cocco.output.pictures.saving import PICTURE_FORMATS
+from cocco.output.text.allocation import allocation_text
+from simulator.allocation.files import read_buffers, write_buffers
+from simulator.allocation.judge import Buffer
+
+
+def add_options(parser: Parser) -> None:
+    """Add what the command takes."""
+    parser.add_argument(
+        "file", metavar="FILE",
+        help="a table of buffers (.csv): id, lower, upper (the step after the last), size and, where wanted, "
+        "alignment, offset, gaps",
+    )  # fmt: skip
+    parser.add_argument("--capacity", type=values.size, required=True, metavar="SIZE", help="of the memory")
+    parser.add_argument(
+        "--method", choices=("auto", "greedy", "search", "telamalloc", "ilp", "cp"), default="auto",
+        help="auto: greedy, then search (default); search: complete, in canonical order; telamalloc: the paper's "
+        "search; ilp, cp: exact encodings for the solvers of the extra 'solvers'",
+    )  # fmt: skip
+    parser.add_argument("--minimize", action="store_true", help="find the least height within the capacity")
+    parser.add_argument(
+        "--nodes", type=values.count, metavar="N",
+        help="limit of the method, counted; default 200000 (telamalloc: 500000 steps)",
+    )  # fmt: skip
+    parser.add_argument("--engine", choices=("fast", "reference"), help="compiled or in Python; the same answers")
+    parser.add_argument("--inclusive", action="store_true", help="upper is the last live step: add 1")
+    parser.add_argument("--ignore-offsets", action="store_true", help="do not fix what the column 'offset' fixes")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the table with the addresses as offsets (.csv)")
+    parser.add_argument("--picture", metavar="FILE", help="draw time against address (.png, .svg)")
+    add_json(parser)
+
+
+def run(options: Namespace) -> int:
+    """Read, allocate, write what was asked for, print the answer."""
+    picture = file_path(options.picture, "--picture", PICTURE_FORMATS)
+    output = output_path(options.output)
+    buffers = read_buffers(options.file, options.inclusive, options.ignore_offsets)
+    with ready_files(output, picture):
+        start = time.monotonic()
+        result = allocate(buffers, options.capacity, options.method, options.minimize, options.nodes, options.engine)
+        print(f"cocco: {result.status} after {time.monotonic() - start:.2f} s", file=sys.stderr)
+        try:
+            _save(buffers, result, output, picture)
+        finally:
+            name = Path(options.file).name
+            print_answer(
+                options.json, lambda: {"file": name, **result.to_json()}, lambda: allocation_text(buffers, result)
+            )
+    return CODES.get(result.status, 0)
+
+
+def _save(buffers: Sequence[Buffer], result: AllocationResult, output: Path | None, picture: Path | None) -> None:
+    if result.allocation is None:
+        return
+    if output:
+        write_buffers(output, buffers, result.allocation)
+    if picture:
+        from cocco.output.pictures.allocation import save_picture
+
+        save_picture(picture, buffers, result)
+    for path in (output, picture):
+        if path:
+            print(f"cocco: wrote {path}", file=sys.stderr)

@@ -1,0 +1,154 @@
+"""cocco evaluate: the price of a partition on given hardware, and what else is asked of it.
+
+Each question adds to the answer and leaves the others alone: --verify executes the partition, --explain says where its
+bytes are, --addresses where every region lies, --trace when what happens.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cocco.allocation.address_map import AddressMap, address_map
+from cocco.cli.hardware import accelerator_of
+from cocco.cli.networks import load
+from cocco.cli.options import (
+    PARTITION,
+    add_addresses,
+    add_buffers,
+    add_json,
+    add_machine,
+    add_mapper,
+    add_network,
+)
+from cocco.cli.output import file_path, print_answer
+from cocco.cli.plans import read_partition
+from cocco.cli.usage import Parser, UsageError
+from cocco.output.folders.addresses import write_table
+from cocco.output.folders.ready import ready_files
+from cocco.output.text.addresses import map_text
+from cocco.output.text.evaluation import evaluation_text
+from cocco.output.text.explanation import explanation_text
+from cocco.plans.explain import Explanation, explain
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation, evaluate
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
+from simulator.views.chrome_trace import chrome_trace
+from workloads.files import write_atomic
+from workloads.network.network import Network
+
+
+def add_options(parser: Parser) -> None:
+    """Add what the command takes."""
+    add_network(parser)
+    parser.add_argument("--partition", required=True, metavar="FILE|layerwise", help=PARTITION)
+    add_buffers(parser)
+    add_machine(parser)
+    add_mapper(parser)
+    parser.add_argument("--verify", action="store_true", help="execute the partition tile by tile and compare")
+    parser.add_argument(
+        "--explain", action="store_true",
+        help="for each subgraph that does not fit, and for the five most expensive: which tensors take the bytes, the "
+        "best split, and the capacity that suffices",
+    )  # fmt: skip
+    parser.add_argument(
+        "--trace", metavar="FILE",
+        help="write what runs, crosses to DRAM and is held over time, for ui.perfetto.dev or chrome://tracing (.json)",
+    )  # fmt: skip
+    add_addresses(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the regions of --addresses to this file (.csv)")
+    add_json(parser)
+
+
+class Answer(NamedTuple):
+    """What was asked of a partition; None where it was not asked, or where the partition cannot run."""
+
+    evaluation: Evaluation
+    explanation: Explanation | None
+    addresses: AddressMap | None
+    verified: bool | None
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether every region has its place."""
+        return self.addresses is not None and self.addresses.fits
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what --json prints."""
+        content = self.evaluation.to_json()
+        if self.evaluation.fits:
+            content["verified"] = self.verified
+        if self.addresses is not None:
+            content["addresses"] = self.addresses.to_json()
+        return content | (self.explanation.to_json() if self.explanation else {})
+
+    def paragraphs(self) -> Iterator[str]:
+        """Yield what is printed for people."""
+        yield evaluation_text(self.evaluation)
+        if self.explanation is not None:
+            yield from explanation_text(self.explanation)
+        if self.addresses is not None:
+            yield map_text(self.addresses)
+        if self.verified:
+            where = "in regions of the claimed sizes"
+            if self.is_placed:
+                where = "at these addresses, in one array of bytes for each memory"
+            yield f"Verified: executed tile by tile {where}, with the same output."
+
+
+def run(options: Namespace) -> int:
+    """Ask, save, print. Exit 1 where the partition, or with --addresses its map, does not fit, or --verify fails."""
+    table, trace = file_path(options.output, "-o", (".csv",)), file_path(options.trace, "--trace", (".json",))
+    if table and not options.addresses:
+        raise UsageError("-o writes the regions of --addresses; give that as well")
+    accelerator = accelerator_of(options)
+    network = load(options.network, options)
+    partition = read_partition(options.partition, network, accelerator, options.tile_rule)
+    with ready_files(table, trace):
+        found = _ask(options, network, partition, accelerator)
+        if table and found.addresses:
+            write_table(table, found.addresses)
+        if trace:
+            _write_trace(trace, network, found.evaluation)
+    print_answer(options.json, found.to_json, lambda: "\n\n".join(found.paragraphs()))
+    fits = found.is_placed if options.addresses else found.evaluation.fits
+    return 0 if fits and found.verified is not False else 1
+
+
+def _ask(options: Namespace, network: Network, partition: Partition, accelerator: Accelerator) -> Answer:
+    rule = options.tile_rule
+    evaluation = evaluate(network, partition, accelerator, rule)
+    explanation = explain(network, partition, accelerator, tile_rule=rule) if options.explain else None
+    addresses = address_map(network, partition, accelerator, rule) if options.addresses else None
+    verified = None
+    if options.verify and evaluation.fits:
+        verified = _verify(network, partition, accelerator, rule, addresses)
+    return Answer(evaluation, explanation, addresses, verified)
+
+
+def _verify(
+    network: Network, partition: Partition, accelerator: Accelerator, rule: TileRule, found: AddressMap | None
+) -> bool:
+    """Execute the partition, at its addresses where it has them; say on stderr what was scaled, what failed first."""
+    from simulator.execution import verify
+
+    places = {each.memory: each.addresses for each in found.memories} if found and found.fits else None
+    verification = verify(network, partition, accelerator, rule, places)
+    for note in verification.notes:
+        print(f"cocco: {note}", file=sys.stderr)
+    if not verification.verified:
+        print(f"cocco: verification failed: {verification.message}", file=sys.stderr)
+    return verification.verified
+
+
+def _write_trace(path: Path, network: Network, evaluation: Evaluation) -> None:
+    if evaluation.fits:
+        write_atomic(path, json.dumps(chrome_trace(network, evaluation), allow_nan=False))
+        print(f"cocco: trace written to {path}", file=sys.stderr)
+    else:
+        print("cocco: no trace: the partition cannot run", file=sys.stderr)

@@ -1,0 +1,171 @@
+"""cocco explore: the memory to build, and a partition for each network; or the least of one criterion under limits."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cocco.cli import values
+from cocco.cli.fronts import search_front
+from cocco.cli.hardware import MAPPER, machine_of, space_of
+from cocco.cli.networks import load
+from cocco.cli.options import (
+    add_addresses,
+    add_json,
+    add_machine,
+    add_mapper,
+    add_networks,
+    add_search,
+    add_space,
+)
+from cocco.cli.output import output_path
+from cocco.cli.proofs import proof
+from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
+from cocco.cli.usage import Parser, UsageError
+from cocco.exploration.compromise import Compromise, compromise
+from cocco.exploration.explore import explore
+from cocco.exploration.limits import minimize
+from cocco.exploration.result import Result
+from cocco.output.folders import addresses
+from cocco.output.folders import run as run_folder
+from cocco.output.folders.about import address_names, partition_names
+from cocco.output.text.addresses import map_text, splits_text
+from cocco.output.text.front import limited_text
+from cocco.output.text.search import explore_text
+from cocco.problem.settings import Settings
+from simulator.hardware_files import MACHINE
+from workloads.network.network import Network
+
+#: what limits take the place of, and what a search under limits has no use for: options and their defaults
+NOT_LIMITED = {"method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False}
+SETTINGS = (
+    "alpha", "metric", "method", "samples", *MACHINE, "tile_rule", "plain", "prove", "check_addresses",
+)  # fmt: skip
+
+
+def add_options(parser: Parser) -> None:
+    """Add what the command takes."""
+    add_networks(parser)
+    add_space(parser)
+    add_machine(parser)
+    add_mapper(parser)
+    add_addresses(parser)
+    parser.add_argument(
+        "--check-addresses", action="store_true",
+        help="split what fits by its bytes but finds no addresses, and price it again; implies --addresses",
+    )  # fmt: skip
+    add_search(
+        parser, "energy", ("auto", "ga", "exact", "sa", "random", "grid"),
+        "sa: simulated annealing; random, grid: memories first, then 5,000 samples of ga for each",
+    )  # fmt: skip
+    parser.add_argument(
+        "--alpha", type=values.number, default=0.002, metavar="A",
+        help="bytes of buffer that one pJ (byte, cycle) is worth: cost = buffer bytes + A * metric; default 0.002",
+    )  # fmt: skip
+    _add_limits(parser)
+    parser.add_argument(
+        "--compare", action="store_true",
+        help="search the best memory for each network alone too, and say what the common one costs it: as many "
+        "samples again for each",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", metavar="DIR",
+        help="write result.json, partition.json, history.csv, samples.csv and pictures to this directory",
+    )  # fmt: skip
+    add_json(parser)
+
+
+def _add_limits(parser: Parser) -> None:
+    group = parser.add_argument_group("limits: in place of alpha")
+    group.add_argument(
+        "--minimize", metavar="WHAT",
+        help="capacity, energy, ema, latency, area or bandwidth: the least of it that keeps every --limit",
+    )  # fmt: skip
+    group.add_argument(
+        "--limit", type=values.limit, action="append", metavar="WHAT=MOST", dest="limits",
+        help="such as latency=2000000 (cycles), capacity=1MB, energy=4.5mJ (or pJ), ema=30MB, area=1.2 (mm2), "
+        "bandwidth=8 (bytes per cycle); may be given several times",
+    )  # fmt: skip
+
+
+def run(options: Namespace) -> int:
+    """Search with alpha or under limits."""
+    if options.minimize is not None or options.limits:
+        return _explore_limited(options)
+    if options.compare and len(options.networks) == 1:
+        raise UsageError("--compare needs two networks or more: one network shares its memory with nobody")
+    options.addresses |= options.check_addresses
+    space = space_of(options)
+    networks = [load(name, options) for name in options.networks]
+    names = [network.name for network in networks]
+    folder = output_path(options.output)
+    files = run_folder.file_names(names) + (address_names(names) if options.addresses else [])
+    question = {"space": space, **_question(options), **machine_of(options)}
+    paid: list[Compromise] = []
+
+    def find(progress: Progress | None) -> Result:
+        result = explore(networks, **question, progress=progress)
+        if options.compare and result.status != "stopped":
+            paid.extend(compromise(result, networks, **question))
+        return result
+
+    settings = settings_of(options, networks, space, SETTINGS)
+    show = partial(_shown, options, networks, folder, settings, paid)
+    return run_search(options, folder, files, find, show, "best {:.6g}")
+
+
+def _question(options: Namespace) -> dict[str, Any]:
+    names = (
+        "alpha", "metric", "method", "samples", "seed", "weights", "tile_rule", "engine", "threads", "prove",
+        "check_addresses",
+    )  # fmt: skip
+    settings = Settings.plain() if options.plain else Settings()
+    return {**{name: getattr(options, name) for name in names}, "settings": settings}
+
+
+def _shown(
+    options: Namespace,
+    networks: list[Network],
+    folder: Path | None,
+    settings: dict[str, Any],
+    paid: list[Compromise],
+    result: Result,
+) -> Shown:
+    maps = addresses.maps_of(networks, result) if options.addresses else []
+    content = result.to_json() | {"verified": None}  # nothing was executed yet
+    if paid:
+        content["compromise"] = [each.to_json() for each in paid]
+    content = addresses.with_maps(content, maps)
+
+    def text() -> str:
+        parts = [explore_text(result, networks, paid), *map(map_text, maps)]
+        return "\n\n".join([*parts, *([splits_text(result.splits)] if result.splits else [])])
+
+    def save(seconds: float) -> list[Path]:
+        assert folder is not None
+        written = run_folder.save(folder, result, about(options, settings, result, content, seconds))
+        return written + addresses.save(folder, maps)
+
+    paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
+    proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]
+    return Shown(content, text, save, proofs)
+
+
+def _explore_limited(options: Namespace) -> int:
+    if options.minimize is None:
+        raise UsageError("--limit needs --minimize: the criterion to minimize under the limits")
+    if not options.limits:
+        raise UsageError("--minimize needs a --limit, such as --limit latency=2000000")
+    for name, default in NOT_LIMITED.items():
+        if getattr(options, name) != default:
+            raise UsageError(f"--{name} not allowed with --minimize: limits take the place of alpha")
+    if options.mapper != MAPPER:
+        raise UsageError("--mapper not allowed with --minimize: a search under limits takes the default mapper")
+    limits = dict(options.limits)
+    if len(limits) != len(options.limits):
+        twice = next(name for name, _ in options.limits if [n for n, _ in options.limits].count(name) > 1)
+        raise UsageError(f"--limit {twice} is given twice; give each limit once")
+    question = {"minimize": options.minimize, "limits": limits}
+    return search_front(options, question, partial(minimize, criterion=options.minimize, limits=limits), limited_text)

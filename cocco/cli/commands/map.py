@@ -1,0 +1,116 @@
+"""cocco map: each layer of a list or a network on the PE array, as a loop nest with its cost."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from argparse import ArgumentTypeError, Namespace
+from pathlib import Path
+
+import workloads
+from cocco.cli import values
+from cocco.cli.options import NETWORK, add_json, add_seed
+from cocco.cli.output import output_path, print_answer
+from cocco.cli.usage import Parser
+from cocco.mapping.layer_lists import layers_of, read_layers
+from cocco.mapping.listed import map_rows, rows_to_json
+from cocco.mapping.rules import Rules
+from cocco.output.folders.ready import ready_files
+from cocco.output.text.mapping import mapping_text
+from simulator.mapping import SIMBA, read_architecture
+from workloads.files import write_atomic
+
+METHODS = ("closed", "cosa", "random", "climb")
+
+
+def add_options(parser: Parser) -> None:
+    """Add what the command takes."""
+    parser.add_argument(
+        "layers", metavar="LAYERS.csv|NETWORK",
+        help="a table of layers (.csv): R, S, P, Q, C, K, N, stride_w, stride_h and, where wanted, groups, dilation_w, "
+        f"dilation_h, count, macs, layer; or {NETWORK}",
+    )  # fmt: skip
+    _add_method(parser)
+    _add_rules(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON object to this file")
+    add_json(parser)
+
+
+def _add_method(parser: Parser) -> None:
+    parser.add_argument(
+        "--method", choices=METHODS, default="closed",
+        help="closed: the best of the ways to unroll two axes (default); cosa: CoSA's mixed-integer program (extra "
+        "'solvers'); random: the best of a few valid mappings; climb: hill climbing",
+    )  # fmt: skip
+    parser.add_argument(
+        "--arch", default="simba", metavar="simba|FILE",
+        help="the architecture, or a file of its levels (.yaml, .json)",
+    )  # fmt: skip
+    parser.add_argument("--fixed-axes", type=axes, metavar="A,B", help="closed: what the axes unroll, such as K,C")
+    parser.add_argument(
+        "--samples", type=values.count, metavar="N",
+        help="random: valid mappings, default 5; climb: tries, default 2000",
+    )  # fmt: skip
+    add_seed(parser)
+    parser.add_argument(
+        "--limit", type=positive, default=20.0, metavar="D",
+        help="cosa: units of deterministic time for a layer, about seconds; default 20",
+    )  # fmt: skip
+    parser.add_argument("--solver", choices=("cp", "highs"), default="highs", help="cosa: which solver; default highs")
+
+
+def _add_rules(parser: Parser) -> None:
+    group = parser.add_argument_group("rules of cosa")
+    group.add_argument(
+        "--halo", choices=("corrected", "published", "exact"), default="corrected",
+        help="published: filters slide at DRAM only; exact: input tiles as they are; default corrected",
+    )  # fmt: skip
+    group.add_argument(
+        "--stride-rule", choices=("per_factor", "once"), default="per_factor",
+        help="once: charge a stride once, not for every factor; default per_factor, as published",
+    )  # fmt: skip
+    group.add_argument("--multicast", action="store_true", help="lanes cost only tensors that they walk through")
+    group.add_argument("--split", action="store_true", help="decide the shares of I and O in the outermost buffer")
+
+
+def axes(text: str) -> str:
+    """Return 'KC' of 'K,C'."""
+    names = text.replace(",", "").upper()
+    if len(names) != 2 or not set(names) <= set("KCPQ"):
+        raise ArgumentTypeError(f"the axes are two of K, C, P, Q, such as K,C; got {text!r}")
+    return names
+
+
+def positive(text: str) -> float:
+    """Return a number above 0."""
+    found = values.number(text)
+    if not found > 0:
+        raise ArgumentTypeError(f"must be above 0; got {text!r}")
+    return found
+
+
+def run(options: Namespace) -> int:
+    """Map every layer; exit code 2 if one is malformed, else 1 if one has no mapping."""
+    arch = SIMBA if options.arch == "simba" else read_architecture(options.arch)
+    rules = Rules(options.halo, options.stride_rule, options.multicast, split=options.split)
+    is_file = options.layers.lower().endswith(".csv")
+    rows = read_layers(options.layers) if is_file else layers_of(workloads.load(options.layers))
+    settings = {name: getattr(options, name) for name in ("solver", "limit", "samples", "seed")}
+    output = output_path(options.output)
+    with ready_files(output):
+        start = time.process_time()
+        found = map_rows(rows, arch, options.method, rules, axes=options.fixed_axes, **settings)
+        print(f"cocco: {len(rows)} layers in {time.process_time() - start:.2f} s of CPU", file=sys.stderr)
+        source = Path(options.layers).name if is_file else options.layers
+        content = rows_to_json(source, options.method, arch, rules, found)
+        if output:
+            write_atomic(output, json.dumps(content, allow_nan=False) + "\n")
+            print(f"cocco: wrote {output}", file=sys.stderr)
+    for each in found:
+        if each.error is not None:
+            print(f"cocco: error: {each.row.name}: {each.error}", file=sys.stderr)
+    print_answer(options.json, lambda: content, lambda: mapping_text(found, content["totals"]))
+    if any(each.error is not None for each in found):
+        return 2
+    return 0 if all(each.result is not None and each.result.cost is not None for each in found) else 1

@@ -1,0 +1,25 @@
+"""cocco networks: the built-in networks."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+import workloads
+from cocco.cli.networks import counts
+from cocco.cli.options import add_json
+from cocco.cli.output import print_answer
+from cocco.cli.usage import Parser
+from cocco.output.text.evaluation import networks_table
+
+
+def add_options(parser: Parser) -> None:
+    """Add what the command takes."""
+    add_json(parser)
+
+
+def run(options: Namespace) -> int:
+    """Print the counts of each network."""
+    found = [workloads.load(name) for name in workloads.names()]
+    rows = [counts(network, len(network.layers)) for network in found]
+    print_answer(options.json, lambda: {"networks": rows}, lambda: networks_table(found))
+    return 0

@@ -1,0 +1,68 @@
+"""cocco partition: the best partition found for given hardware."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from cocco.cli.hardware import accelerator_of
+from cocco.cli.networks import load
+from cocco.cli.options import add_buffers, add_json, add_machine, add_mapper, add_network, add_search
+from cocco.cli.output import output_path
+from cocco.cli.proofs import proof
+from cocco.cli.searches import Progress, Shown, run_search
+from cocco.cli.usage import Parser, UsageError
+from cocco.exploration.explore import partition
+from cocco.exploration.result import Result
+from cocco.output.text.search import partition_text
+from cocco.problem.settings import Settings
+
+SUFFIXES = (".json", ".yaml", ".yml")  #: of partition files
+
+
+def add_options(parser: Parser) -> None:
+    """Add what the command takes."""
+    add_network(parser)
+    add_buffers(parser)
+    add_machine(parser)
+    add_mapper(parser)
+    add_search(
+        parser, "ema", ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
+        "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
+    )  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the partition to this file (.json, .yaml)")
+    add_json(parser)
+
+
+def run(options: Namespace) -> int:
+    """Search, save the partition, print it."""
+    accelerator = accelerator_of(options)
+    network = load(options.network, options)
+    output = _partition_file(options.output)
+    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove")
+    question = {name: getattr(options, name) for name in names}
+    settings = Settings.plain() if options.plain else Settings()
+
+    def find(progress: Progress | None) -> Result:
+        return partition(network, accelerator, settings=settings, **question, progress=progress)
+
+    def show(result: Result) -> Shown:
+        def save(_: float) -> list[Path]:
+            if output is None or not result.plans:
+                return []
+            result.plan.save(output)
+            return [output]
+
+        content = result.to_json() | {"verified": None}
+        proofs = [proof(options, options.network, result, output)] if output else []
+        return Shown(content, lambda: partition_text(result, [network]), save, proofs)
+
+    folder, files = (output.parent, [output.name]) if output else (None, [])
+    return run_search(options, folder, files, find, show, "best {:.6g}")
+
+
+def _partition_file(text: str | None) -> Path | None:
+    path = output_path(text)
+    if path is not None and path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"-o {path}: a partition file ends in one of {', '.join(SUFFIXES)}; got {path.suffix!r}")
+    return path

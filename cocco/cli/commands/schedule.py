@@ -1,0 +1,107 @@
+"""cocco schedule: order, residency, spills and addresses of whole tensors."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+
+import workloads
+from cocco.cli import values
+from cocco.cli.options import add_json, add_network
+from cocco.cli.output import CODES, file_path, print_answer
+from cocco.cli.usage import Parser, UsageError
+from cocco.output.folders.ready import ready_files
+from cocco.output.pictures.saving import PICTURE_FORMATS
+from cocco.output.text.schedule import schedule_text
+from cocco.scheduling.answer import ScheduleResult
+from cocco.scheduling.checked import checked
+from cocco.scheduling.schedule import ORDERS, schedule
+from simulator.schedule.files import read_order, read_schedule, write_schedule
+from workloads.network.network import Network
+
+METHODS = ("auto", "tight", "gap", "windows", "divide", "paper", "beam", "belady", "greedy")
+
+
+def add_options(parser: Parser) -> None:
+    """Add what the command takes."""
+    add_network(parser)
+    parser.add_argument(
+        "--scratchpad", type=values.budget, required=True, metavar="SIZE|minimum|half|peak",
+        help="minimum (MR): what the largest operator needs; peak (MP): the least peak without spilling; half (MH): "
+        "halfway between them",
+    )  # fmt: skip
+    parser.add_argument("--parameters", action="store_true", help="weights lie in the scratchpad too")
+    parser.add_argument(
+        "--order", metavar="free|default|mpmf|FILE",
+        help="free (default), that of the network, that of the least peak, or a file with an order (.json)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--method", choices=METHODS, default="auto",
+        help="auto: tight up to 250 operators, else windows; gap where an order is given (default); tight: the joint "
+        "optimum; gap: the optimum of an order; divide, paper: COSMA's; beam: without a solver; belady, greedy: "
+        "baselines with the linear allocator. tight, windows, divide and paper need the extra 'solvers'",
+    )  # fmt: skip
+    parser.add_argument(
+        "--concat", choices=("copy", "dissolved"), default="copy",
+        help="a concatenation copies its parts (default), or its readers read them",
+    )  # fmt: skip
+    parser.add_argument("--input-has-host-copy", action="store_true", help="a model input is never spilled")
+    parser.add_argument("--alignment", type=values.count, default=1, metavar="N", help="of addresses; default 1")
+    parser.add_argument(
+        "--limit", type=values.number, default=60.0, metavar="D",
+        help="deterministic time of the solver, about one second per unit; default 60",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seconds", type=values.number, metavar="S",
+        help="the solver stops after so many seconds in all: the answer then depends on the computer",
+    )  # fmt: skip
+    parser.add_argument("--check", metavar="FILE", help="replay the schedule of a file instead of searching (.json)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the schedule (.json)")
+    parser.add_argument("--picture", metavar="FILE", help="draw memory over time (.png, .svg)")
+    add_json(parser)
+
+
+def run(options: Namespace) -> int:
+    """Read, schedule or check, write what was asked for, print the answer."""
+    picture = file_path(options.picture, "--picture", PICTURE_FORMATS)
+    output = file_path(options.output, "-o", (".json",))
+    network = workloads.load(options.network)
+    with ready_files(output, picture):
+        start = time.monotonic()
+        result = _answer(network, options)
+        print(f"cocco: {result.status} after {time.monotonic() - start:.2f} s", file=sys.stderr)
+        _save(result, output, picture)
+    print_answer(options.json, result.to_json, lambda: schedule_text(result))
+    return CODES.get(result.status, 0)
+
+
+def _answer(network: Network, options: Namespace) -> ScheduleResult:
+    names = ("parameters", "concat", "alignment", "input_has_host_copy")
+    shared = {name: getattr(options, name) for name in names}
+    if options.check is not None:
+        if options.order is not None or options.method != "auto":
+            raise UsageError("--check replays the schedule of a file; --order and --method are for a search")
+        return checked(network, options.scratchpad, read_schedule(options.check), **shared)
+    order = options.order
+    if order is not None and order not in ORDERS:
+        order = read_order(order)
+    limits = {"limit": options.limit, "seconds": options.seconds}
+    return schedule(network, options.scratchpad, method=options.method, order=order, **limits, **shared)
+
+
+def _save(result: ScheduleResult, output: Path | None, picture: Path | None) -> None:
+    if result.schedule is None:
+        return
+    if output:
+        content = result.to_json()
+        about = ("network", "scratchpad_bytes", "parameters", "granularity", "method", "order_from", "offchip_bytes")
+        write_schedule(output, result.schedule, {key: content[key] for key in about})
+    if picture:
+        from cocco.output.pictures.schedule import save_picture
+
+        save_picture(picture, result)
+    for path in (output, picture):
+        if path:
+            print(f"cocco: wrote {path}", file=sys.stderr)

@@ -1,0 +1,76 @@
+"""cocco show: the layers of a network, or every number of the hardware."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from cocco.cli.hardware import PAPER_BUFFERS
+from cocco.cli.networks import counts, load
+from cocco.cli.options import NETWORK, add_json, add_unsupported
+from cocco.cli.output import print_answer, print_json
+from cocco.cli.usage import Parser, UsageError
+from cocco.output.text.evaluation import layers_table, notes_table
+from simulator.accelerator import Accelerator
+from simulator.hardware_files import BUFFERS, hardware_text, read_hardware
+from workloads.network.network import Network
+
+
+def add_options(parser: Parser) -> None:
+    """Add what the command takes."""
+    parser.add_argument("network", metavar="NETWORK", nargs="?", help=NETWORK)
+    add_unsupported(parser)
+    parser.add_argument(
+        "--hardware", metavar="FILE", nargs="?", const="",
+        help="every number of the hardware with its unit and source: that of FILE, or the default; the output is such "
+        "a file",
+    )  # fmt: skip
+    add_json(parser)
+
+
+def run(options: Namespace) -> int:
+    """Print one of the two."""
+    if options.hardware is None and options.network is None:
+        raise UsageError("show needs a NETWORK, or --hardware")
+    if options.hardware is not None and options.network is not None:
+        raise UsageError("--hardware not allowed with a NETWORK: show one of them")
+    if options.network is None:
+        return _show_hardware(options)
+    network = load(options.network, options)
+    print_answer(options.json, lambda: _to_json(network), lambda: _text(network))
+    return 0
+
+
+def _to_json(network: Network) -> dict[str, Any]:
+    """Return the counts with each layer; out_shape is [1, channels, height, width]."""
+    layers = [
+        {
+            "name": layer.name,
+            "op": layer.op,
+            "inputs": list(layer.inputs),
+            "out_shape": [1, layer.channels, layer.height, layer.width],
+            "macs": layer.macs,
+            "weight_bytes": layer.weight_bytes,
+        }
+        for layer in network.layers
+    ]
+    notes = [note._asdict() for note in network.notes]
+    return counts(network, layers) | ({"notes": notes} if notes else {})
+
+
+def _text(network: Network) -> str:
+    parts = [layers_table(network), *([notes_table(network)] if network.notes else [])]
+    return "\n\n".join(parts)
+
+
+def _show_hardware(options: Namespace) -> int:
+    """Print the hardware of a file, or the default, as YAML with units and sources, or as JSON."""
+    found: dict[str, Any] = read_hardware(options.hardware) if options.hardware else {}
+    if not any(name in found for name in BUFFERS):
+        found = PAPER_BUFFERS | found
+    accelerator = Accelerator(**found)
+    if options.json:
+        print_json(accelerator.to_json())
+    else:
+        print(hardware_text(accelerator), end="")
+    return 0

@@ -1,0 +1,106 @@
+"""What the commands that search share: the way from the question to the answer, its files and its words."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cocco.cli.hardware import MAPPER
+from cocco.cli.output import CODES, print_answer
+from cocco.exploration.front import Front
+from cocco.exploration.limits import Limited
+from cocco.exploration.result import Result
+from cocco.output.folders.about import About, versions
+from cocco.output.folders.ready import ready
+from cocco.problem.space import SharedBuffer, Space
+from workloads.network.network import Network
+
+Found = Result | Front | Limited
+Progress = Callable[[int, int, Any], None]
+
+
+class Shown(NamedTuple):
+    """How an answer is shown and saved."""
+
+    content: dict[str, Any]  #: what --json prints
+    text: Callable[[], str]
+    save: Callable[[float], Sequence[Path]]  #: writes the files and returns their paths; takes the seconds it took
+    proofs: Sequence[str] = ()  #: the commands that execute the plans
+
+
+def run_search(
+    options: Namespace,
+    folder: Path | None,
+    files: Sequence[str],
+    find: Callable[[Progress | None], Found],
+    show: Callable[[Any], Shown],
+    best: str,
+) -> int:
+    """Search, say how it ended, save into the folder if there is one, print; return the exit code.
+
+    The files are checked before the search starts, and the answer is printed even where saving it fails. best: how
+    the bar says what was found so far.
+    """
+    written: Sequence[Path] = ()
+    with ready(folder, files) if folder else nullcontext():
+        start = time.monotonic()
+        with _bar(options.samples, best) as progress:
+            found = find(progress)
+        seconds = time.monotonic() - start
+        how = "stopped by Ctrl-C, this is the best so far: " if found.status == "stopped" else ""
+        print(f"cocco: {how}{found.samples:,} samples in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
+        shown = show(found)
+        try:
+            if folder:
+                written = shown.save(seconds)
+        finally:
+            print_answer(options.json, lambda: shown.content, shown.text)
+    if written:
+        parts = ["\n  ".join(["\nWritten:", *map(str, written)])]
+        parts += ["\n  ".join(["Prove it by execution:", *shown.proofs])] if shown.proofs else []
+        print("\n".join(parts), file=sys.stderr if options.json else sys.stdout)
+    return CODES.get(found.status, 0)
+
+
+def about(
+    options: Namespace, settings: dict[str, Any], found: Found, result: dict[str, Any], seconds: float
+) -> dict[str, Any]:
+    """Return what result.json holds."""
+    return About(options.line, settings, options.seed, versions(), found.engine, round(seconds, 3), result).to_json()
+
+
+def settings_of(options: Namespace, networks: Sequence[Network], space: Space, keys: Sequence[str]) -> dict[str, Any]:
+    """Return what a run folder keeps of the question: networks, weights, space and these options."""
+    mapper = getattr(options, "mapper", MAPPER)
+    return {
+        "networks": [network.name for network in networks],
+        "weights": options.weights or [1.0] * len(networks),
+        "space": {"shared_buffer": asdict(space)} if isinstance(space, SharedBuffer) else asdict(space),
+        **{key: getattr(options, key) for key in keys},
+        "technology": asdict(options.technology),
+        **({} if mapper == MAPPER else {"mapper": mapper}),
+    }
+
+
+@contextmanager
+def _bar(samples: int, best: str) -> Iterator[Progress | None]:
+    """Give a callback that moves a bar on a terminal, and None where nobody watches."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=samples, unit=" samples", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
+
+        def move(done: int, _: int, found: Any) -> None:
+            bar.set_postfix_str(best.format(found), refresh=False)
+            bar.update(min(done, samples) - bar.n)
+
+        yield move
+        bar.refresh()  # a search that is done before the bar would move shows its end all the same

@@ -1,0 +1,82 @@
+"""What result.json says of a search, and the names of the files beside it: writers and readers take them from here."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+RESULT = "result.json"
+HISTORY = "history.csv"  #: of a run: a row per generation
+SAMPLES = "samples.csv"  #: a row per sample
+FRONT = "pareto.csv"  #: of a front: a row per point
+PARTITIONS = "partitions"  #: of a front: the folder of the partition files
+MAX_STEM = 80  #: characters of a network's name in a file name; our choice: file systems end at 255 bytes
+
+
+@dataclass(frozen=True)
+class About:
+    """How a search was asked and how it ended; the names of the fields are the keys of result.json."""
+
+    command: str
+    settings: dict[str, Any]
+    seed: int
+    versions: dict[str, str]  #: what it was computed with
+    engine: str
+    seconds: float  #: of wall time
+    result: dict[str, Any]  #: what --json prints
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
+
+
+def json_text(about: dict[str, Any]) -> str:
+    """Return the text of result.json."""
+    return json.dumps(about, indent=1, allow_nan=False) + "\n"
+
+
+def csv_text(frame: Any) -> str:
+    """Return a table as CSV text, the same on every system."""
+    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def partition_names(networks: Sequence[str]) -> list[str]:
+    """Return partition.json, or partition-<network>.json for each if there are several."""
+    return [f"partition{end}.json" for end in _ends(networks)]
+
+
+def address_names(networks: Sequence[str]) -> list[str]:
+    """Return addresses.csv, or addresses-<network>.csv for each if there are several."""
+    return [f"addresses{end}.csv" for end in _ends(networks)]
+
+
+def _ends(networks: Sequence[str]) -> list[str]:
+    """Return what tells the files of each network from those of the others."""
+    if len(networks) == 1:
+        return [""]
+    found: list[str] = []
+    for network in networks:
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", network)[:MAX_STEM]
+        ends = ("", *(f"-{number}" for number in range(2, len(networks) + 1)))
+        found.append(next(name for end in ends if (name := f"-{stem}{end}") not in found))
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return what a result is computed with."""
+    return {"python": platform.python_version(), **{name: version(name) for name in ("cocco", "numpy", "deap")}}
+
+
+def version(package: str) -> str:
+    """Return the version of an installed package, or 'not installed' (a checkout on the path)."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,51 @@
+"""Where every region of a plan lies: found for the answer of a search, and as a table in a file for each network."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cocco.allocation.address_map import AddressMap, address_map
+from cocco.exploration.result import Result
+from cocco.output.folders.about import address_names
+from workloads import Network
+from workloads.files import write_atomic
+
+COLUMNS = ("memory", "subgraph", "tensor", "kind", "start", "end")
+
+
+def maps_of(networks: Sequence[Network], result: Result) -> list[AddressMap]:
+    """Return the address map of each network of a search's answer."""
+    found = [
+        address_map(network, plan, result.accelerator, evaluation.tile_rule)
+        for network, plan, evaluation in zip(networks, result.plans, result.evaluations)
+    ]
+    return [each for each in found if each is not None]
+
+
+def with_maps(content: dict[str, Any], maps: Sequence[AddressMap]) -> dict[str, Any]:
+    """Return what --json prints, with the key "addresses" beside each network's evaluation."""
+    if "networks" in content:
+        rows = [row | {"addresses": each.to_json()} for row, each in zip(content["networks"], maps)]
+        return content | {"networks": rows} if rows else content
+    return content | {"addresses": maps[0].to_json()} if maps else content
+
+
+def save(folder: Path, maps: Sequence[AddressMap]) -> list[Path]:
+    """Write a table for each network, whole or not at all, and return the paths."""
+    paths = [folder / name for name in address_names([each.network for each in maps])] if maps else []
+    for path, each in zip(paths, maps):
+        write_table(path, each)
+    return paths
+
+
+def write_table(path: Path, found: AddressMap) -> None:
+    """Write a line for each region: memory, subgraph (its position), tensor, kind, start, end (after the last byte)."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(found.rows())
+    write_atomic(path, text.getvalue())

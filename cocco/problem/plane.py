@@ -1,0 +1,81 @@
+"""Plane: the criteria of one problem as numbers, from prices of the search or evaluations of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cocco.problem.criteria import CRITERIA, MEMORY, metric_of
+from cocco.problem.problem import Problem
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation
+from simulator.model.cost import Totals
+
+
+class Plane:
+    """Computes the criteria of one problem, from prices of the search or from evaluations of the simulator.
+
+    Both ways take the same floats through the same formulas, so that a difference is one of the prices.
+    """
+
+    def __init__(self, problem: Problem, names: Sequence[str]) -> None:
+        self.problem, self.names = problem, tuple(names)
+        self.machines: dict[tuple[int, ...], Accelerator] = {}
+        self.cycles = 0.0  # of computing: the same for every partition and memory
+        for weight, rules in zip(problem.objective.weights, problem.rules):
+            self.cycles += weight * sum(rules.cycles)
+
+    def machine(self, capacities: Sequence[int]) -> Accelerator:
+        """Return the accelerator of these capacities, positions in the candidates."""
+        key = tuple(capacities[: len(self.problem.buffers)])
+        if key not in self.machines:
+            self.machines[key] = self.problem.accelerator_of(key)
+        return self.machines[key]
+
+    def values(self, capacities: np.ndarray, metrics: dict[str, np.ndarray]) -> np.ndarray:
+        """Return a row per genome and a column per criterion; metrics: Formula 1 of the genomes by metric."""
+        columns = np.empty((len(capacities), len(self.names)))
+        machines = [self.machine(row) for row in capacities.tolist()] if set(self.names) & set(MEMORY) else []
+        for i, name in enumerate(self.names):
+            if name in MEMORY:
+                columns[:, i] = [of_memory(name, machine) for machine in machines]
+            else:
+                columns[:, i] = self._of_metric(name, metrics[metric_of(name) or name])
+        return columns
+
+    def judged(self, evaluations: Sequence[Evaluation]) -> tuple[float, ...]:
+        """Return the criteria of what the simulator priced, one evaluation per network."""
+        found = []
+        for name in self.names:
+            if name in MEMORY:
+                found.append(of_memory(name, evaluations[0].accelerator))
+                continue
+            value = 0.0
+            for weight, evaluation in zip(self.problem.objective.weights, evaluations):
+                value += weight * getattr(evaluation, CRITERIA[metric_of(name) or name].column)
+            found.append(float(self._of_metric(name, np.array([value]))[0]))
+        return tuple(found)
+
+    def least(self, machine: Accelerator, totals: Sequence[Totals]) -> tuple[float, ...]:
+        """Return the criteria on this memory of totals that no partition undercuts, one per network (cocco.bounds)."""
+        found = []
+        for name in self.names:
+            metric = metric_of(name)
+            if metric is None:
+                found.append(of_memory(name, machine))
+                continue
+            value = replace(self.problem.objective, metric=metric).value(totals, machine)
+            found.append(float(self._of_metric(name, np.array([value]))[0]))
+        return tuple(found)
+
+    def _of_metric(self, name: str, values: np.ndarray) -> np.ndarray:
+        return values / self.cycles if name == "bandwidth" else values
+
+
+def of_memory(name: str, machine: Accelerator) -> float:
+    """Return the capacity (bytes of one core) or the area (mm2, all cores) of the buffers."""
+    if name == "capacity":
+        return float(machine.buffer_bytes)
+    return machine.technology.sram_area_mm2(machine.buffer_bytes) * machine.cores
