@@ -69,7 +69,8 @@ def shell_commands() -> list[tuple[str, list[str]]]:
 def agrees(printed: str, expected: str) -> bool:
     """Whether a command printed what a page says; a line `...` of the page stands for any lines."""
     pattern = "".join(
-        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + r"[ ]*\n" for line in expected.splitlines()
+        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + r"[ ]*\n"
+        for line in expected.splitlines()
     )
     return re.fullmatch(pattern, printed) is not None
 
