@@ -1,76 +1,58 @@
-"""Sphinx: pages in Markdown, the API from the docstrings (docs/api/ is generated)."""
+"""Sphinx: pages in Markdown; docs/api/, docs/commands/ and the picture of the rooms are made at every build."""
 
 from __future__ import annotations
 
-import pkgutil
-import re
-from collections.abc import Iterator
-from importlib import import_module
-from itertools import groupby
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
+
+from sphinx.ext import autosummary
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from docs import command_pages, draw_rooms  # noqa: E402 - found by the line above
+from docs.docstrings import read_as_plain_text  # noqa: E402
 
 project = "Cocco"
 author = "the Cocco contributors"
 copyright = "2026, the Cocco contributors"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
 html_theme = "furo"
-exclude_patterns = ["_build"]
+html_title = "Cocco"
+exclude_patterns = ["_build", "_templates", "generated"]
+templates_path = ["_templates"]
 
 myst_heading_anchors = 3
 suppress_warnings = ["ref.python"]  # a type named alike in two packages, such as Stream: its link is ambiguous
-autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
-
-PACKAGES = ("workloads", "simulator", "cocco", "experiments")
-HERE = Path(__file__).parent
-
-
-def modules(package: str) -> Iterator[str]:
-    """Yield a package and the modules inside it; what starts with an underscore is private."""
-    yield package
-    for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
-        if not module.name.rpartition(".")[2].startswith("_"):
-            yield module.name
-
-
-def write_api_pages(_: Any) -> None:
-    """Write a page for each package: its modules with their docstrings."""
-    (HERE / "api").mkdir(exist_ok=True)
-    for package in PACKAGES:
-        text = f"{package}\n{'=' * len(package)}\n"
-        for name in modules(package):
-            # What a package only passes on is documented in the module where it is made.
-            text += f"\n{name}\n{'-' * len(name)}\n\n.. automodule:: {name}\n   :ignore-module-all:\n"
-        (HERE / "api" / f"{package}.rst").write_text(text, encoding="utf-8")
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 100
+autosummary.WELL_KNOWN_ABBREVIATIONS += ("Eq.", "Eqs.", "Fig.", "Sec.")  # no sentence ends with these
+#: a function and the class of its answer differ in case alone, which not every file system can tell apart
+autosummary_filename_map = {
+    f"{function.rpartition('.')[0]}.{answer}": f"{function.rpartition('.')[0]}.class-{answer}"
+    for function, answer in {
+        "cocco.compromise": "Compromise",
+        "simulator.breakdown": "Breakdown",
+        "simulator.least_capacity": "LeastCapacity",
+        "simulator.timeline": "Timeline",
+        "simulator.schedule.replay": "Replay",
+    }.items()
+}
 
 
-def read_as_plain_text(_: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Turn a docstring, which is plain text, into reStructuredText.
-
-    A paragraph with an indented line is shown as it stands (code, a drawing, a table), what stands between
-    backticks is code, and nothing else is markup.
-    """
-    out: list[str] = []
-    for blank, paragraph in groupby(lines, key=lambda line: not line.strip()):
-        text = list(paragraph)
-        if blank or text[0].startswith("- "):
-            out += text
-        elif any(line.startswith(" ") for line in text):
-            out += ["::", "", *(f"    {line}" for line in text)]
-        else:
-            out += map(_escaped, text)
-    lines[:] = out
-
-
-def _escaped(line: str) -> str:
-    def replaced(match: re.Match[str]) -> str:
-        return f"`{match[1]}`" if match[1] else f"\\{match[2]}"
-
-    return re.sub(r"(`[^`]+`)|([*|_\\])", replaced, line)
+def write_pages(_: Any) -> None:
+    """Write what the code says: the commands, and the picture and the table of the rooms."""
+    for folder in ("api", "commands", "generated"):  # what was there may tell of names that are gone
+        shutil.rmtree(HERE / folder, ignore_errors=True)
+    command_pages.write(HERE / "commands")
+    draw_rooms.write(HERE / "generated")
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("builder-inited", write_api_pages)
+    app.connect("builder-inited", write_pages, priority=400)  # autosummary, with 500, fills docs/api/
     app.connect("autodoc-process-docstring", read_as_plain_text)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import workloads
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "networks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "networks.md"
 
 
 def test_the_table_has_every_network_with_its_counts():
