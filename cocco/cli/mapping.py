@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import workloads
 from cocco.cli.output import print_json
-from cocco.mapping import MappingResult, Rules, map_layer
-from cocco.mapping.layer_lists import Row, layers_of, read_layers
+from cocco.mapping import Rules
+from cocco.mapping.layer_lists import layers_of, read_layers
+from cocco.mapping.listed import Mapped, answer, map_rows
 from cocco.output.folders import run as run_folder
 from cocco.output.text import numbers as text
-from simulator.mapping import SIMBA, Architecture, LayerShape, read_architecture
+from simulator.mapping import SIMBA, LayerShape, read_architecture
 from workloads.files import write_atomic
-
-#: what a layer without an answer has in place of one
-EMPTY = MappingResult(None, None, "gave_up", SIMBA).to_json()
-
-
-class Mapped(NamedTuple):
-    """A row and its answer, or the error that it is instead."""
-
-    row: Row
-    result: MappingResult | None
-    error: str | None
 
 
 def map_layers(options: Namespace, _: Sequence[str]) -> int:
@@ -44,8 +33,10 @@ def map_layers(options: Namespace, _: Sequence[str]) -> int:
         if output:
             stack.enter_context(run_folder.ready(output.parent, [output.name]))
         start = time.process_time()
-        known: dict[LayerShape, MappingResult] = {}
-        found = [_mapped(row, arch, rules, options, known) for row in rows]
+        found = map_rows(
+            rows, arch, options.method, rules=rules, solver=options.solver, limit=options.limit,
+            samples=options.samples, seed=options.seed, axes=options.fixed_axes,
+        )  # fmt: skip
         print(f"cocco: {len(rows)} layers in {time.process_time() - start:.2f} s of CPU", file=sys.stderr)
         source = Path(options.layers).name if is_file else options.layers
         content = answer(source, options.method, arch, rules, found)
@@ -62,59 +53,6 @@ def map_layers(options: Namespace, _: Sequence[str]) -> int:
     if any(each.error is not None for each in found):
         return 2
     return 0 if all(each.result is not None and each.result.cost is not None for each in found) else 1
-
-
-def _mapped(
-    row: Row, arch: Architecture, rules: Rules, options: Namespace, known: dict[LayerShape, MappingResult]
-) -> Mapped:
-    if row.shape is None:
-        return Mapped(row, None, row.error)
-    try:
-        if row.shape not in known:
-            known[row.shape] = map_layer(
-                row.shape, arch, options.method, rules=rules, solver=options.solver, limit=options.limit,
-                samples=options.samples, seed=options.seed, axes=options.fixed_axes,
-            )  # fmt: skip
-    except ValueError as error:
-        if not row.shape.is_depthwise:
-            raise
-        return Mapped(row, None, str(error))
-    return Mapped(row, known[row.shape], None)
-
-
-def answer(source: str, method: str, arch: Architecture, rules: Rules, found: Sequence[Mapped]) -> dict[str, Any]:
-    """Return what `cocco map --json` prints; totals are over the layers that have a mapping, times their counts."""
-    costs = [(each.row, each.result.cost) for each in found if each.result and each.result.cost]
-    macs = sum(row.times * row.shape.macs for row, _ in costs if row.shape)
-    compute = sum(row.times * cost.compute_cycles for row, cost in costs)
-    return {
-        "source": source,
-        "method": method,
-        "architecture": arch.name,
-        "rules": rules.to_json(),
-        "totals": {
-            "layers": sum(each.row.times for each in found),
-            "distinct": len({each.row.shape for each in found if each.row.shape}),
-            "macs": macs,
-            "cycles": math.fsum(row.times * cost.cycles for row, cost in costs),
-            "bound_cycles": math.fsum(row.times * cost.bound_cycles for row, cost in costs),
-            "energy_pj": math.fsum(row.times * cost.energy_pj for row, cost in costs),
-            "utilization": macs / (arch.macs * compute) if compute else 0.0,
-        },
-        "layers": [_layer(each) for each in found],
-    }
-
-
-def _layer(each: Mapped) -> dict[str, Any]:
-    row, shape = each.row, each.row.shape
-    about: dict[str, Any] = {"name": row.name, "count": row.times, "shape": None}
-    if shape is not None:
-        about["shape"] = {d: getattr(shape, d.lower()) for d in "RSPQCKN"} | {
-            "stride": list(shape.stride), "dilation": list(shape.dilation), "groups": shape.groups
-        }  # fmt: skip
-    if each.result is None:
-        return about | EMPTY | {"status": "error", "error": each.error}
-    return about | each.result.to_json()
 
 
 def answer_text(found: Sequence[Mapped], content: dict[str, Any]) -> str:
