@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cocco.allocation.answer import AllocationResult, Outcome
-from cocco.allocation.complete import NODES, complete, engine_name
+from cocco.allocation.complete import NODES, complete
 from cocco.allocation.explain import fixed_conflict, irreducible
 from cocco.allocation.greedy import PORTFOLIO, greedy
 from cocco.allocation.least import height_of, least_height
-from cocco.allocation.problem import Problem, make_problem
+from cocco.allocation.problem import KERNEL, Problem, make_problem
 from cocco.allocation.solvers import cp, ilp
 from cocco.allocation.telamalloc import telamalloc
 from simulator.accelerator import MAX_CAPACITY
@@ -43,7 +43,7 @@ def allocate(
     """
     buffers = tuple(buffers)
     _check_arguments(buffers, capacity, method, nodes)
-    engine = engine_name(engine)
+    engine = KERNEL.choice(engine)
     problem = make_problem(buffers)
     limit = DEFAULT_NODES.get(method, NODES) if nodes is None else nodes
     conflict = fixed_conflict(buffers, capacity)

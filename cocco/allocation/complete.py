@@ -7,17 +7,14 @@ smaller capacity is one at the given; only a refutation at the given capacity pr
 
 from __future__ import annotations
 
-import warnings
-from functools import cache
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from cocco.allocation import canonical
 from cocco.allocation.canonical import RANKS, REFUTED, SOLVED
-from cocco.allocation.problem import Ints, Problem, has_kernel, make_problem, time_parts
+from cocco.allocation.problem import Ints, Problem, make_problem, time_parts
 
-ENGINES = ("fast", "reference")
 NODES = 200_000  #: the default limit; our choice: at it all hard instances of google/minimalloc are decided
 FIRST_LIMIT = 2  #: nodes per buffer of the first run of each rank; our choice: easy problems take one per buffer
 GROWTH = 3  #: of the limit from one round to the next; our choice: of 2, 3 and 4 it decides the hard ones soonest
@@ -43,31 +40,6 @@ class Engine(Protocol):
     def address(self) -> list[int]: ...
 
     def run(self, limit: int) -> int: ...
-
-
-@cache
-def default_engine() -> str:
-    """Return "fast" where it is compiled, else "reference", which is said once."""
-    if has_kernel():
-        return "fast"
-    warnings.warn(
-        "the compiled search is not built here, so the Python engine searches: the same answers, some 50 times slower "
-        "(reinstall where there is a C compiler)",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return "reference"
-
-
-def engine_name(name: str | None) -> str:
-    """Return which engine answers, None for the default; raises ValueError where it is unknown or not built."""
-    if name is None:
-        return default_engine()
-    if name not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
-    if name == "fast" and not has_kernel():
-        raise ValueError("engine 'fast' is not built here; reinstall where there is a C compiler, or use 'reference'")
-    return name
 
 
 def run_once(problem: Problem, capacity: int, rank: str, limit: int, engine: str) -> tuple[int, Engine]:

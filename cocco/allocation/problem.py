@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cocco.problem.engines import Compiled
 from simulator.allocation.judge import Buffer, live_intervals
 
 Ints = npt.NDArray[np.int64]
 
+KERNEL = Compiled("cocco.allocation._search", "search", 50)
 MAX_PAIRS = 150_000_000  #: overlapping pairs that are held, 2.4 GB; our choice: a full overlap of 17,000 buffers
 
 
@@ -59,7 +60,7 @@ class Problem:
 
 def has_kernel() -> bool:
     """Return whether the compiled part is there: `_search.pyx`."""
-    return importlib.util.find_spec("cocco.allocation._search") is not None
+    return KERNEL.is_built()
 
 
 def make_problem(buffers: Sequence[Buffer]) -> Problem:
