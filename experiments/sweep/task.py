@@ -24,7 +24,7 @@ class Task(NamedTuple):
     folder: Path
 
 
-class Outcome(NamedTuple):
+class Ended(NamedTuple):
     """How one point ended: `text` is its file where that is still to be stored, `failure` what `run` raised."""
 
     key: str
@@ -33,18 +33,18 @@ class Outcome(NamedTuple):
     details: str = ""
 
 
-def compute(task: Task, key: str, point: Point) -> Outcome:
+def compute(task: Task, key: str, point: Point) -> Ended:
     """Return how the point ended, its file not yet stored; whatever `run` raises but Ctrl-C is an outcome."""
     try:
         with _uninterrupted():
             answer = task.run(stored.plain(point))
         if _is_half(answer):
-            return Outcome(key, failure="its search was stopped; half of a search is not stored")
-        return Outcome(key, stored.text_of(task.run_name, point, answer))
+            return Ended(key, failure="its search was stopped; half of a search is not stored")
+        return Ended(key, stored.text_of(task.run_name, point, answer))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a point that raises SystemExit does not end the sweep either
-        return Outcome(key, failure=message_of(error), details=printable(traceback.format_exc()))
+        return Ended(key, failure=message_of(error), details=printable(traceback.format_exc()))
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
-def keep(task: Task, outcome: Outcome) -> Outcome:
+def keep(task: Task, outcome: Ended) -> Ended:
     """Store the file of a point, and return the outcome without it; raises SweepError where there is no room."""
     if outcome.text is None:
         return outcome
@@ -101,6 +101,6 @@ def keep(task: Task, outcome: Outcome) -> Outcome:
     return outcome._replace(text=None)
 
 
-def compute_and_keep(task: Task, key: str, point: Point) -> Outcome:
+def compute_and_keep(task: Task, key: str, point: Point) -> Ended:
     """Compute a point and store it, in whichever process this is."""
     return keep(task, compute(task, key, point))
