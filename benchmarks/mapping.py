@@ -22,7 +22,7 @@ import workloads
 from cocco.mapping import MAPPERS, Rules, map_layer
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.random_search import random_search
-from cocco.mapping.solving import Limits, map_cosa
+from cocco.mapping.solving import SolverLimits, map_cosa
 from simulator.mapping import SIMBA, Core, LayerShape, closed_form, mappers
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "layers" / "cosa_resnet50.csv"
@@ -64,8 +64,8 @@ def literal(shapes: Shapes) -> None:
     """The same question in both forms, on small shapes and on the first of the list."""
     for shape in [*(LayerShape(*extents) for extents in EXTENTS), *(shape for shape, _ in shapes[:2])]:
         for solver in ("cp", "highs"):
-            short, fast = timed(map_cosa, shape, SIMBA, Rules(), Limits(solver))
-            long, slow = timed(map_cosa, shape, SIMBA, Rules(), Limits(solver, LITERAL_UNITS), True)
+            short, fast = timed(map_cosa, shape, SIMBA, Rules(), SolverLimits(solver))
+            long, slow = timed(map_cosa, shape, SIMBA, Rules(), SolverLimits(solver, LITERAL_UNITS), True)
             extents = " ".join(str(getattr(shape, d)) for d in "rspqck")
             print(
                 f"{extents:20} {solver:6} {short.objective:9.4f} {fast:7.3f} s   literal {long.status:8} "

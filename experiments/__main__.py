@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cocco.cli.usage import Parser
 from experiments.common import command
+from experiments.common.experiment import Seconds
 
 SCRIPTS = (
     "fusion_depth",
@@ -32,11 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"experiments: error: {error}", file=sys.stderr)
         return 2
-    scripts = {name: importlib.import_module(f"experiments.{name}") for name in SCRIPTS}
-    whole = command.Seconds(*(sum(column) for column in zip(*(each.SECONDS for each in scripts.values()))))
+    experiments = [importlib.import_module(f"experiments.{name}").EXPERIMENT for name in SCRIPTS]
+    whole = Seconds(*(sum(column) for column in zip(*(each.seconds for each in experiments))))
     print(f"experiments: {command.estimate(whole, given)} in total", file=sys.stderr, flush=True)
-    for name, script in scripts.items():
-        code: int = script.main([*_words(given), "-o", str(given["folder"] / name)])
+    for each in experiments:
+        code = command.main(each, [*_words(given), "-o", str(given["folder"] / each.name)])
         if code:
             return code
     return 0

@@ -4,49 +4,35 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.common import command, published, searches
 from experiments.common.drawing import LINES, panels, title
-from experiments.sweep.sweep import sweep
+from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.sweep.points import Point
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-QUESTION = "How does alpha trade capacity for energy (Figure 14)?"
-SECONDS = command.Seconds(quick=12, full=125)
 ALPHAS = (published.FIGURE_14_FIRST_ALPHA, 0.001, 0.002, 0.005, 0.01)  #: bytes per pJ; all but the first our choice
-QUICK_SAMPLES = 5_000
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-    samples: int | None = None,
-) -> pandas.DataFrame:
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
     """Return one row per network and alpha: the memory, its energy, and that over the energy of the first alpha."""
-    import pandas
-
-    named = networks or (searches.FOUR[:2] if quick else searches.FOUR)
-    count = samples or (QUICK_SAMPLES if quick else searches.SAMPLES)
-    points = [
-        searches.point(name, "shared", "Cocco", seed=seed, samples=count, alpha=alpha)
-        for name in named
-        for alpha in ALPHAS
-    ]
-    rows = searches.rows_of(points, sweep(searches.explored, points, folder, workers=workers, dask=dask))
-    first = {row["network"]: row["energy_pj"] for row in rows if row["alpha"] == ALPHAS[0]}
+    found = compute(
+        searches.explored,
+        [
+            searches.point(name, "shared", "Cocco", seed=seed, samples=samples, alpha=alpha)
+            for name in networks
+            for alpha in ALPHAS
+        ],
+    )
+    first = {row["network"]: row["energy_pj"] for row in found if row["alpha"] == ALPHAS[0]}
     columns = ("network", "alpha", "shared_kb", "energy_pj", "energy_share", "cost", "samples", "seed", "status", "gap")
-    for row in rows:
+    for row in found:
         row["energy_share"] = row["energy_pj"] / first[row["network"]]
-    return pandas.DataFrame([{name: row[name] for name in columns} for row in rows])
+    return [{name: row[name] for name in columns} for row in found]
 
 
 def plot(table: pandas.DataFrame) -> Figure:
@@ -66,10 +52,17 @@ def plot(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("alpha_sweep", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "alpha_sweep",
+    "How does alpha trade capacity for energy (Figure 14)?",
+    rows,
+    plot,
+    Seconds(quick=12, full=125),
+    full={"networks": searches.FOUR, "samples": searches.SAMPLES},
+    quick={"networks": searches.FOUR[:2], "samples": 5_000},
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

@@ -5,61 +5,42 @@ from __future__ import annotations
 import bisect
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cocco.search.baselines.two_step import SAMPLES_PER_CANDIDATE
 from experiments.common import command, searches
 from experiments.common.drawing import LINES, bars, panels, title
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUESTION = "How many samples does each method need (Figure 12)?"
-SECONDS = command.Seconds(quick=10, full=600)
 NETWORKS = searches.FOUR[:3]  #: Cocco, Sec. 5.3.2
 SEEDS = 3  #: our choice
 EARLY = (0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.15)
 CHECKPOINTS = (*EARLY, *(i / 10 for i in range(2, 11)))  #: shares of the samples
 WITHIN = 0.01  #: above the best known cost; our choice of what a search should reach
-QUICK: dict[str, Any] = {"networks": NETWORKS[:1], "samples": 10_000, "seeds": 2}
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-    samples: int | None = None,
-    seeds: int | None = None,
-) -> pandas.DataFrame:
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, seeds: int) -> list[Point]:
     """Return the best cost so far at checkpoints, one row per network, method, seed and checkpoint.
 
     over_best: above the best cost that any run of the network found, or enumeration proved. samples_within: when the
     run came within 1 % of it; empty if never. Shared buffer, alpha 0.002. Two-step methods count 5,000 samples before
     the first memory has its cost. seeds: seed, seed + 1, ...; so many.
     """
-    import pandas
-
-    named = networks or (QUICK["networks"] if quick else NETWORKS)
-    count = samples or (QUICK["samples"] if quick else searches.SAMPLES)
-    several = range(seed, seed + (seeds or (QUICK["seeds"] if quick else SEEDS)))
     points = [
-        searches.point(name, "shared", method, seed=each, samples=count)
-        for name in named
+        searches.point(name, "shared", method, seed=each, samples=samples)
+        for name in networks
         for method in searches.METHODS
-        for each in several
+        for each in range(seed, seed + seeds)
     ]
-    rows = searches.rows_of(points, sweep(traced, points, folder, workers=workers, dask=dask))
-    best = {name: min(row["cost"] for row in rows if row["network"] == name) for name in named}
-    return pandas.DataFrame([found for row in rows for found in _curve(row, best[row["network"]])])
+    found = compute(traced, points)
+    best = {name: min(row["cost"] for row in found if row["network"] == name) for name in networks}
+    return [place for row in found for place in _curve(row, best[row["network"]])]
 
 
 def traced(point: Point) -> Point:
@@ -138,10 +119,17 @@ def _draw_needed(axes: Axes, table: pandas.DataFrame, names: Sequence[str]) -> N
     axes.set_title("Samples needed (n/a: half of the runs never)", size=10)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("convergence", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "convergence",
+    "How many samples does each method need (Figure 12)?",
+    rows,
+    plot,
+    Seconds(quick=10, full=600),
+    full={"networks": NETWORKS, "samples": searches.SAMPLES, "seeds": SEEDS},
+    quick={"networks": NETWORKS[:1], "samples": 10_000, "seeds": 2},
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

@@ -4,50 +4,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.common import command, published, searches
 from experiments.common.comparison import with_paper
 from experiments.common.drawing import PAPER, bars, panels, title
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUESTION = "What do more cores and larger batches cost (Table 3)?"
-SECONDS = command.Seconds(quick=8, full=220)
 CORES, BATCHES = (1, 2, 4), (1, 2, 8)
-QUICK_SAMPLES = 5_000
 CYCLES_PER_MS = 1e6  #: at 1 GHz (Cocco, Sec. 5.1.2)
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-    samples: int | None = None,
-) -> pandas.DataFrame:
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
     """Return one row per network, cores and batch: energy and latency of the batch, and the buffer of one core."""
-    import pandas
-
-    named = networks or (searches.FOUR[:1] if quick else searches.FOUR)
-    count = samples or (QUICK_SAMPLES if quick else searches.SAMPLES)
     points = [
-        searches.point(name, "shared", "Cocco", seed=seed, samples=count, cores=cores, batch=batch)
-        for name in named
+        searches.point(name, "shared", "Cocco", seed=seed, samples=samples, cores=cores, batch=batch)
+        for name in networks
         for cores in CORES
         for batch in BATCHES
     ]
-    rows = searches.rows_of(points, sweep(searches.explored, points, folder, workers=workers, dask=dask))
-    return pandas.DataFrame([_row(row) for row in rows])
+    return [_row(row) for row in compute(searches.explored, points)]
 
 
 def _row(row: Point) -> Point:
@@ -95,10 +77,17 @@ def _draw(axes: Axes, table: pandas.DataFrame, column: str) -> None:
         axes.plot(places, paper[label], label="the paper" if label == "1 core" else None, **PAPER)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("cores_batch", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "cores_batch",
+    "What do more cores and larger batches cost (Table 3)?",
+    rows,
+    plot,
+    Seconds(quick=8, full=220),
+    full={"networks": searches.FOUR, "samples": searches.SAMPLES},
+    quick={"networks": searches.FOUR[:1], "samples": 5_000},
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import workloads
@@ -14,8 +13,8 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 from experiments.common import command, published, searches
 from experiments.common.comparison import with_paper
 from experiments.common.drawing import bars, panels, title
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition, connected_parts
@@ -25,32 +24,18 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-QUESTION = "How much traffic is saved where up to L layers run as one subgraph (Figure 3)?"
-SECONDS = command.Seconds(quick=3, full=4)
 DEPTHS = (1, 3, 5)
 CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Fig. 3
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-) -> pandas.DataFrame:
-    """Return one row per network and L; shares are of L = 1. Nothing is random: the seed changes nothing.
+def rows(compute: Compute, _: int, networks: Sequence[str]) -> list[Point]:
+    """Return one row per network and L; shares are of L = 1. Nothing is random.
 
     The paper does not name its four networks; ours are those of its tables.
     """
-    import pandas
-
-    named = networks or (searches.FOUR[:2] if quick else searches.FOUR)
-    points = [{"network": name, "layers": depth} for name in named for depth in DEPTHS]
-    rows = searches.rows_of(points, sweep(fused, points, folder, workers=workers, dask=dask))
-    first = {row["network"]: row for row in rows if row["layers"] == 1}
-    return pandas.DataFrame([_shared(row, first[row["network"]]) for row in rows])
+    found = compute(fused, [{"network": name, "layers": depth} for name in networks for depth in DEPTHS])
+    first = {row["network"]: row for row in found if row["layers"] == 1}
+    return [_shared(row, first[row["network"]]) for row in found]
 
 
 def fused(point: Point) -> Point:
@@ -123,10 +108,17 @@ def plot(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("fusion_depth", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "fusion_depth",
+    "How much traffic is saved where up to L layers run as one subgraph (Figure 3)?",
+    rows,
+    plot,
+    Seconds(quick=3, full=4),
+    full={"networks": searches.FOUR},
+    quick={"networks": searches.FOUR[:2]},
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

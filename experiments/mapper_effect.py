@@ -12,7 +12,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cocco
@@ -22,8 +21,8 @@ from cocco.mapping import MAPPERS
 from cocco.mapping import mapper as mapping
 from experiments.common import command
 from experiments.common.drawing import bars, panels, title
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.mapping.mappers import closed_work
@@ -33,39 +32,18 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-QUESTION = "What do the choice of tile and the mapper change in latency, energy and recommended capacity?"
-SECONDS = command.Seconds(quick=30, full=900)
-NETWORKS = ("vgg16", "resnet50", "googlenet")
-QUICK_NETWORKS = ("resnet50",)
-SAMPLES, QUICK_SAMPLES = 1_000, 60  #: the reference engine takes milliseconds for each
 ALPHAS = {"energy": 0.002, "latency": 1.0}  #: bytes per pJ (Cocco, Sec. 5.3.1); per cycle, our choice: near the sizes
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-    mappers: Sequence[str] = tuple(MAPPERS),
-    samples: int | None = None,
-) -> pandas.DataFrame:
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, mappers: Sequence[str]) -> list[Point]:
     """Return one row per network, metric and mapper; asked, hits: of the mapper in the search, by (shape, tile)."""
-    import pandas
-
     points = [
-        {
-            "network": network, "metric": metric, "mapper": name, "alpha": alpha, "seed": seed,
-            "samples": samples or (QUICK_SAMPLES if quick else SAMPLES),
-        }
-        for network in networks or (QUICK_NETWORKS if quick else NETWORKS)
+        {"network": network, "metric": metric, "mapper": name, "alpha": alpha, "seed": seed, "samples": samples}
+        for network in networks
         for metric, alpha in ALPHAS.items()
         for name in mappers
-    ]  # fmt: skip
-    found = sweep(recommend, points, folder, workers=workers, dask=dask)
-    return pandas.DataFrame([point | row for point, row in zip(points, found)])
+    ]
+    return compute(recommend, points)
 
 
 def recommend(point: Point) -> Point:
@@ -139,10 +117,17 @@ def plot(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("mapper_effect", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "mapper_effect",
+    "What do the choice of tile and the mapper change in latency, energy and recommended capacity?",
+    rows,
+    plot,
+    Seconds(quick=30, full=900),
+    full={"networks": ("vgg16", "resnet50", "googlenet"), "samples": 1_000, "mappers": tuple(MAPPERS)},
+    quick={"networks": ("resnet50",), "samples": 60},  # the reference engine takes milliseconds for each
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

@@ -25,8 +25,8 @@ from cocco.mapping.objective import objective_parts, total_of
 from cocco.mapping.random_search import random_search
 from experiments.common import command, published
 from experiments.common.drawing import bars, panels
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 from simulator.mapping import SIMBA, Architecture, LayerShape
 from simulator.mapping.architecture import Level
 
@@ -34,11 +34,8 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-QUESTION = "What does a mixed-integer program gain over random mappings, layer list by layer list (CoSA)?"
-SECONDS = command.Seconds(quick=30, full=420)
 LISTS = ("resnet50", "vgg16")
-VALID, QUICK_VALID = 2_000, 50  #: valid mappings of the search; the published baseline gives up after 16,000
-TRIES, QUICK_TRIES = 2_000, 200  #: of hill climbing
+VALID = 2_000  #: valid mappings of the search; the published baseline gives up after 16,000
 SEEDS = 3  #: of the best of 5
 
 
@@ -62,43 +59,36 @@ def machines() -> dict[str, Architecture]:
     }
 
 
-def run(
-    *,
-    quick: bool,
+def rows(
+    compute: Compute,
     seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    layers: Sequence[str] = LISTS,
-    chosen: Sequence[str] = ("simba",),
-    valid: int | None = None,
-) -> pandas.DataFrame:
-    """Return one row per layer and machine; `cpu_` columns are CPU seconds of one core, the rest repeats exactly."""
-    import pandas
+    layers: Sequence[str],
+    chosen: Sequence[str],
+    valid: int,
+    tries: int,
+    most: tuple[int | None, int | None],
+) -> list[Point]:
+    """Return one row per layer and machine; `cpu_` columns are CPU seconds of one core, the rest repeats exactly.
 
+    valid: mappings of the search. tries: of hill climbing. most: lists, and layers of each; None for all.
+    """
     points = [
         {
             "list": Path(source).stem.removeprefix("cosa_"), "layer": row.name, "count": row.times,
             "shape": [*(getattr(row.shape, d) for d in "rspqckn"), list(row.shape.stride), row.shape.groups,
                       list(row.shape.dilation)],
-            "machine": machine, "seed": seed,
-            "valid": valid or (QUICK_VALID if quick else VALID), "tries": QUICK_TRIES if quick else TRIES,
+            "machine": machine, "seed": seed, "valid": valid, "tries": tries,
         }
         for machine in chosen
-        for source in (layers[:1] if quick else layers)
-        for row in _rows(source)[: 6 if quick else None]
+        for source in layers[: most[0]]
+        for row in _rows(source)[: most[1]]
         if row.shape is not None and not row.shape.is_depthwise
     ]  # fmt: skip
-    found = sweep(compare, points, folder, workers=workers, dask=dask)
-    return pandas.DataFrame([_flat(point) | row for point, row in zip(points, found)])
+    return [{name: value for name, value in row.items() if name != "shape"} for row in compute(compare, points)]
 
 
 def _rows(source: str) -> list[Any]:
     return read_layers(source) if source.lower().endswith(".csv") else layers_of(workloads.load(source))
-
-
-def _flat(point: Point) -> Point:
-    return {name: value for name, value in point.items() if name != "shape"}
 
 
 def compare(point: Point) -> Point:
@@ -242,12 +232,18 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--valid", type=int, metavar="N", help=f"of the random search; default {VALID}")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main(
-        "mapping_quality", run, plot, question=QUESTION, seconds=SECONDS, options=options, arguments=arguments
-    )
+EXPERIMENT = Experiment(
+    "mapping_quality",
+    "What does a mixed-integer program gain over random mappings, layer list by layer list (CoSA)?",
+    rows,
+    plot,
+    Seconds(quick=30, full=420),
+    full={"layers": LISTS, "chosen": ("simba",), "valid": VALID, "tries": 2_000, "most": (None, None)},
+    quick={"valid": 50, "tries": 200, "most": (1, 6)},
+    options=options,
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

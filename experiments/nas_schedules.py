@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.common import command, schedules
 from experiments.common.drawing import bars, panels, title
-from experiments.common.searches import rows_of
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-QUESTION = "What do fixed orders, divide and conquer and a free order move and take (COSMA, Table II, Figure 4)?"
-SECONDS = command.Seconds(quick=90, full=400)
 LIMIT = 60.0  #: deterministic time of the solver for each method
 METHODS: dict[str, dict[str, Any]] = {
     "fixed default": {"method": "gap", "order": "default"},
@@ -37,28 +33,20 @@ PAPER_SECONDS = {
 }  # fmt: skip
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-) -> pandas.DataFrame:
+def rows(compute: Compute, _: int, networks: Sequence[str], budgets: Sequence[str] | None) -> list[Point]:
     """Return one row per network, budget and method, activations only; nothing is random.
 
     cpu_seconds are of this machine, the paper's of an Apple M1 Pro with Gurobi; all numbers but these are the same
-    everywhere. reduction: of the mean of the four baselines; the paper's mean over its four networks is 85 %.
+    everywhere. budgets: those with these names; None for all. reduction: of the mean of the four baselines; the
+    paper's mean over its four networks is 85 %.
     """
-    import pandas
-
-    names = networks or schedules.present(schedules.NAS)
-    budgets = schedules.points(names, (False,), limit=LIMIT)
-    if quick:
-        budgets = [point for point in budgets if point["budget"] == "half"]
-    points = [point | {"method": method} for point in budgets for method in METHODS]
-    return pandas.DataFrame(rows_of(points, sweep(scheduled, points, folder, workers=workers, dask=dask)))
+    points = [
+        point | {"method": method}
+        for point in schedules.points(networks, (False,), limit=LIMIT)
+        if budgets is None or point["budget"] in budgets
+        for method in METHODS
+    ]
+    return compute(scheduled, points)
 
 
 def scheduled(point: Point) -> Point:
@@ -104,10 +92,17 @@ def plot(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("nas_schedules", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "nas_schedules",
+    "What do fixed orders, divide and conquer and a free order move and take (COSMA, Table II, Figure 4)?",
+    rows,
+    plot,
+    Seconds(quick=90, full=400),
+    full={"networks": schedules.NAS, "budgets": None},
+    quick={"budgets": ("half",)},
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cocco
 import workloads
 from cocco.problem.names import HardwareMethod
-from experiments.common import command, published, searches
+from experiments.common import command, published
 from experiments.common.drawing import bars, number, panels, title
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB, MiB
 
@@ -22,41 +21,30 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUESTION = "How good are the partitions of greedy, dp, enumeration and Cocco (Figure 11)?"
-SECONDS = command.Seconds(quick=6, full=160)
 EIGHT = ("vgg16", "resnet50", "resnet152", "googlenet", "transformer", "gpt", "randwire_a", "randwire_b")
 METHODS: dict[str, HardwareMethod] = {"greedy": "greedy", "dp": "dp", "enumeration": "exact", "Cocco": "ga"}
 """In the order of the figure."""
-SAMPLES = 400_000  #: Cocco, Sec. 5.2
-QUICK_SAMPLES = 10_000
 CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Sec. 5.2
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-    samples: int | None = None,
-) -> pandas.DataFrame:
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> pandas.DataFrame:
     """Return one row per network and method; shares are of greedy. Where the enumeration gave up it has no numbers.
 
     gap: to the optimum where enumeration finished, else to the lower bound that is always there.
     """
     import pandas
 
-    named = networks or (EIGHT[:4] if quick else EIGHT)
-    count = samples or (QUICK_SAMPLES if quick else SAMPLES)
-    points = [
-        {"network": name, "method": method, "samples": count, "seed": seed} for name in named for method in METHODS
-    ]
-    rows = searches.rows_of(points, sweep(partitioned, points, folder, workers=workers, dask=dask))
-    by_place = {(row["network"], row["method"]): row for row in rows}
+    found = compute(
+        partitioned,
+        [
+            {"network": name, "method": method, "samples": samples, "seed": seed}
+            for name in networks
+            for method in METHODS
+        ],
+    )
+    by_place = {(row["network"], row["method"]): row for row in found}
     table = pandas.DataFrame(
-        [_row(row, by_place[row["network"], "greedy"], by_place[row["network"], "enumeration"]) for row in rows]
+        [_row(row, by_place[row["network"], "greedy"], by_place[row["network"], "enumeration"]) for row in found]
     )
     return table.astype(dict.fromkeys(("ema_bytes", "subgraphs"), "Int64"))  # whole numbers, or empty
 
@@ -116,10 +104,17 @@ def _draw(axes: Axes, table: pandas.DataFrame, column: str, label: str) -> None:
     axes.set_ylabel(f"{label} (greedy = 1)", size=9)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("partition_quality", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "partition_quality",
+    "How good are the partitions of greedy, dp, enumeration and Cocco (Figure 11)?",
+    rows,
+    plot,
+    Seconds(quick=6, full=160),
+    full={"networks": EIGHT, "samples": 400_000},  # Cocco, Sec. 5.2
+    quick={"networks": EIGHT[:4], "samples": 10_000},
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,45 +13,30 @@ import cocco
 import workloads
 from experiments.common import command, searches
 from experiments.common.drawing import panels, title
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUESTION = "How do the samples move from generation to generation (Figure 13)?"
-SECONDS = command.Seconds(quick=2, full=5)
 GENERATIONS, POPULATION, GROUPS = 20, 500, 10  #: Cocco, Sec. 5.3.3
 KEPT = 60  #: samples of a group in the table, evenly spread; our choice: enough to draw
 MARKERS = "osv^D<>pXP"  #: of the groups, which differ in lightness too
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-    population: int = POPULATION,
-) -> pandas.DataFrame:
+def rows(compute: Compute, seed: int, networks: Sequence[str], population: int) -> list[Point]:
     """Return some samples of each group of generations: capacity of one core, energy, cost.
 
     The genetic algorithm is the paper's (Settings.plain) without an elite: 20 generations of 500 genomes, shared
     buffer, alpha 0.002. mean_cost and deviation are of all samples of the group.
     """
-    import pandas
-
-    named = networks or (searches.FOUR[:1] if quick else searches.FOUR[:3])
-    points = [{"network": name, "population": population, "seed": seed} for name in named]
-    answers = sweep(clouded, points, folder, workers=workers, dask=dask)
-    return pandas.DataFrame([{"network": p["network"], **row} for p, rows in zip(points, answers) for row in rows])
+    points = [{"network": name, "population": population, "seed": seed} for name in networks]
+    return [{"network": each["network"], **row} for each in compute(clouded, points) for row in each["rows"]]
 
 
-def clouded(point: Point) -> list[Point]:
+def clouded(point: Point) -> Point:
     """Return the samples that are kept, with the mean and standard deviation of the cost in their group."""
     settings = replace(cocco.Settings.plain(), population=point["population"], elite=0)
     result = cocco.explore(
@@ -61,13 +45,13 @@ def clouded(point: Point) -> list[Point]:
     )  # fmt: skip
     points = result.points
     group = points["generation"] * GROUPS // GENERATIONS
-    rows: list[Point] = []
+    kept: list[Point] = []
     for number in range(GROUPS):
         members = points[group == number]
         spread = {"mean_cost": round(members["cost"].mean()), "deviation": round(members["cost"].std())}
         chosen = np.linspace(0, len(members) - 1, min(KEPT, len(members))).round().astype(int)
         for _, sample in members.iloc[chosen].iterrows():
-            rows.append(
+            kept.append(
                 {
                     "group": number + 1,
                     "capacity_kb": int(sample["shared_buffer_bytes"]) // 1024,
@@ -76,7 +60,7 @@ def clouded(point: Point) -> list[Point]:
                     **spread,
                 }
             )
-    return rows
+    return {"rows": kept}
 
 
 def plot(table: pandas.DataFrame) -> Figure:
@@ -108,10 +92,17 @@ def _draw(axes: Axes, table: pandas.DataFrame) -> None:
     axes.set_ylabel("energy (mJ)")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("sample_cloud", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "sample_cloud",
+    "How do the samples move from generation to generation (Figure 13)?",
+    rows,
+    plot,
+    Seconds(quick=2, full=5),
+    full={"networks": searches.FOUR[:3], "population": POPULATION},
+    quick={"networks": searches.FOUR[:1]},
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

@@ -9,14 +9,14 @@ Formula 2 costs, under the changed constant, on the memory recommended under our
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import cocco
 import workloads
 from experiments.common import command
-from experiments.sweep.sweep import sweep
+from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.sweep.points import Point
 from simulator.technology import Technology
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NETWORKS = ("vgg16", "resnet50", "googlenet", "transformer", "randwire_a", "nasnet")
-QUICK_NETWORKS = ("resnet50", "googlenet")
-SAMPLES, QUICK_SAMPLES = 20_000, 2_000
 ALPHA = 0.002  #: Cocco, Sec. 5.3.1
 CONSTANTS = {
     "DRAM": ("dram_pj_per_byte",),
@@ -36,31 +34,27 @@ FACTORS = (0.5, 2.0)
 MARKERS = {0.5: ("v", "white", "halved"), 2.0: ("^", "black", "doubled")}
 
 
-def run(*, quick: bool, seed: int, folder: Path, workers: int, dask: str | None) -> pandas.DataFrame:
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
     """Return one row per network and changed constant; the first of each network changes nothing."""
-    import pandas
-
-    cases = [(constant, factor) for constant in CONSTANTS for factor in FACTORS]
-    common = {"samples": QUICK_SAMPLES if quick else SAMPLES, "seed": seed}
+    cases = [("none", 1.0), *((constant, factor) for constant in CONSTANTS for factor in FACTORS)]
     points = [
-        {"network": network, "constant": constant, "factor": factor, "memory": None, **common}
-        for network in (QUICK_NETWORKS if quick else NETWORKS)
-        for constant, factor in [("none", 1.0), *cases]
+        {"network": name, "constant": constant, "factor": factor, "memory": None, "samples": samples, "seed": seed}
+        for name in networks
+        for constant, factor in cases
     ]
-    found = sweep(recommend, points, folder, workers=workers, dask=dask)
+    found = compute(recommend, points)
     ours = {row["network"]: row["shared_buffer_bytes"] for row in found if row["constant"] == "none"}
-    kept = [point | {"memory": ours[point["network"]]} for point in points]
-    stayed = sweep(recommend, kept, folder, workers=workers, dask=dask)
-    rows = []
+    stayed = compute(recommend, [point | {"memory": ours[point["network"]]} for point in points])
+    table = []
     for best, same in zip(found, stayed):
         if same["cost"] < best["cost"]:  # a search at one memory may find better there
             best = same
         regret = 100 * (same["cost"] / best["cost"] - 1)
-        rows.append(best | {"ours_bytes": ours[best["network"]], "regret_percent": regret})
-    return pandas.DataFrame(rows).drop(columns=["memory"])
+        table.append(best | {"ours_bytes": ours[best["network"]], "regret_percent": regret})
+    return [{name: value for name, value in row.items() if name != "memory"} for row in table]
 
 
-def recommend(point: Mapping[str, Any]) -> dict[str, Any]:
+def recommend(point: Point) -> Point:
     """Return the memory to build where a constant is scaled by a factor; memory: the only candidate, if given."""
     memory = point["memory"]
     best = cocco.explore(
@@ -70,7 +64,6 @@ def recommend(point: Mapping[str, Any]) -> dict[str, Any]:
         technology=technology(point["constant"], point["factor"]),
     )  # fmt: skip
     return {
-        **point,
         "shared_buffer_bytes": best.accelerator.shared_buffer,
         "energy_pj": best.evaluation.energy_pj,
         "ema_bytes": best.evaluation.ema_bytes,
@@ -118,6 +111,17 @@ def plot(table: pandas.DataFrame) -> Figure:
     return figure
 
 
+EXPERIMENT = Experiment(
+    "sensitivity",
+    str(__doc__).splitlines()[0],
+    rows,
+    plot,
+    Seconds(quick=30, full=600),
+    full={"networks": NETWORKS, "samples": 20_000},
+    quick={"networks": ("resnet50", "googlenet"), "samples": 2_000},
+)
+run = EXPERIMENT.run
+
+
 if __name__ == "__main__":
-    seconds = command.Seconds(quick=30, full=600)
-    sys.exit(command.main("sensitivity", run, plot, question=str(__doc__).splitlines()[0], seconds=seconds))
+    sys.exit(command.main(EXPERIMENT))

@@ -4,44 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.common import command, schedules
 from experiments.common.drawing import bars, number, panels, title
-from experiments.common.searches import rows_of
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-QUESTION = "How many non-compulsory bytes does a joint schedule save (COSMA, Figure 3)?"
-SECONDS = command.Seconds(quick=2, full=30)
 LIMIT = 60.0  #: deterministic time of the solver for each point
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-) -> pandas.DataFrame:
+def rows(compute: Compute, _: int, networks: Sequence[str]) -> list[Point]:
     """Return one row per network, setting and budget, and the mean reductions at M_R; nothing is random.
 
     Budgets of the same bytes are one row. reduction: of the mean of the four baselines. The paper gives only a mean
     in its text: 84 % at M_R.
     """
-    import pandas
-
-    names = networks or schedules.present(("resnet50", "googlenet") if quick else schedules.HUMAN)
-    points = schedules.points(names, (False, True), limit=LIMIT)
-    rows = rows_of(points, sweep(scheduled, points, folder, workers=workers, dask=dask))
-    return pandas.DataFrame([*rows, *means(rows)])
+    found = compute(scheduled, schedules.points(networks, (False, True), limit=LIMIT))
+    return [*found, *means(found)]
 
 
 def scheduled(point: Point) -> Point:
@@ -101,10 +85,17 @@ def plot(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("tensor_schedules", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "tensor_schedules",
+    "How many non-compulsory bytes does a joint schedule save (COSMA, Figure 3)?",
+    rows,
+    plot,
+    Seconds(quick=2, full=30),
+    full={"networks": schedules.HUMAN},
+    quick={"networks": ("resnet50", "googlenet")},
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cocco
@@ -13,11 +12,10 @@ import workloads
 from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
 from cocco.scheduling.searches.beam import WIDTH
-from experiments.common import command, schedules
+from experiments.common import command
 from experiments.common.drawing import LINES, panels, title
-from experiments.common.searches import rows_of
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 from simulator.accelerator import Accelerator
 from simulator.schedule.operators import operators_of
 from simulator.schedule.replay import compulsory_bytes
@@ -27,43 +25,25 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-QUESTION = "Off-chip bytes of whole tensors, of tiles, and the compulsory bound, over the memory's capacity"
-SECONDS = command.Seconds(quick=10, full=300)
 NETWORKS = ("vgg16", "resnet50", "googlenet", "densenet121", "vit_b16", "gpt", "randwire_a", "randwire_b", "nasnet")
 KILOBYTES = (128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192)  #: one memory for weights and activations
-SAMPLES = 5_000  #: of the genetic algorithm
 LIMIT = 10.0  #: deterministic time of the solver
 
 
-def run(
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-    samples: int | None = None,
-) -> pandas.DataFrame:
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
     """Return one row per network and capacity; bytes are all that crosses DRAM, weights among it.
 
     The capacities are those of KILOBYTES and the network's own M_R and M_P with parameters. Below M_R whole tensors
     have no schedule. Tiles come with Cocco's 64 regions a subgraph, and without a limit. Both answers are of the same
     simulator's kind: a plan that was priced or replayed.
     """
-    import pandas
-
-    names = networks or schedules.present(NETWORKS[1:3] if quick else NETWORKS)
-    count = samples or (2_000 if quick else SAMPLES)
     points = []
-    for name in names:
+    for name in networks:
         budgets = budgets_of(graph_of(operators_of(workloads.load(name), parameters=True)))
         own = {_words(budgets.minimum), _words(budgets.peak)}
         for capacity in sorted({*(each * KiB for each in KILOBYTES), *own}):
-            points.append({"network": name, "bytes": capacity, "samples": count, "seed": seed, "limit": LIMIT})
-    rows = rows_of(points, sweep(compared, points, folder, workers=workers, dask=dask))
-    unlimited = sweep(tiled_freely, points, folder, workers=workers, dask=dask)
-    return pandas.DataFrame([row | more for row, more in zip(rows, unlimited)])
+            points.append({"network": name, "bytes": capacity, "samples": samples, "seed": seed, "limit": LIMIT})
+    return [row | more for row, more in zip(compute(compared, points), compute(tiled_freely, points))]
 
 
 def _words(size: int) -> int:
@@ -147,10 +127,17 @@ def plot(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this script and return its exit code."""
-    return command.main("tensors_or_tiles", run, plot, question=QUESTION, seconds=SECONDS, arguments=arguments)
+EXPERIMENT = Experiment(
+    "tensors_or_tiles",
+    "Off-chip bytes of whole tensors, of tiles, and the compulsory bound, over the memory's capacity",
+    rows,
+    plot,
+    Seconds(quick=10, full=300),
+    full={"networks": NETWORKS, "samples": 5_000},
+    quick={"networks": NETWORKS[1:3], "samples": 2_000},
+)
+run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main(EXPERIMENT))

@@ -1,11 +1,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from cocco.allocation.problem import Problem
+from cocco.allocation.problem import AllocationProblem
 
 class Search:
     nodes: int
-    def __init__(self, problem: Problem, capacity: int, rank: str) -> None: ...
+    def __init__(self, problem: AllocationProblem, capacity: int, rank: str) -> None: ...
     @property
     def address(self) -> list[int]: ...
     def run(self, limit: int) -> int: ...

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The compiled twin of `canonical.Search`: the same nodes in the same order, in machine integers without Python.
 
-Names follow the Python engine, which is the one to read; tests hold the two equal. The door (`simulator.allocation`)
+Names follow the Python engine, which is the one to read; tests hold the two equal. The judge (`simulator.allocation`)
 keeps all sums within 64 bits. What differs is where things are looked up, so that lists of 60,000 buffers end: buffers
 stand in the order of their first sections, the items of a frame are those not placed in a range of that order, and each
 block of it remembers its least position and its least top until something in it changes.

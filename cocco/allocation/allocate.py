@@ -1,15 +1,15 @@
-"""The door: check the buffers, ask a method, let the simulator judge its answer."""
+"""The entry point: check the buffers, ask a method, let the simulator judge its answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from cocco.allocation.answer import AllocationResult, Outcome
-from cocco.allocation.complete import NODES, complete, engine_name
+from cocco.allocation.complete import NODES, complete
 from cocco.allocation.explain import fixed_conflict, irreducible
 from cocco.allocation.greedy import PORTFOLIO, greedy
 from cocco.allocation.least import height_of, least_height
-from cocco.allocation.problem import Problem, make_problem
+from cocco.allocation.problem import KERNEL, AllocationProblem, make_problem
 from cocco.allocation.solvers import cp, ilp
 from cocco.allocation.telamalloc import telamalloc
 from simulator.accelerator import MAX_CAPACITY
@@ -43,7 +43,7 @@ def allocate(
     """
     buffers = tuple(buffers)
     _check_arguments(buffers, capacity, method, nodes)
-    engine = engine_name(engine)
+    engine = KERNEL.choice(engine)
     problem = make_problem(buffers)
     limit = DEFAULT_NODES.get(method, NODES) if nodes is None else nodes
     conflict = fixed_conflict(buffers, capacity)
@@ -74,12 +74,12 @@ def _check_arguments(buffers: tuple[Buffer, ...], capacity: int, method: str, no
         raise ValueError(f"nodes must be an integer from 1 to {MAX_NODES}, got {nodes!r}")
 
 
-def _is_explainable(problem: Problem, capacity: int) -> bool:
+def _is_explainable(problem: AllocationProblem, capacity: int) -> bool:
     return problem.bound * problem.granule > capacity or len(problem.size) <= MAX_EXPLAINED
 
 
 def _result(
-    problem: Problem,
+    problem: AllocationProblem,
     capacity: int,
     method: str,
     outcome: Outcome,
@@ -116,7 +116,7 @@ def _result(
     )
 
 
-def _portfolio(problem: Problem, capacity: int, minimize: bool, _: int = 0, __: str = "") -> Outcome:
+def _portfolio(problem: AllocationProblem, capacity: int, minimize: bool, _: int = 0, __: str = "") -> Outcome:
     """Return the first that fits, or with `minimize` the lowest; "gave_up" if none fits."""
     best = Outcome("gave_up")
     least = capacity + 1
@@ -130,7 +130,7 @@ def _portfolio(problem: Problem, capacity: int, minimize: bool, _: int = 0, __: 
     return best
 
 
-def _auto(problem: Problem, capacity: int, minimize: bool, nodes: int, engine: str) -> Outcome:
+def _auto(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, engine: str) -> Outcome:
     first = _portfolio(problem, capacity, minimize)
     is_large = len(problem.size) > LARGE
     if first.address is not None and (not minimize or is_large or height_of(problem, first.address) == problem.bound):
@@ -139,27 +139,26 @@ def _auto(problem: Problem, capacity: int, minimize: bool, nodes: int, engine: s
 
 
 def _search(
-    problem: Problem, capacity: int, minimize: bool, nodes: int, engine: str, first: Outcome | None = None
+    problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, engine: str, first: Outcome | None = None
 ) -> Outcome:
     def decide(at: int, limit: int) -> Outcome:
-        found = complete(problem, at, limit, engine, race_from=at if minimize else 0)
-        return Outcome(found.status, found.address, found.nodes, found.refuted, found.solved_by or None)
+        return complete(problem, at, limit, engine, race_from=at if minimize else 0)
 
     return least_height(problem, capacity, first, nodes, decide) if minimize else decide(capacity, nodes)
 
 
-def _telamalloc(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
+def _telamalloc(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
     def decide(at: int, limit: int) -> Outcome:
         return telamalloc(problem, at, limit)
 
     return least_height(problem, capacity, None, nodes, decide) if minimize else decide(capacity, nodes)
 
 
-def _ilp(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
+def _ilp(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
     return ilp(problem, capacity, minimize, nodes)
 
 
-def _cp(problem: Problem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
+def _cp(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
     return cp(problem, capacity, minimize, nodes)
 
 

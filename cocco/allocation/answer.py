@@ -11,7 +11,7 @@ from simulator.allocation.judge import Allocation
 
 
 class Outcome(NamedTuple):
-    """How a method ended, in granules; the door turns it into an AllocationResult."""
+    """How a method ended, in granules; `allocate` turns it into an AllocationResult."""
 
     status: Status
     address: Ints | None = None

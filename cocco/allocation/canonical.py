@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cocco.allocation.problem import Ints, Problem
+from cocco.allocation.problem import AllocationProblem, Ints
 
 SOLVED, REFUTED, LIMIT = 1, 0, -1
 RANKS = ("TWA", "TAW", "WAT")
@@ -45,7 +45,7 @@ class Frame:
 class Search:
     """One run over one problem. Units: granules and sections."""
 
-    def __init__(self, problem: Problem, capacity: int, rank: str) -> None:
+    def __init__(self, problem: AllocationProblem, capacity: int, rank: str) -> None:
         self.capacity = capacity
         self.size, self.alignment, self.fixed = (
             each.tolist() for each in (problem.size, problem.alignment, problem.fixed)
@@ -269,14 +269,14 @@ class Search:
         frame.parts = []
 
 
-def pieces_of(problem: Problem) -> list[list[tuple[int, int]]]:
+def pieces_of(problem: AllocationProblem) -> list[list[tuple[int, int]]]:
     """Return the ranges of sections in which each buffer is live."""
     ends = list(zip(problem.piece_first.tolist(), problem.piece_last.tolist()))
     starts = problem.piece_starts.tolist()
     return [ends[a:b] for a, b in zip(starts, starts[1:])]
 
 
-def crossings(problem: Problem) -> Ints:
+def crossings(problem: AllocationProblem) -> Ints:
     """Return for each border, before section k, how many buffers have sections on both sides."""
     change = np.zeros(problem.sections + 2, dtype=np.int64)
     np.add.at(change, problem.first + 1, 1)
@@ -284,7 +284,7 @@ def crossings(problem: Problem) -> Ints:
     return np.cumsum(change)[:-1]
 
 
-def base_ranks(problem: Problem, rank: str) -> Ints:
+def base_ranks(problem: AllocationProblem, rank: str) -> Ints:
     """Return the place of each buffer by the letters W and A of a rank, descending; equal ones share theirs."""
     lifetime = problem.lifetime.tolist()
     values = {"W": lifetime, "A": [size * life for size, life in zip(problem.size.tolist(), lifetime)]}

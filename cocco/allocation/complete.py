@@ -7,34 +7,22 @@ smaller capacity is one at the given; only a refutation at the given capacity pr
 
 from __future__ import annotations
 
-import warnings
-from functools import cache
-from typing import Literal, NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from cocco.allocation import canonical
+from cocco.allocation.answer import Outcome
 from cocco.allocation.canonical import RANKS, REFUTED, SOLVED
-from cocco.allocation.problem import Ints, Problem, has_kernel, make_problem, time_parts
+from cocco.allocation.problem import AllocationProblem, make_problem, time_parts
 
-ENGINES = ("fast", "reference")
 NODES = 200_000  #: the default limit; our choice: at it all hard instances of google/minimalloc are decided
 FIRST_LIMIT = 2  #: nodes per buffer of the first run of each rank; our choice: easy problems take one per buffer
 GROWTH = 3  #: of the limit from one round to the next; our choice: of 2, 3 and 4 it decides the hard ones soonest
 STEPS = 3  #: capacities are raced at the lower bound, the given capacity, and thirds of the way; our choice
 
 
-class Found(NamedTuple):
-    """How a search ended: an address in granules for every buffer, or None."""
-
-    status: Literal["feasible", "infeasible", "gave_up"]
-    address: Ints | None
-    nodes: int
-    refuted: int  #: the largest capacity that was proved too small, in granules; -1 for none
-    solved_by: str  #: rank and capacity of the run that ended it
-
-
-class Engine(Protocol):
+class SearchRun(Protocol):
     """One run of the search, see canonical.Search."""
 
     nodes: int
@@ -45,34 +33,9 @@ class Engine(Protocol):
     def run(self, limit: int) -> int: ...
 
 
-@cache
-def default_engine() -> str:
-    """Return "fast" where it is compiled, else "reference", which is said once."""
-    if has_kernel():
-        return "fast"
-    warnings.warn(
-        "the compiled search is not built here, so the Python engine searches: the same answers, some 50 times slower "
-        "(reinstall where there is a C compiler)",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return "reference"
-
-
-def engine_name(name: str | None) -> str:
-    """Return which engine answers, None for the default; raises ValueError where it is unknown or not built."""
-    if name is None:
-        return default_engine()
-    if name not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
-    if name == "fast" and not has_kernel():
-        raise ValueError("engine 'fast' is not built here; reinstall where there is a C compiler, or use 'reference'")
-    return name
-
-
-def run_once(problem: Problem, capacity: int, rank: str, limit: int, engine: str) -> tuple[int, Engine]:
+def run_once(problem: AllocationProblem, capacity: int, rank: str, limit: int, engine: str) -> tuple[int, SearchRun]:
     """Return how one run ended (SOLVED, REFUTED or LIMIT), and the run."""
-    run: Engine
+    run: SearchRun
     if engine == "fast":
         from cocco.allocation import _search
 
@@ -82,7 +45,7 @@ def run_once(problem: Problem, capacity: int, rank: str, limit: int, engine: str
     return run.run(limit), run
 
 
-def complete(problem: Problem, capacity: int, nodes: int, engine: str, race_from: int = 0) -> Found:
+def complete(problem: AllocationProblem, capacity: int, nodes: int, engine: str, race_from: int = 0) -> Outcome:
     """Return addresses within a capacity (granules), the proof that there are none, or that the nodes are spent.
 
     Capacities are raced from race_from, or from the lower bound if that is more.
@@ -96,24 +59,24 @@ def complete(problem: Problem, capacity: int, nodes: int, engine: str, race_from
             part = make_problem([problem.buffers[i] for i in members])
             scale = part.granule // problem.granule
         found = _race(part, max(problem.bound, race_from) // scale, capacity // scale, nodes - spent, engine)
-        spent += found.nodes
+        spent += found.nodes or 0
         refuted = max(refuted, (found.refuted + 1) * scale - 1)
         if found.status == "infeasible":
-            return Found("infeasible", None, spent, refuted, found.solved_by)
+            return Outcome("infeasible", None, spent, refuted, found.solved_by)
         if found.address is None:
             open_parts = True
         else:
             address[members] = found.address * scale
-            names[found.solved_by] = None
+            names[found.solved_by or ""] = None
     if open_parts:
-        return Found("gave_up", None, spent, refuted, "")
-    return Found("feasible", address, spent, refuted, ", ".join(names))
+        return Outcome("gave_up", None, spent, refuted)
+    return Outcome("feasible", address, spent, refuted, ", ".join(names) or None)
 
 
-def _race(problem: Problem, least: int, capacity: int, nodes: int, engine: str) -> Found:
+def _race(problem: AllocationProblem, least: int, capacity: int, nodes: int, engine: str) -> Outcome:
     """Decide one part of time: all ranks at all capacities from the least that is of use, with limits that grow."""
     if problem.bound > capacity:
-        return Found("infeasible", None, 0, problem.bound - 1, "contention")
+        return Outcome("infeasible", None, 0, problem.bound - 1, "contention")
     least = max(problem.bound, min(least, capacity))
     capacities = sorted({least + (capacity - least) * step // STEPS for step in range(STEPS + 1)})
     spent, refuted, limit = 0, problem.bound - 1, FIRST_LIMIT * len(problem.size)
@@ -124,12 +87,12 @@ def _race(problem: Problem, least: int, capacity: int, nodes: int, engine: str) 
                 spent += run.nodes
                 name = f"search {rank} at {at * problem.granule}"
                 if ended == SOLVED:
-                    return Found("feasible", np.array(run.address, dtype=np.int64), spent, refuted, name)
+                    return Outcome("feasible", np.array(run.address, dtype=np.int64), spent, refuted, name)
                 if ended == REFUTED:
                     refuted = max(refuted, at)
                     capacities = [each for each in capacities if each > at]
                     break
             if refuted == capacity:
-                return Found("infeasible", None, spent, refuted, name)
+                return Outcome("infeasible", None, spent, refuted, name)
         limit *= GROWTH
-    return Found("gave_up", None, spent, refuted, "")
+    return Outcome("gave_up", None, spent, refuted)

@@ -42,7 +42,7 @@ def irreducible(buffers: Sequence[Buffer], capacity: int, nodes: int, engine: st
             rest = kept[:at] + kept[at + chunk :]
             problem = make_problem(rest)
             found = complete(problem, capacity // problem.granule, min(NODES_PER_TEST, nodes - spent), engine)
-            spent += found.nodes
+            spent += found.nodes or 0
             if found.status == "infeasible":
                 kept = rest
             else:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from cocco.allocation.problem import Ints, Problem
+from cocco.allocation.problem import AllocationProblem, Ints
 
 PORTFOLIO = (
     ("start", "low"), ("size", "low"), ("size*lifetime^2", "low"), ("contention", "low"), ("size", "ff"),
@@ -23,7 +23,7 @@ PORTFOLIO = (
 LONG = 16  #: times the median lifetime: what lives longer is placed before all else, by "long first"; our choice
 
 
-def greedy(problem: Problem, order: str, rule: str) -> Ints:
+def greedy(problem: AllocationProblem, order: str, rule: str) -> Ints:
     """Return an address in granules for every buffer, of no more overlaps than there must be: none.
 
     order: one of ORDERS; rule: one of RULES. There is no limit of the height. Fixed buffers must not collide.
@@ -36,13 +36,13 @@ def greedy(problem: Problem, order: str, rule: str) -> Ints:
     return address
 
 
-def sort_order(problem: Problem, order: str) -> Ints:
+def sort_order(problem: AllocationProblem, order: str) -> Ints:
     """Return the buffers in this order, ties by index; all but "start" descend."""
     keys = ORDERS[order](problem)
     return np.lexsort([np.arange(len(problem.size)), *reversed([-np.asarray(key, dtype=object) for key in keys])])
 
 
-def peak_contention(problem: Problem) -> Ints:
+def peak_contention(problem: AllocationProblem) -> Ints:
     """Return the largest contention of a section in which each buffer is live, in granules (Sec. 3.1)."""
     table = [problem.contention]  # table[k][s]: the largest of 2^k sections from s
     while 2 ** len(table) <= problem.sections:
@@ -58,25 +58,25 @@ def peak_contention(problem: Problem) -> Ints:
     return np.maximum.reduceat(pieces, problem.piece_starts[:-1]) if len(pieces) else pieces
 
 
-def _paper_contention(problem: Problem) -> list[Ints]:
+def _paper_contention(problem: AllocationProblem) -> list[Ints]:
     return [peak_contention(problem), problem.alignment, _size_lifetime2(problem), problem.lifetime]
 
 
-def _size_lifetime2(problem: Problem) -> Ints:
+def _size_lifetime2(problem: AllocationProblem) -> Ints:
     """Return size * lifetime^2 in Python integers: it outgrows 64 bits."""
     lifetime = problem.lifetime.astype(object)
     found: Ints = problem.size.astype(object) * lifetime * lifetime
     return found
 
 
-def _long_first(problem: Problem) -> list[Ints]:
+def _long_first(problem: AllocationProblem) -> list[Ints]:
     """Return keys that put long lives first, by start: they pack as intervals do. The rest fills in, largest first."""
     is_long = problem.lifetime > LONG * np.median(problem.lifetime) if len(problem.size) else problem.lifetime > 0
     lower = np.array([buffer.lower for buffer in problem.buffers], dtype=np.int64)
     return [is_long.astype(np.int64), np.where(is_long, -lower, problem.size)]
 
 
-ORDERS: dict[str, Callable[[Problem], list[Ints]]] = {
+ORDERS: dict[str, Callable[[AllocationProblem], list[Ints]]] = {
     "start": lambda problem: [np.array([-buffer.lower for buffer in problem.buffers], dtype=np.int64)],
     "size": lambda problem: [problem.size],
     "lifetime": lambda problem: [problem.lifetime],
@@ -88,7 +88,7 @@ ORDERS: dict[str, Callable[[Problem], list[Ints]]] = {
 }
 
 
-def _skyline(problem: Problem, order: Iterable[int], address: Ints) -> None:
+def _skyline(problem: AllocationProblem, order: Iterable[int], address: Ints) -> None:
     """On top of everything placed that overlaps (Fig. 4)."""
     low = _raised_by_fixed(problem, address)
     for i in order:
@@ -96,7 +96,7 @@ def _skyline(problem: Problem, order: Iterable[int], address: Ints) -> None:
         _raise(problem, low, i, int(address[i]))
 
 
-def _lowest(problem: Problem, order: Iterable[int], address: Ints) -> None:
+def _lowest(problem: AllocationProblem, order: Iterable[int], address: Ints) -> None:
     """Repeatedly the buffer whose skyline position is lowest, ties by the order: rows are filled (Fig. 4).
 
     The heap may hold a position from before others were placed; such a buffer goes back in with what it has now.
@@ -114,14 +114,14 @@ def _lowest(problem: Problem, order: Iterable[int], address: Ints) -> None:
         _raise(problem, low, i, at)
 
 
-def _raised_by_fixed(problem: Problem, address: Ints) -> Ints:
+def _raised_by_fixed(problem: AllocationProblem, address: Ints) -> Ints:
     low = np.zeros(len(address), dtype=np.int64)
     for i in np.flatnonzero(address >= 0).tolist():
         _raise(problem, low, i, int(address[i]))
     return low
 
 
-def _raise(problem: Problem, low: Ints, i: int, at: int) -> None:
+def _raise(problem: AllocationProblem, low: Ints, i: int, at: int) -> None:
     """Raise the skyline of all that overlap i to its aligned top."""
     near = problem.neighbours[problem.starts[i] : problem.starts[i + 1]]
     alignment = problem.alignment[near]
@@ -129,14 +129,14 @@ def _raise(problem: Problem, low: Ints, i: int, at: int) -> None:
     low[near] = np.maximum(low[near], -(-top // alignment) * alignment)
 
 
-def _first_fit(problem: Problem, order: Iterable[int], address: Ints) -> None:
+def _first_fit(problem: AllocationProblem, order: Iterable[int], address: Ints) -> None:
     """The lowest gap that fits."""
     for i in order:
         starts, room = gaps_of(problem, i, address)
         address[i] = starts[np.argmax(room >= problem.size[i])]
 
 
-def _best_fit(problem: Problem, order: Iterable[int], address: Ints) -> None:
+def _best_fit(problem: AllocationProblem, order: Iterable[int], address: Ints) -> None:
     """The smallest gap that fits, the lowest of them; above everything only if there is none."""
     for i in order:
         starts, room = gaps_of(problem, i, address)
@@ -144,7 +144,7 @@ def _best_fit(problem: Problem, order: Iterable[int], address: Ints) -> None:
         address[i] = starts[np.argmin(room)] if room[:-1].min(initial=room[-1]) < room[-1] else starts[-1]
 
 
-def gaps_of(problem: Problem, i: int, address: Ints) -> tuple[Ints, Ints]:
+def gaps_of(problem: AllocationProblem, i: int, address: Ints) -> tuple[Ints, Ints]:
     """Return where the gaps between the placed neighbours of i start, aligned for it, and how large they are.
 
     Rising; the last gap has no end. Some may have no room, or less than none.
@@ -160,6 +160,6 @@ def gaps_of(problem: Problem, i: int, address: Ints) -> tuple[Ints, Ints]:
     return starts, ends - starts
 
 
-RULES: dict[str, Callable[[Problem, Iterable[int], Ints], None]] = {
+RULES: dict[str, Callable[[AllocationProblem, Iterable[int], Ints], None]] = {
     "sky": _skyline, "ff": _first_fit, "bf": _best_fit, "low": _lowest,
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cocco.allocation.answer import Outcome
-from cocco.allocation.problem import Ints, Problem
+from cocco.allocation.problem import AllocationProblem, Ints
 
 Decide = Callable[[int, int], Outcome]  #: (capacity in granules, limit of nodes) -> how it ended
 FIRST_NODES = 4  #: nodes per buffer of the first try of a capacity; our choice
@@ -13,15 +13,17 @@ BOUND_EFFORT = 8  #: times as many nodes at the lower bound; our choice: it is t
 GROWTH = 4  #: of that, each time all open capacities were tried; our choice
 
 
-def height_of(problem: Problem, address: Ints) -> int:
+def height_of(problem: AllocationProblem, address: Ints) -> int:
     """Return the height of an allocation in granules."""
     return int((address + problem.size).max(initial=0))
 
 
-def least_height(problem: Problem, capacity: int, best: Outcome | None, nodes: int, decide: Decide) -> Outcome:
+def least_height(
+    problem: AllocationProblem, capacity: int, best: Outcome | None, nodes: int, decide: Decide
+) -> Outcome:
     """Return the lowest allocation found within a capacity, starting from one that is known, if any.
 
-    The outcome is "feasible" also where the height is the least: the door compares it with what was refuted. It is
+    The outcome is "feasible" also where the height is the least: `allocate` compares it with what was refuted. It is
     "infeasible" or "gave_up" if nothing was found, and "stopped", with the best so far, if the user stopped it.
     """
     high = capacity + 1 if best is None or best.address is None else height_of(problem, best.address)

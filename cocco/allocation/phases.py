@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cocco.allocation.canonical import crossings, pieces_of
-from cocco.allocation.problem import Problem
+from cocco.allocation.problem import AllocationProblem
 
 STEP_PERCENT = 5  #: from one threshold to the next; our choice, the paper names only the first: 100 % of the capacity
 
 
-def phases(problem: Problem, capacity: int) -> list[list[int]]:
+def phases(problem: AllocationProblem, capacity: int) -> list[list[int]]:
     """Return groups of buffers in decreasing order of contention, ties in time order; every buffer is in one.
 
     At each threshold, a contiguous range of sections that reach it takes the buffers that overlap it and have no

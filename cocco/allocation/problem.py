@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,15 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cocco.problem.engines import Compiled
 from simulator.allocation.judge import Buffer, live_intervals
 
 Ints = npt.NDArray[np.int64]
 
+KERNEL = Compiled("cocco.allocation._search", "search", 50)
 MAX_PAIRS = 150_000_000  #: overlapping pairs that are held, 2.4 GB; our choice: a full overlap of 17,000 buffers
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class AllocationProblem:
     """Buffers 0..n-1 in granules and sections; everything an allocator needs, and nothing else.
 
     A section is a largest set of buffers that are live together: a new one opens only when something starts after
@@ -59,10 +60,10 @@ class Problem:
 
 def has_kernel() -> bool:
     """Return whether the compiled part is there: `_search.pyx`."""
-    return importlib.util.find_spec("cocco.allocation._search") is not None
+    return KERNEL.is_built()
 
 
-def make_problem(buffers: Sequence[Buffer]) -> Problem:
+def make_problem(buffers: Sequence[Buffer]) -> AllocationProblem:
     """Return the arrays of these buffers; raises ValueError where more pairs overlap than can be held."""
     granule = find_granule(buffers)
     pieces = [live_intervals(buffer) for buffer in buffers]
@@ -70,7 +71,7 @@ def make_problem(buffers: Sequence[Buffer]) -> Problem:
     first, last, sections = _sections([interval for each in pieces for interval in each])
     size = _ints(buffer.size // granule for buffer in buffers)
     starts, neighbours = _neighbours(piece_starts, first, last)
-    return Problem(
+    return AllocationProblem(
         buffers=tuple(buffers),
         granule=granule,
         size=size,
@@ -100,7 +101,7 @@ def find_granule(buffers: Sequence[Buffer]) -> int:
     return granule
 
 
-def time_parts(problem: Problem) -> list[list[int]]:
+def time_parts(problem: AllocationProblem) -> list[list[int]]:
     """Return groups of buffers in time order such that no step has live buffers of two groups (Sec. 5.3)."""
     first, last = problem.first, problem.last
     groups: list[list[int]] = []

@@ -13,14 +13,18 @@ import numpy as np
 
 from cocco.allocation.answer import Outcome
 from cocco.allocation.canonical import pieces_of
-from cocco.allocation.problem import Ints, Problem
+from cocco.allocation.problem import AllocationProblem, Ints
 
 NODES_PER_UNIT = 2_000  #: a unit of CP-SAT's deterministic time, about a second, for so many nodes; our choice
 MAX_ILP_CAPACITY = 10**6  #: granules; our choice: beyond, a solver's tolerance of a binary times M is no small number
 
 
 def cp(
-    problem: Problem, capacity: int, minimize: bool, nodes: int, form: Literal["rectangles", "pairs"] = "rectangles"
+    problem: AllocationProblem,
+    capacity: int,
+    minimize: bool,
+    nodes: int,
+    form: Literal["rectangles", "pairs"] = "rectangles",
 ) -> Outcome:
     """Return the answer of CP-SAT (extra `solvers`), which limits its deterministic time and its conflicts by nodes.
 
@@ -62,7 +66,7 @@ def cp(
     return Outcome("feasible", found, solver.num_branches, refuted, f"CP-SAT {form}")
 
 
-def _add_rectangles(model: Any, problem: Problem, address: list[Any]) -> None:
+def _add_rectangles(model: Any, problem: AllocationProblem, address: list[Any]) -> None:
     across, upward = [], []
     for i, pieces in enumerate(pieces_of(problem)):
         for first, last in pieces:
@@ -71,7 +75,7 @@ def _add_rectangles(model: Any, problem: Problem, address: list[Any]) -> None:
     model.add_no_overlap_2d(across, upward)
 
 
-def _add_pairs(model: Any, problem: Problem, address: list[Any]) -> None:
+def _add_pairs(model: Any, problem: AllocationProblem, address: list[Any]) -> None:
     size = problem.size.tolist()
     for i, j in overlapping_pairs(problem):
         below = model.new_bool_var(f"b{i}_{j}")
@@ -79,7 +83,7 @@ def _add_pairs(model: Any, problem: Problem, address: list[Any]) -> None:
         model.add(address[j] + size[j] <= address[i]).only_enforce_if(below.negated())
 
 
-def ilp(problem: Problem, capacity: int, minimize: bool, nodes: int) -> Outcome:
+def ilp(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int) -> Outcome:
     """Return the answer of HiGHS to the ILP of Fig. 5 (extra `solvers`), within so many of its own nodes.
 
     Variables: multiples of the alignment for each buffer, a binary for each pair that overlaps in time, the height.
@@ -131,13 +135,13 @@ def ilp(problem: Problem, capacity: int, minimize: bool, nodes: int) -> Outcome:
     return Outcome("feasible", address, tried, refuted, "HiGHS")
 
 
-def overlapping_pairs(problem: Problem) -> list[tuple[int, int]]:
+def overlapping_pairs(problem: AllocationProblem) -> list[tuple[int, int]]:
     """Return every pair (i, j), i < j, that shares a section."""
     rows = np.repeat(np.arange(len(problem.size)), np.diff(problem.starts))
     return [(i, j) for i, j in zip(rows.tolist(), problem.neighbours.tolist()) if i < j]
 
 
-def _is_right(problem: Problem, pairs: list[tuple[int, int]], address: Ints, capacity: int) -> bool:
+def _is_right(problem: AllocationProblem, pairs: list[tuple[int, int]], address: Ints, capacity: int) -> bool:
     """Return whether rounding a solver's numbers broke nothing."""
     top = address + problem.size
     return bool((top <= capacity).all()) and all(top[i] <= address[j] or top[j] <= address[i] for i, j in pairs)

@@ -18,7 +18,7 @@ import numpy as np
 from cocco.allocation.answer import Outcome
 from cocco.allocation.canonical import pieces_of
 from cocco.allocation.phases import phases
-from cocco.allocation.problem import Problem, make_problem, time_parts
+from cocco.allocation.problem import AllocationProblem, make_problem, time_parts
 
 MAX_CANDIDATES = 8  #: of a decision point; our choice, the paper says "limited"
 STUCK = 100  #: backtracks within the subtree of a point before the search returns to it (Sec. 5.4)
@@ -38,7 +38,7 @@ class Counters:
 
 
 @dataclass
-class Point:
+class DecisionPoint:
     """A decision point: which buffer comes next."""
 
     candidates: list[int]  #: still to try
@@ -49,7 +49,7 @@ class Point:
     mark: int = 0  #: length of the trail before its placement
 
 
-def telamalloc(problem: Problem, capacity: int, steps: int, strategy: Strategy = "combined") -> Outcome:
+def telamalloc(problem: AllocationProblem, capacity: int, steps: int, strategy: Strategy = "combined") -> Outcome:
     """Return addresses within a capacity (granules), or "gave_up": this search proves nothing.
 
     strategy: the paper's, or one of the single ones of its Fig. 14, which try all buffers in one order, without
@@ -60,7 +60,7 @@ def telamalloc(problem: Problem, capacity: int, steps: int, strategy: Strategy =
     for members in time_parts(problem):  # Sec. 5.3: independent subproblems
         part = make_problem([problem.buffers[i] for i in members])
         scale = part.granule // problem.granule
-        search = Search(part, capacity // scale, strategy)
+        search = Backtracking(part, capacity // scale, strategy)
         is_solved = search.run(steps - total.steps)
         total.steps += search.counters.steps
         total.minor += search.counters.minor
@@ -71,10 +71,10 @@ def telamalloc(problem: Problem, capacity: int, steps: int, strategy: Strategy =
     return Outcome("feasible", address, total.steps, -1, f"telamalloc {strategy}", total.minor, total.major)
 
 
-class Search:
+class Backtracking:
     """One run over one part of time. Units: granules and sections."""
 
-    def __init__(self, problem: Problem, capacity: int, strategy: Strategy = "combined") -> None:
+    def __init__(self, problem: AllocationProblem, capacity: int, strategy: Strategy = "combined") -> None:
         self.capacity, self.strategy = capacity, strategy
         self.size, self.alignment = problem.size.tolist(), problem.alignment.tolist()
         self.fixed, self.lifetime = problem.fixed.tolist(), problem.lifetime.tolist()
@@ -91,7 +91,7 @@ class Search:
         self.taken: list[list[tuple[int, int]]] = [[] for _ in range(problem.sections)]  #: sorted (low, high)
         self.rest = problem.contention.tolist()
         self.trail: list[tuple[int, int]] = []  #: (buffer, its lowest position before)
-        self.points: list[Point] = []
+        self.points: list[DecisionPoint] = []
         self.counters = Counters()
         self._prepare_orders(phases(problem, capacity))
 
@@ -110,7 +110,7 @@ class Search:
         """Return whether all buffers were placed; False when the steps are spent or the root has no candidate left."""
         while len(self.points) < len(self.size) or (self.points and self.points[-1].placed < 0):
             if not self.points or self.points[-1].placed >= 0:
-                self.points.append(Point(self._candidates()))
+                self.points.append(DecisionPoint(self._candidates()))
                 self.counters.deepest = max(self.counters.deepest, len(self.points))
             point = self.points[-1]
             if not point.candidates:
@@ -140,7 +140,7 @@ class Search:
                 break
         return list(found)[:MAX_CANDIDATES]
 
-    def _try(self, point: Point, i: int) -> None:
+    def _try(self, point: DecisionPoint, i: int) -> None:
         self.counters.steps += 1
         point.tried.add(i)
         point.mark = len(self.trail)
@@ -211,7 +211,7 @@ class Search:
             room += self.capacity - top
         return room >= left
 
-    def _undo(self, point: Point) -> None:
+    def _undo(self, point: DecisionPoint) -> None:
         i = point.placed
         low = self.address[i]
         for s in self.sections[i]:

@@ -1,9 +1,10 @@
-"""Many layers: the mapping of each row of a list, equal shapes once, and the sums over all of them."""
+"""Every layer of a list or a network on one machine, as data: what `cocco map --json` prints."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from cocco.mapping.layer_lists import Row
@@ -24,26 +25,29 @@ class Mapped(NamedTuple):
     error: str | None
 
 
-def map_rows(rows: Sequence[Row], arch: Architecture, method: str, rules: Rules, **settings: Any) -> list[Mapped]:
-    """Return the answer of each row, equal shapes mapped once; settings: of map_layer.
+def map_rows(rows: Sequence[Row], arch: Architecture, method: str, **asked: Any) -> list[Mapped]:
+    """Return each row with its answer; a shape that comes again is mapped once.
 
-    What the method cannot map is the error of its row where that is depth-wise, and raises ValueError otherwise.
+    asked: the keywords of `map_layer`. A malformed row, and a depth-wise layer that the method cannot map, has its
+    error. Raises ValueError where the question itself is malformed.
     """
-    known: dict[LayerShape, MappingResult] = {}
 
-    def mapped(row: Row) -> Mapped:
-        if row.shape is None:
-            return Mapped(row, None, row.error)
-        try:
-            if row.shape not in known:
-                known[row.shape] = map_layer(row.shape, arch, method, rules=rules, **settings)
-        except ValueError as error:
-            if not row.shape.is_depthwise:
-                raise
-            return Mapped(row, None, str(error))
-        return Mapped(row, known[row.shape], None)
+    @cache
+    def solved(shape: LayerShape) -> MappingResult:
+        return map_layer(shape, arch, method, **asked)
 
-    return [mapped(row) for row in rows]
+    return [_mapped(row, solved) for row in rows]
+
+
+def _mapped(row: Row, solved: Callable[[LayerShape], MappingResult]) -> Mapped:
+    if row.shape is None:
+        return Mapped(row, None, row.error)
+    try:
+        return Mapped(row, solved(row.shape), None)
+    except ValueError as error:
+        if not row.shape.is_depthwise:
+            raise
+        return Mapped(row, None, str(error))
 
 
 def rows_to_json(source: str, method: str, arch: Architecture, rules: Rules, found: Sequence[Mapped]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import math
 from cocco.mapping.program import Solver
 from cocco.mapping.result import MappingResult
 from cocco.mapping.rules import Rules
-from cocco.mapping.solving import DEFAULT_LIMIT, Limits, map_cosa
+from cocco.mapping.solving import DEFAULT_LIMIT, SolverLimits, map_cosa
 from simulator.mapping import SIMBA, Architecture, Core, LayerMapping, LayerShape, closed_form
 
 METHODS = ("closed", "cosa", "random", "climb")
@@ -36,7 +36,7 @@ def map_layer(
     if method == "closed":
         return _closed(shape, arch, axes)
     if method == "cosa":
-        return map_cosa(shape, arch, rules or Rules(), Limits(solver, limit))
+        return map_cosa(shape, arch, rules or Rules(), SolverLimits(solver, limit))
     from cocco.mapping.random_search import BEST_OF, hill_climb, random_search
 
     if method == "random":

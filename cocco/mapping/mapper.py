@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from cocco.mapping.rules import Rules, Weights
-from cocco.mapping.solving import DEFAULT_LIMIT, Limits, map_cosa
+from cocco.mapping.solving import DEFAULT_LIMIT, SolverLimits, map_cosa
 from simulator.mapping import LayerShape
 from simulator.mapping.architecture import COCCO_CORE
 from simulator.mapping.closed import layer_cycles, tiles_of
@@ -83,7 +83,9 @@ def _work(shape: LayerShape, tile: tuple[int, int], rules: Rules, limit: float) 
 @lru_cache(MEMO)
 def solved(piece: LayerShape, rules: Rules, limit: float) -> tuple[int, int, int, int] | None:
     """Return cycles and the words of I, W and O at the buffers; the only place that asks a solver in a search."""
-    found = map_cosa(piece, COCCO_CORE, rules, Limits("cp", limit))  # on this core several times faster than HiGHS
+    found = map_cosa(
+        piece, COCCO_CORE, rules, SolverLimits("cp", limit)
+    )  # on this core several times faster than HiGHS
     if found.cost is None:
         return None
     words = found.cost.accesses["buffers"]

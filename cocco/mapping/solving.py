@@ -17,7 +17,7 @@ MAX_ROUNDS = 20  #: our choice; where the judge refuses at all, one or two are e
 DEFAULT_LIMIT = 20.0  #: units of deterministic time, about seconds; our choice
 
 
-class Limits(NamedTuple):
+class SolverLimits(NamedTuple):
     """Which solver, and how far it goes."""
 
     solver: Solver = "highs"
@@ -25,7 +25,7 @@ class Limits(NamedTuple):
 
 
 def map_cosa(
-    shape: LayerShape, arch: Architecture, rules: Rules, limits: Limits, literal: bool = False
+    shape: LayerShape, arch: Architecture, rules: Rules, limits: SolverLimits, literal: bool = False
 ) -> MappingResult:
     """Return the mapping of least objective whose exact footprints fit.
 

@@ -1,4 +1,4 @@
-"""The door: make the operators, choose the budget, ask a method, let the simulator replay its answer."""
+"""The entry point: make the operators, choose the budget, ask a method, let the simulator replay its answer."""
 
 from __future__ import annotations
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from experiments.common import drawing, published, searches
 from experiments.common.comparison import with_paper
 from experiments.common.drawing import PAPER, panels
+from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from experiments.sweep.sweep import sweep
 from simulator.technology import KiB
 
 if TYPE_CHECKING:
@@ -29,45 +29,40 @@ FIXED = {
         "Buf(L)": {"shared_buffer": 2304 * KiB},
     },
 }  #: Cocco, Tables 1 and 2
-QUICK: dict[str, Any] = {"networks": searches.FOUR[:2], "samples": 10_000}
+TITLES = {"separate": "Separate buffers", "shared": "One shared buffer"}
 SIZES = {"separate": ("global_kb", "weight_kb"), "shared": ("shared_kb",)}
 
 
-def run(
-    space: str,
-    *,
-    quick: bool,
-    seed: int,
-    folder: Path,
-    workers: int = 1,
-    dask: str | None = None,
-    networks: Sequence[str] | None = None,
-    samples: int | None = None,
-) -> pandas.DataFrame:
-    """Return one row per network and method, in the order of the table; costs by Formula 2 with alpha 0.002.
+def experiment(space: str, question: str, seconds: Seconds) -> Experiment:
+    """Return the experiment of Table 1 (space "separate") or 2 ("shared")."""
+    return Experiment(
+        f"coexploration_{space}",
+        question,
+        partial(_rows, space),
+        partial(_plot, TITLES[space]),
+        seconds,
+        full={"networks": searches.FOUR, "samples": searches.SAMPLES},
+        quick={"networks": searches.FOUR[:2], "samples": 10_000},
+    )
 
-    networks, samples: in place of those of the paper, or of --quick.
-    """
-    import pandas
 
-    named = networks or (QUICK["networks"] if quick else searches.FOUR)
-    count = samples or (QUICK["samples"] if quick else searches.SAMPLES)
+def _rows(space: str, compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
+    """Return one row per network and method, in the order of the table; costs by Formula 2 with alpha 0.002."""
     hardware = [
-        {"network": name, "method": label, "hardware": chip, "samples": count, "seed": seed}
-        for name in named
+        {"network": name, "method": label, "hardware": chip, "samples": samples, "seed": seed}
+        for name in networks
         for label, chip in FIXED[space].items()
     ]
     chosen = [
-        searches.point(name, space, label, seed=seed, samples=count) for name in named for label in searches.METHODS
+        searches.point(name, space, label, seed=seed, samples=samples)
+        for name in networks
+        for label in searches.METHODS
     ]
-    options: dict[str, Any] = {"workers": workers, "dask": dask}
-    rows = searches.rows_of(hardware, sweep(searches.fixed, hardware, folder, **options))
-    rows += searches.rows_of(chosen, sweep(searches.tabled, chosen, folder, **options))
-    rows.sort(key=lambda row: named.index(row["network"]))  # stable: the methods keep their order
-    for name in named:
+    rows = compute(searches.fixed, hardware) + compute(searches.tabled, chosen)
+    rows.sort(key=lambda row: networks.index(row["network"]))  # stable: the methods keep their order
+    for name in networks:
         _measure_gaps([row for row in rows if row["network"] == name and "space" in row])
-    compared = [with_paper(_row(row, space), _paper(space, row)) for row in rows]
-    return pandas.DataFrame(compared)
+    return [with_paper(_row(row, space), _paper(space, row)) for row in rows]
 
 
 def _measure_gaps(rows: Sequence[Point]) -> None:
@@ -95,7 +90,7 @@ def _paper(space: str, row: Mapping[str, Any]) -> Mapping[str, float | None]:
     return dict(zip((*SIZES[space], "cost"), found or (None,) * 3))
 
 
-def plot(table: pandas.DataFrame, title: str = "") -> Figure:
+def _plot(title: str, table: pandas.DataFrame) -> Figure:
     """Return a panel per network: the cost by method, ours as bars and the paper's as marks."""
     names = list(dict.fromkeys(table["network"]))
     figure, axes = panels(1, len(names), max(6.4, 2.6 * len(names)), 4)

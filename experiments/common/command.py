@@ -5,57 +5,36 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from cocco.cli import values
 from cocco.cli.usage import Parser
 from cocco.output.pictures.saving import save_picture
 from experiments.common import record
+from experiments.common.experiment import Experiment, Seconds
 from workloads.errors import one_line
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
-
-Table = Callable[..., "pandas.DataFrame"]
-Plot = Callable[["pandas.DataFrame"], "Figure"]
-SHARED = ("quick", "seed", "folder", "workers", "dask")  #: what every `run` takes, by keyword
+MACHINES = ("folder", "workers", "dask")  #: options that say where it is computed, not what
 
 
-class Seconds(NamedTuple):
-    """What a script takes on one core, measured; for the estimate it prints first."""
+def main(experiment: Experiment, arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of an experiment and return its exit code: 0 done, 2 malformed, 130 stopped by Ctrl-C.
 
-    quick: float
-    full: float
-
-
-def main(
-    name: str,
-    run: Table,
-    plot: Plot,
-    *,
-    question: str,
-    seconds: Seconds,
-    options: Callable[[argparse.ArgumentParser], object] | None = None,
-    arguments: Sequence[str] | None = None,
-) -> int:
-    """Run a script's command line and return its exit code: 0 done, 2 malformed, 130 stopped by Ctrl-C.
-
-    run: called by keyword with quick, seed, folder, workers, dask, and what `options` adds to the parser; returns the
-    table. plot: returns its picture. Written into the folder: <name>.csv, <name>.json, <name>.png, <name>.svg.
+    Written into the folder: <name>.csv, <name>.json, <name>.png, <name>.svg.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    name = experiment.name
     try:
-        given = vars(_parser(name, question, options).parse_args(words))
-        print(f"{name}: {estimate(seconds, given)}", file=sys.stderr, flush=True)
-        table = run(**given)
-        settings = {key: value for key, value in given.items() if key not in ("folder", "workers", "dask", "seed")}
+        given = vars(_parser(experiment).parse_args(words))
+        print(f"{name}: {estimate(experiment.seconds, given)}", file=sys.stderr, flush=True)
+        table = experiment.run(**given)
+        settings = {key: value for key, value in given.items() if key not in (*MACHINES, "seed")}
         command = shlex.join(["python", "-m", f"experiments.{name}", *words])
         about = {"command": command, "settings": settings, "seed": given["seed"]}
         written = record.write(given["folder"], name, table, about)
-        written += save_picture(given["folder"], name, plot(table))
+        written += save_picture(given["folder"], name, experiment.plot(table))
     except KeyboardInterrupt:
         print(f"{name}: stopped; the points that were finished are kept, run it again to go on", file=sys.stderr)
         return 130
@@ -66,13 +45,12 @@ def main(
     return 0
 
 
-def _parser(
-    name: str, question: str, options: Callable[[argparse.ArgumentParser], object] | None
-) -> argparse.ArgumentParser:
-    parser = Parser(prog=f"python -m experiments.{name}", description=question, allow_abbrev=False)
-    add_options(parser, Path("results") / name)
-    if options is not None:
-        options(parser)
+def _parser(experiment: Experiment) -> argparse.ArgumentParser:
+    prog = f"python -m experiments.{experiment.name}"
+    parser = Parser(prog=prog, description=experiment.question, allow_abbrev=False)
+    add_options(parser, Path("results") / experiment.name)
+    if experiment.options is not None:
+        experiment.options(parser)
     return parser
 
 

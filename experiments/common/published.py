@@ -151,8 +151,6 @@ TABLE_3: dict[str, dict[tuple[int, int], Machine | None]] = {
 #: Sec. 2.2.2 on Figure 3: L -> share of ResNet50's external memory access that is left. "Executing three-layer
 #: subgraphs reduces [it] by 53.7 %", five-layer ones "only further reduces it by 13.6 %", read as points of L = 1.
 FIGURE_3_RESNET50 = {1: 1.0, 3: 1 - 0.537, 5: 1 - 0.537 - 0.136}
-FIGURE_3_EMA_REDUCTION = (0.423, 0.747)  #: of four networks, least and most (Sec. 2.2.2)
-FIGURE_3_BANDWIDTH_REDUCTION = (0.268, 0.678)  #: average bandwidth of four networks (Sec. 2.2.2)
 
 #: Sec. 5.2 on Figure 11: networks on which Cocco finds the optimum of the enumeration ("the first four models")
 FIGURE_11_OPTIMAL = ("vgg16", "resnet50", "resnet152", "googlenet")
@@ -161,4 +159,3 @@ FIGURE_14_FIRST_ALPHA = 0.0005  #: energies are normalised to it; the other alph
 #: CoSA (ISCA 2021), the authors' poster: latency and energy of Timeloop's hybrid mapper over CoSA's, geometric means
 COSA_LATENCY_OVER_HYBRID = 1.5
 COSA_ENERGY_OVER_HYBRID = 1.2
-COSA_TIME_TO_SOLUTION = 90  #: times faster than that mapper

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from experiments.sweep.points import Point
 from simulator.schedule.operators import operators_of
 from simulator.schedule.replay import Operator
 
-#: the networks of COSMA's Figure 3 that people designed, as far as they can be built, and ours
+#: the networks of COSMA's Figure 3 that people designed, and ours
 HUMAN = (
     "resnet50", "densenet121", "resnext50", "r2plus1d", "s3d", "fcn", "l_raspp", "deeplabv3", "vit_b16",
     "transformer_10_20", "encoder_stack", "vgg16", "resnet152", "googlenet", "gpt",
@@ -24,7 +23,6 @@ HUMAN = (
 NAS = ("pnasnet5large", "amoebanet_d", "nasnet", "darts")  #: those of its Table II
 BASELINES = tuple((order, method) for order in ("default", "mpmf") for method in ("belady", "greedy"))
 PAPER_HUMAN = 0.84  #: COSMA, Sec. V-B2: mean reduction at M_R, ten networks
-PAPER_NAS = 0.85  #: COSMA, Sec. VI: mean reduction, four networks
 REPACK = "baselines repack where only what an operator needs is left and no gap fits (docs/scheduling.md)"
 
 
@@ -36,15 +34,6 @@ def operators(name: str, parameters: bool) -> tuple[Operator, ...]:
     """Return the operators of a network as COSMA takes it."""
     network = workloads.load(name, size=SIZES[name]) if name in SIZES else workloads.load(name)
     return operators_of(network, parameters, batch=BATCHES.get(name, 1))
-
-
-def present(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of those networks that are built in or are files; say on stderr which are not."""
-    known = [name for name in names if name in workloads.names() or name.endswith(".json")]
-    absent = [name for name in names if name not in known]
-    if absent:
-        print(f"not built in, left out: {', '.join(absent)}", file=sys.stderr)
-    return tuple(known)
 
 
 def points(names: Iterable[str], parameters: Sequence[bool], **more: Any) -> list[Point]:

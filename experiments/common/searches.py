@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import cocco
@@ -118,8 +117,3 @@ def ending(result: Result, cost: float | None = None) -> Point:
         "lower_bound": bound,
         "gap": None if bound is None else (cost - bound) / cost,
     }
-
-
-def rows_of(points: Sequence[Point], answers: Sequence[Point]) -> list[Point]:
-    """Return each point with its answer."""
-    return [{**point, **answer} for point, answer in zip(points, answers)]

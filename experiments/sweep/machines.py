@@ -10,18 +10,16 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from experiments.sweep.points import Point, SweepError, code_version
+from experiments.sweep.task import Ended, Task, compute, message_of, printable
 from workloads.errors import one_line
-
-if TYPE_CHECKING:
-    from experiments.sweep.task import Outcome, Task
 
 ANSWER_SECONDS = 4.0  #: for the scheduler to answer, and again for a first worker to be there; our choice
 
 
-def over_machines(task: Task, left: Mapping[str, Point], address: str) -> Iterator[Outcome]:
+def over_machines(task: Task, left: Mapping[str, Point], address: str) -> Iterator[Ended]:
     """Yield the outcomes as they come, each with its file as text, which the caller stores.
 
     Raises SweepError where the address does not answer, has no workers, or its workers have other code.
@@ -42,10 +40,8 @@ def over_machines(task: Task, left: Mapping[str, Point], address: str) -> Iterat
         client.close(timeout=2)
 
 
-def _compute(task: Task, key: str, point: Point) -> tuple[str, Outcome]:
+def _compute(task: Task, key: str, point: Point) -> tuple[str, Ended]:
     """Compute a point on the other machine, and say by which code."""
-    from experiments.sweep.task import compute
-
     return code_version(), compute(task, key, point)
 
 
@@ -77,7 +73,8 @@ def _check_scheduler(address: str) -> None:
         with ThreadPoolExecutor(1) as thread:  # the caller's may run an event loop, as notebooks do
             kind = thread.submit(ask).result()
     except Exception as error:  # whatever it is that answers there, it may send anything
-        reason = "nothing in time" if isinstance(error, TimeoutError) else one_line(error) or type(error).__name__
+        reason = printable(one_line(error)) or type(error).__name__
+        reason = "nothing in time" if isinstance(error, TimeoutError) else reason
         raise SweepError(f"dask scheduler {address}: does not answer: {reason}") from None
     if kind != "Scheduler":
         raise SweepError(f"dask scheduler {address}: is no scheduler but a {kind}")
@@ -91,17 +88,15 @@ async def _kind(address: str) -> str:
         return str((await remote.identity())["type"])
 
 
-def _outcome(future: Any, key: str, address: str) -> Outcome:
+def _outcome(future: Any, key: str, address: str) -> Ended:
     """Return the outcome in a future that is done; a point whose workers died again and again has failed."""
-    from experiments.sweep.task import Outcome
-
     if future.status in ("cancelled", "lost"):
         raise SweepError(f"dask scheduler {address}: went away; what was finished is stored")
     error = future.exception()
     if error is not None:
-        return Outcome(key, failure=one_line(f"{type(error).__name__}: {error}"))
+        return Ended(key, failure=message_of(error))
     version, outcome = future.result()
     if version != code_version():
         raise SweepError(f"dask scheduler {address}: a worker has cocco {version}, this machine {code_version()}")
-    found: Outcome = outcome
+    found: Ended = outcome
     return found

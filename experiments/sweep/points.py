@@ -27,6 +27,7 @@ POINTS = "points"
 KEY_DIGITS = 24  #: hexadecimal digits of SHA-256; our choice: 96 bits never collide by chance
 ROOMS = ("workloads", "simulator", "cocco")  #: whose code decides what a point answers
 CODE = (".py", ".pyx", ".pxi")
+ROOT = Path(__file__).resolve().parents[2]  #: where the rooms are
 
 Point = dict[str, Any]
 Run = Callable[[Point], Any]
@@ -42,11 +43,16 @@ def code_version() -> str:
 
     A point is only taken up again by the code that stored it: an edit may change what it answers.
     """
-    root, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
+    return f"{version('cocco')}+{fingerprint(ROOT)}"
+
+
+def fingerprint(root: Path) -> str:
+    """Return 8 hexadecimal digits that change with the name or the text of any file of code in the rooms below root."""
+    digest = hashlib.sha256()
     for room in ROOMS:
         for path in sorted(path for path in (root / room).rglob("*") if path.suffix in CODE):
             digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{version('cocco')}+{digest.hexdigest()[:8]}"
+    return digest.hexdigest()[:8]
 
 
 def name_of(run: Run) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from experiments.sweep import points as stored
 from experiments.sweep.points import Point, Run, SweepError
-from experiments.sweep.task import Outcome, Task, compute_and_keep, keep
+from experiments.sweep.task import Ended, Task, compute_and_keep, keep
 from workloads.errors import one_line, shown
 
 ATTEMPTS = 3  #: rounds with all workers before the points run one by one; our choice
@@ -60,7 +60,7 @@ def sweep(
     return [_found(answers[key], task.folder) for key in keys]
 
 
-def in_worker(parent: int, task: Task, key: str, point: Point) -> Outcome:
+def in_worker(parent: int, task: Task, key: str, point: Point) -> Ended:
     """Compute a point and store it in a worker process, which ends with its parent, however that dies."""
     _watch_parent(parent)
     return compute_and_keep(task, key, point)
@@ -89,7 +89,7 @@ def _checked(points: Sequence[Mapping[str, Any]]) -> list[Point]:
 
 def _compute_all(
     task: Task, left: dict[str, Point], workers: int, dask: str | None, moved: Callable[[], object]
-) -> dict[str, Outcome]:
+) -> dict[str, Ended]:
     """Compute and store every point, and return the outcomes of those that failed."""
     failed = {}
     with closing(_outcomes(task, left, workers, dask)) as outcomes:
@@ -100,7 +100,7 @@ def _compute_all(
     return failed
 
 
-def _outcomes(task: Task, left: dict[str, Point], workers: int, dask: str | None) -> Generator[Outcome, None, None]:
+def _outcomes(task: Task, left: dict[str, Point], workers: int, dask: str | None) -> Generator[Ended, None, None]:
     """Yield the outcomes as they come, stored."""
     if dask is not None:
         from experiments.sweep.machines import over_machines
@@ -114,7 +114,7 @@ def _outcomes(task: Task, left: dict[str, Point], workers: int, dask: str | None
         yield from _in_processes(task, left, min(workers, max(2, len(left))))
 
 
-def _in_processes(task: Task, left: dict[str, Point], workers: int) -> Iterator[Outcome]:
+def _in_processes(task: Task, left: dict[str, Point], workers: int) -> Iterator[Ended]:
     """Yield the outcomes of worker processes; where one is killed, its point runs again in another.
 
     joblib gives up all workers where one dies. What was lost runs again, and at last one by one, so that a point
@@ -131,25 +131,25 @@ def _in_processes(task: Task, left: dict[str, Point], workers: int) -> Iterator[
         except BrokenProcessPool:
             for key in [key for key in left if stored.path_of(task.folder, key).exists()]:
                 del left[key]
-                yield Outcome(key)
+                yield Ended(key)
     for key, point in left.items():
         try:
             yield from _parallel(task, {key: point}, 2)
         except BrokenProcessPool:
-            yield Outcome(key, failure="its worker process dies, each time")
+            yield Ended(key, failure="its worker process dies, each time")
 
 
-def _parallel(task: Task, left: Mapping[str, Point], workers: int) -> Iterator[Outcome]:
+def _parallel(task: Task, left: Mapping[str, Point], workers: int) -> Iterator[Ended]:
     from joblib import Parallel, delayed
 
     start = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, max_nbytes=None)
-    found: Iterator[Outcome] = start(
+    found: Iterator[Ended] = start(
         delayed(in_worker)(os.getpid(), task, key, point) for key, point in dict(left).items()
     )
     return found
 
 
-def _failure(folder: Path, failed: Mapping[str, Outcome], wanted: Mapping[str, Point]) -> SweepError:
+def _failure(folder: Path, failed: Mapping[str, Ended], wanted: Mapping[str, Point]) -> SweepError:
     """Return the error that names the first point that failed; its traceback is a note."""
     first, outcome = next(iter(failed.items()))
     error = SweepError(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import Any, NamedTuple
 
 from experiments.sweep import points as stored
 from experiments.sweep.points import Point, Run, SweepError
@@ -19,7 +24,7 @@ class Task(NamedTuple):
     folder: Path
 
 
-class Outcome(NamedTuple):
+class Ended(NamedTuple):
     """How one point ended: `text` is its file where that is still to be stored, `failure` what `run` raised."""
 
     key: str
@@ -28,15 +33,63 @@ class Outcome(NamedTuple):
     details: str = ""
 
 
-def compute(task: Task, key: str, point: Point) -> Outcome:
-    """Return how the point ended, its file not yet stored; whatever `run` raises is an outcome."""
+def compute(task: Task, key: str, point: Point) -> Ended:
+    """Return how the point ended, its file not yet stored; whatever `run` raises but Ctrl-C is an outcome."""
     try:
-        return Outcome(key, stored.text_of(task.run_name, point, task.run(stored.plain(point))))
-    except Exception as error:
-        return Outcome(key, failure=one_line(f"{type(error).__name__}: {error}"), details=traceback.format_exc())
+        with _uninterrupted():
+            answer = task.run(stored.plain(point))
+        if _is_half(answer):
+            return Ended(key, failure="its search was stopped; half of a search is not stored")
+        return Ended(key, stored.text_of(task.run_name, point, answer))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a point that raises SystemExit does not end the sweep either
+        return Ended(key, failure=message_of(error), details=printable(traceback.format_exc()))
 
 
-def keep(task: Task, outcome: Outcome) -> Outcome:
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the end of the block if Ctrl-C was pressed in it, whoever answered it.
+
+    A search that is interrupted answers with the best so far; such an answer must not be stored as that of the point.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(before):  # nobody is interrupted here
+        yield
+        return
+    pressed = False
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            raise KeyboardInterrupt
+
+
+def _is_half(answer: Any) -> bool:
+    """Return whether a row of the answer has the status of a search that the user stopped."""
+    rows = answer if isinstance(answer, list) else [answer]
+    return any(isinstance(row, dict) and row.get("status") == "stopped" for row in rows)
+
+
+def message_of(error: BaseException) -> str:
+    """Return what was raised in one line, safe to print."""
+    return printable(one_line(f"{type(error).__name__}: {error}"))
+
+
+def printable(text: str) -> str:
+    """Return the lines with all that a terminal could take for a command written out, such as \\x1b."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def keep(task: Task, outcome: Ended) -> Ended:
     """Store the file of a point, and return the outcome without it; raises SweepError where there is no room."""
     if outcome.text is None:
         return outcome
@@ -48,6 +101,6 @@ def keep(task: Task, outcome: Outcome) -> Outcome:
     return outcome._replace(text=None)
 
 
-def compute_and_keep(task: Task, key: str, point: Point) -> Outcome:
+def compute_and_keep(task: Task, key: str, point: Point) -> Ended:
     """Compute a point and store it, in whichever process this is."""
     return keep(task, compute(task, key, point))

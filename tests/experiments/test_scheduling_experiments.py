@@ -72,6 +72,5 @@ def test_compulsory_bytes_are_those_of_one_subgraph(name: str):
     assert cocco.schedule(loaded, 1024 * MiB, parameters=True).compulsory_bytes == must
 
 
-def test_absent_networks_are_left_out_with_a_note(capsys: pytest.CaptureFixture[str]):
-    assert schedules.present(("resnet50", "no_such_network")) == ("resnet50",)
-    assert "no_such_network" in capsys.readouterr().err
+def test_networks_of_cosma_are_built_in():
+    assert {*schedules.HUMAN, *schedules.NAS} <= set(workloads.names())

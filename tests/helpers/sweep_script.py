@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import resource
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.common import command
-from experiments.sweep.sweep import sweep
+from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.sweep.points import Point
 from tests.helpers.sweep_tasks import square
 
 if TYPE_CHECKING:
@@ -25,17 +25,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--most-bytes", type=int, help="the largest file that may be written, as on a full disk")
 
 
-def run(
-    *, quick: bool, seed: int, folder: Path, workers: int, dask: str | None,
-    points: int, seconds: float, size: int, most_bytes: int | None,
-) -> pandas.DataFrame:  # fmt: skip
+def rows(
+    compute: Compute, seed: int, points: int, seconds: float, size: int, most_bytes: int | None = None
+) -> list[Point]:
     """Return one row per point."""
-    import pandas
-
     if most_bytes is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-    asked: list[dict[str, Any]] = [{"x": x + seed, "seconds": seconds, "size": size} for x in range(points)]
-    return pandas.DataFrame(sweep(square, asked, folder, workers=workers, dask=dask))
+    return compute(square, [{"x": x + seed, "seconds": seconds, "size": size} for x in range(points)])
 
 
 def plot(table: pandas.DataFrame) -> Figure:
@@ -47,7 +43,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     return figure
 
 
+EXPERIMENT = Experiment("squares", "Squares?", rows, plot, Seconds(1, 240), options=add)
+
 if __name__ == "__main__":
-    sys.exit(
-        command.main("squares", run, plot, question="Squares?", seconds=command.Seconds(1, 240), options=add)
-    )  # fmt: skip
+    sys.exit(command.main(EXPERIMENT))

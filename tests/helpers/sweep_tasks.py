@@ -55,5 +55,36 @@ def says_who(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def answers(point: dict[str, Any]) -> Any:
-    """Return what no JSON file can hold."""
-    return {"nan": float("nan"), "object": object(), "large": "x" * 2**24}[point["what"]]
+    """Return what is not to be stored: what no JSON file can hold, and what a stopped search answers."""
+    half = {"status": "stopped"}
+    others = {"nan": float("nan"), "object": object(), "large": "x" * 2**24}
+    return (others | {"stopped": half, "stopped rows": [{"status": "feasible"}, half]})[point["what"]]
+
+
+def explores(point: dict[str, Any]) -> dict[str, Any]:
+    """Return what a search found; Ctrl-C is pressed in the middle of the search at the second point, the first time."""
+    import cocco
+    import workloads
+
+    mark = Path(point["mark"])
+
+    def press(done: int, *_: float) -> None:
+        if done > 500 and point["seed"] == 1 and not mark.exists():
+            mark.touch()
+            signal.raise_signal(signal.SIGINT)
+
+    network = workloads.load(point["network"])
+    found = cocco.explore(network, samples=2_000, seed=point["seed"], method="ga", progress=press)
+    return {"samples": found.samples, "cost": found.cost} | ({"status": found.status} if point.get("says") else {})
+
+
+def exits(point: dict[str, Any]) -> int:
+    """End the process at x = 2, or try to."""
+    if point["x"] == 2:
+        raise SystemExit(3)
+    return int(point["x"])
+
+
+def paints(point: dict[str, Any]) -> int:
+    """Raise with a message that a terminal would take for commands."""
+    raise ValueError("\x1b[31mred\x1b[0m and \x07bell, \u202eright to left; é stays")

@@ -100,7 +100,7 @@ def run(options: Namespace) -> int:
     output = output_path(options.output)
     with ready_files(output):
         start = time.process_time()
-        found = map_rows(rows, arch, options.method, rules, axes=options.fixed_axes, **settings)
+        found = map_rows(rows, arch, options.method, rules=rules, axes=options.fixed_axes, **settings)
         print(f"cocco: {len(rows)} layers in {time.process_time() - start:.2f} s of CPU", file=sys.stderr)
         source = Path(options.layers).name if is_file else options.layers
         content = rows_to_json(source, options.method, arch, rules, found)

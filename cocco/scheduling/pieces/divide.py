@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.scheduling.graph import Graph
-from cocco.scheduling.pieces.windows import Windowed, part_of, replaced
-from cocco.scheduling.plan import Plan, cost_of
+from cocco.scheduling.pieces.windows import Windowed, improved
+from cocco.scheduling.plan import Plan
 from cocco.scheduling.programs.breaks import narrow_steps
 from cocco.scheduling.programs.solver import is_over
-from cocco.scheduling.programs.tight import solve_part
 
 LONGEST = 40  #: operators of a segment, where the cuts allow; our choice: what the solver closes in seconds
 SEGMENT_LIMIT = 10.0  #: deterministic time of a segment; our choice
@@ -23,16 +22,12 @@ def divide(graph: Graph, plan: Plan, capacity: int, limit: float, deadline: floa
     """Return the plan with every segment solved alone, one after the other."""
     count = proved = 0
     effort = 0.0
-    for start, stop in bounds_of(graph, plan.order):
+    for segment in bounds_of(graph, plan.order):
         if effort >= limit or is_over(deadline):
             break
-        part = part_of(graph, plan, start, stop)
-        answer = solve_part(graph, part, capacity, min(SEGMENT_LIMIT, limit - effort), (), plan, deadline)
+        plan, answer = improved(graph, plan, segment, capacity, min(SEGMENT_LIMIT, limit - effort), deadline)
         count, effort = count + 1, effort + answer.effort
         proved += answer.status == "optimal"
-        if answer.cost is not None:
-            changed = replaced(graph, plan, start, stop, answer)
-            plan = changed if cost_of(graph, changed) <= cost_of(graph, plan) else plan
     return Windowed(plan, count, proved, effort)
 
 

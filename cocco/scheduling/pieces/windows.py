@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import Plan, cost_of, runs_of, trimmed
 from cocco.scheduling.programs.solver import is_over
-from cocco.scheduling.programs.tight import Answer, Part, solve_part
+from cocco.scheduling.programs.tight import Part, PartAnswer, solve_part
 
 SIZES = (24, 36)  #: steps of a window; our choice
 WINDOW_LIMIT = 2.0  #: deterministic time of one window; our choice
@@ -46,21 +46,10 @@ def slide(
             stop = min(start + size, len(graph))
             if effort >= limit or is_over(deadline) or not _moves_inside(plan, start, stop):
                 continue
-            answer = solve_part(
-                graph,
-                part_of(graph, plan, start, stop),
-                capacity,
-                min(WINDOW_LIMIT, limit - effort),
-                (),
-                plan,
-                deadline,
-            )
+            allowed = min(WINDOW_LIMIT, limit - effort)
+            plan, answer = improved(graph, plan, (start, stop), capacity, allowed, deadline)
             count, effort = count + 1, effort + answer.effort
             proved += answer.status == "optimal"
-            if answer.cost is not None:
-                changed = replaced(graph, plan, start, stop, answer)
-                if cost_of(graph, changed) <= cost_of(graph, plan):
-                    plan = changed
         polished = polish(plan)
         if cost_of(graph, polished) < cost_of(graph, plan):
             plan = polished
@@ -68,6 +57,17 @@ def slide(
         if idle == len(SIZES) or effort >= limit or is_over(deadline) or not cost_of(graph, plan):
             break
     return Windowed(plan, count, proved, effort)
+
+
+def improved(
+    graph: Graph, plan: Plan, window: tuple[int, int], capacity: int, limit: float, deadline: float | None
+) -> tuple[Plan, PartAnswer]:
+    """Return the plan with the steps [start, stop) solved anew, if it costs no more, and what the solver said."""
+    answer = solve_part(graph, part_of(graph, plan, *window), capacity, limit, (), plan, deadline)
+    if answer.cost is not None:
+        changed = replaced(graph, plan, *window, answer)
+        plan = changed if cost_of(graph, changed) <= cost_of(graph, plan) else plan
+    return plan, answer
 
 
 def _moves_inside(plan: Plan, start: int, stop: int) -> bool:
@@ -90,7 +90,7 @@ def part_of(graph: Graph, plan: Plan, start: int, stop: int) -> Part:
     return Part(plan.order[start:stop], start, frozenset(here), frozenset(leaving), frozenset(paid))
 
 
-def replaced(graph: Graph, plan: Plan, start: int, stop: int, answer: Answer) -> Plan:
+def replaced(graph: Graph, plan: Plan, start: int, stop: int, answer: PartAnswer) -> Plan:
     """Return the plan with the answer of a window in its place."""
     order = (*plan.order[:start], *answer.order, *plan.order[stop:])
     runs = list(plan.runs)

@@ -15,7 +15,7 @@ from cocco.scheduling.plan import Plan, cost_of, plan_of_gaps, runs_of, trimmed
 from cocco.scheduling.programs.gap import solve_gaps
 from cocco.scheduling.programs.parts import parts_of, shape_of, translated, without_spills
 from cocco.scheduling.programs.solver import LIMIT, has_cp_sat, is_over
-from cocco.scheduling.programs.tight import Answer, Cut, Part, solve_part
+from cocco.scheduling.programs.tight import Cut, Part, PartAnswer, solve_part
 from cocco.scheduling.searches.beam import WIDTH
 from cocco.scheduling.searches.fixed import STATES, fixed_order
 from cocco.scheduling.searches.linear import linear
@@ -113,8 +113,8 @@ def tight(
     start = hint or plan_of_gaps(graph, range(len(graph)), set())
     parts = parts_of(graph, start.order)
     cuts: list[Cut] = []
-    answers: dict[int, Answer] = {}
-    known: dict[object, tuple[Part, Answer]] = {}
+    answers: dict[int, PartAnswer] = {}
+    known: dict[object, tuple[Part, PartAnswer]] = {}
     effort = 0.0
     while True:
         for i, part in enumerate(parts):
@@ -143,7 +143,7 @@ def tight(
         parts, answers = _touched(graph, parts, answers, cuts[-1], plan)
 
 
-def assemble(graph: Graph, parts: Sequence[Part], answers: Sequence[Answer], moves: bool) -> Plan | None:
+def assemble(graph: Graph, parts: Sequence[Part], answers: Sequence[PartAnswer], moves: bool) -> Plan | None:
     """Return the plan that the answers of all parts make, None where one has none.
 
     moves: keep retrievals of tensors that were there a step before; without cuts they are no use.
@@ -173,8 +173,8 @@ def cut_of(graph: Graph, plan: Plan, conflict: Sequence[Stay]) -> Cut:
 
 
 def _touched(
-    graph: Graph, parts: list[Part], answers: dict[int, Answer], cut: Cut, plan: Plan
-) -> tuple[list[Part], dict[int, Answer]]:
+    graph: Graph, parts: list[Part], answers: dict[int, PartAnswer], cut: Cut, plan: Plan
+) -> tuple[list[Part], dict[int, PartAnswer]]:
     """Return the parts and the answers that stand: the part that has all of a cut is solved again, else all as one."""
     steps = {t for _, t in cut.cells | cut.runs}
     for i, part in enumerate(parts):

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.programs.breaks import segments, single_cuts
-from cocco.scheduling.programs.tight import Answer, Part
+from cocco.scheduling.programs.tight import Part, PartAnswer
 
 
 def parts_of(graph: Graph, order: Sequence[int]) -> list[Part]:
     """Return the parts between single-tensor cuts: exact, each solved alone; the tensor of a cut is there before."""
     cuts = set(single_cuts(graph))
     found, start, here = [], 0, frozenset[int]()
-    for group in segments(graph, order, [t for t, o in enumerate(order) if o in cuts]):
+    for group in segments(order, [t for t, o in enumerate(order) if o in cuts]):
         found.append(Part(group, start, here))
         start, here = start + len(group), frozenset({group[-1]} if group[-1] in cuts else ())
     return found
 
 
-def without_spills(graph: Graph, part: Part, capacity: int) -> Answer | None:
+def without_spills(graph: Graph, part: Part, capacity: int) -> PartAnswer | None:
     """Return the answer of 0 bytes where the part's own order keeps everything; None where that does not fit."""
     step = {o: part.start + t for t, o in enumerate(part.operators)}
     resident, live = {}, [graph.weight[o] for o in part.operators]
@@ -30,7 +30,7 @@ def without_spills(graph: Graph, part: Part, capacity: int) -> Answer | None:
             live[t - part.start] += graph.size[a]
     if max(live) > capacity:
         return None
-    return Answer("optimal", 0.0, part.operators, resident, frozenset(), 0, 0)
+    return PartAnswer("optimal", 0.0, part.operators, resident, frozenset(), 0, 0)
 
 
 def shape_of(graph: Graph, part: Part) -> object:
@@ -41,7 +41,7 @@ def shape_of(graph: Graph, part: Part) -> object:
     return tensors, tuple(graph.weight[o] for o in part.operators), reads, len(part.here)
 
 
-def translated(part: Part, twin: Part, answer: Answer) -> Answer:
+def translated(part: Part, twin: Part, answer: PartAnswer) -> PartAnswer:
     """Return the answer of a part of the same shape in the names and steps of this one; its effort is not spent."""
     name = dict(zip(_places(twin), _places(part)))
     shift = part.start - twin.start

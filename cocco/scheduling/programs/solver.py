@@ -1,4 +1,4 @@
-"""CP-SAT behind one door: one worker and deterministic time, so that the same question has the same answer."""
+"""CP-SAT in one place: one worker and deterministic time, so that the same question has the same answer."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Part(NamedTuple):
     paid: frozenset[int] = frozenset()  #: tensors whose spill is paid anyway: outside, or the host has them
 
 
-class Answer(NamedTuple):
+class PartAnswer(NamedTuple):
     """What TIGHT found for a part: its order, and who is resident when, as steps of the whole order."""
 
     status: str
@@ -177,12 +177,12 @@ class Model:
             step = t + self.part.start
             self.model.add_hint(variable, any(first <= step <= last for first, last in plan.runs[a]))
 
-    def solve(self, limit: float, deadline: float | None = None) -> Answer:
+    def solve(self, limit: float, deadline: float | None = None) -> PartAnswer:
         """Return the best order and residency of the part."""
         solved = solve(self.model, limit, deadline)
         bound = solved.bound * self.unit
         if solved.cost is None:
-            return Answer(solved.status, solved.effort, (), {}, frozenset(), None, bound)
+            return PartAnswer(solved.status, solved.effort, (), {}, frozenset(), None, bound)
         shift = self.part.start
         order = sorted((t, o) for (o, t), variable in self.x.items() if solved.is_set(variable))
         resident: dict[int, list[int]] = {a: [] for a in self.tensors}
@@ -191,7 +191,7 @@ class Model:
                 resident[a].append(t + shift)
         retrieved = frozenset((a, t + shift) for (a, t), variable in self.R.items() if solved.is_set(variable))
         ran = tuple(o for _, o in order)
-        return Answer(solved.status, solved.effort, ran, resident, retrieved, solved.cost * self.unit, bound)
+        return PartAnswer(solved.status, solved.effort, ran, resident, retrieved, solved.cost * self.unit, bound)
 
 
 def solve_part(
@@ -202,7 +202,7 @@ def solve_part(
     cuts: Sequence[Cut] = (),
     hint: Plan | None = None,
     deadline: float | None = None,
-) -> Answer:
+) -> PartAnswer:
     """Return TIGHT's answer for one part within so much deterministic time, none of the cuts violated."""
     model = Model(graph, part, capacity)
     for cut in cuts:

@@ -42,7 +42,7 @@ class State(NamedTuple):
     move: Move | None
 
 
-class Found(NamedTuple):
+class BeamPlan(NamedTuple):
     """The plan at the end of the best path."""
 
     plan: Plan
@@ -50,7 +50,7 @@ class Found(NamedTuple):
     is_optimal: bool  #: whether no state was cut off: then no plan of any order is cheaper
 
 
-class Search:
+class Transitions:
     """The transitions of one graph in one capacity."""
 
     def __init__(self, graph: Graph, capacity: int) -> None:
@@ -111,12 +111,12 @@ class Search:
         )
 
 
-def beam(graph: Graph, capacity: int, width: int = WIDTH) -> Found:
+def beam(graph: Graph, capacity: int, width: int = WIDTH) -> BeamPlan:
     """Return the cheapest plan that beams find in a scratchpad of at least M_R bytes; the next only looks for less.
 
     width: states of a layer (the number of finished operators) that go on.
     """
-    found: Found | None = None
+    found: BeamPlan | None = None
     for pressure in PRESSURES:
         new, is_complete = _beam(graph, capacity, width, pressure, found.cost if found else None)
         found = new or found
@@ -127,9 +127,9 @@ def beam(graph: Graph, capacity: int, width: int = WIDTH) -> Found:
     return found
 
 
-def _beam(graph: Graph, capacity: int, width: int, pressure: float, below: int | None) -> tuple[Found | None, bool]:
+def _beam(graph: Graph, capacity: int, width: int, pressure: float, below: int | None) -> tuple[BeamPlan | None, bool]:
     """Return the cheapest plan of one beam, if any costs less, and whether no state was cut off."""
-    search, count = Search(graph, capacity), len(graph)
+    search, count = Transitions(graph, capacity), len(graph)
     layers: list[dict[int, list[State]]] = [{} for _ in range(count + 1)]
     start = search.start()
     layers[start.done.bit_count()][start.done] = [start]
@@ -150,7 +150,7 @@ def _beam(graph: Graph, capacity: int, width: int, pressure: float, below: int |
     if not ends:
         return None, is_complete
     best = min(ends, key=lambda each: each.cost)
-    return Found(_plan(graph, best.move), best.cost, False), is_complete
+    return BeamPlan(_plan(graph, best.move), best.cost, False), is_complete
 
 
 def _enter(group: list[State], new: State) -> None:

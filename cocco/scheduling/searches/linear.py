@@ -20,7 +20,7 @@ from cocco.scheduling.plan import Plan, uses_of
 Replacement = Literal["belady", "greedy"]
 
 
-class Placed(NamedTuple):
+class LinearPlan(NamedTuple):
     """A plan with the address of every stay; how often it repacked."""
 
     plan: Plan
@@ -100,7 +100,7 @@ class _Memory:
 
 def linear(
     graph: Graph, order: Sequence[int], capacity: int, replacement: Replacement, alignment: int = 1
-) -> Placed | None:
+) -> LinearPlan | None:
     """Return what the baseline does with an order; None where an operator does not fit even packed from address 0.
 
     That is nowhere from M_R on.
@@ -118,7 +118,7 @@ def linear(
         for a in (*graph.reads[o], o):
             if memory.uses[a][-1] == step:
                 memory.leave(a, step)
-    return Placed(Plan(tuple(order), tuple(map(tuple, memory.runs))), memory.addresses, memory.repacks)
+    return LinearPlan(Plan(tuple(order), tuple(map(tuple, memory.runs))), memory.addresses, memory.repacks)
 
 
 def _make_room(memory: _Memory, name: int, step: int, needed: set[int], replacement: Replacement) -> bool:

@@ -24,11 +24,11 @@ class Peak(NamedTuple):
     is_proved: bool  #: whether no order has less
 
 
-class Node(NamedTuple):
+class Way(NamedTuple):
     """A way to a set of finished operators: the last one, and what was before."""
 
     operator: int
-    before: Node | None
+    before: Way | None
 
 
 class Walk:
@@ -55,7 +55,7 @@ class Walk:
                 grown -= graph.size[a]
         return grown
 
-    def settle(self, done: int, ready: int, live: int, peak: int, budget: int, node: Node | None) -> Settled:
+    def settle(self, done: int, ready: int, live: int, peak: int, budget: int, node: Way | None) -> Settled:
         """Run by the safe rule until nothing more is safe."""
         graph, again = self.graph, True
         while again:
@@ -65,7 +65,7 @@ class Walk:
                 if transient <= budget and (grown := self.growth(o, done)) <= 0:
                     done |= 1 << o
                     ready = self.ready_after(o, done, ready)
-                    live, peak, node, again = live + grown, max(peak, transient), Node(o, node), True
+                    live, peak, node, again = live + grown, max(peak, transient), Way(o, node), True
         return Settled(done, ready, live, peak, node)
 
 
@@ -76,7 +76,7 @@ class Settled(NamedTuple):
     ready: int
     live: int
     peak: int
-    node: Node | None
+    node: Way | None
 
 
 def least_peak(graph: Graph, max_states: int = MAX_STATES, beam: int = BEAM) -> Peak:
@@ -122,7 +122,7 @@ def _reach(graph: Graph, budget: int, limit: int) -> tuple[tuple[int, ...] | Non
             done = state.done | 1 << o
             live = state.live + walk.growth(o, state.done)
             settled = walk.settle(
-                done, walk.ready_after(o, done, state.ready), live, transient, budget, Node(o, state.node)
+                done, walk.ready_after(o, done, state.ready), live, transient, budget, Way(o, state.node)
             )
             if settled.done not in seen:
                 seen.add(settled.done)
@@ -149,7 +149,7 @@ def _within_beam(graph: Graph, budget: int, width: int) -> tuple[int, ...] | Non
                 done = state.done | 1 << o
                 live, peak = state.live + walk.growth(o, state.done), max(state.peak, transient)
                 ready = walk.ready_after(o, done, state.ready)
-                settled = walk.settle(done, ready, live, peak, budget - 1, Node(o, state.node))
+                settled = walk.settle(done, ready, live, peak, budget - 1, Way(o, state.node))
                 following = layers[settled.done.bit_count()]
                 if settled.done not in following or settled.peak < following[settled.done].peak:
                     following[settled.done] = settled
@@ -157,7 +157,7 @@ def _within_beam(graph: Graph, budget: int, width: int) -> tuple[int, ...] | Non
     return next((_order(each.node) for each in layers[count].values()), None)
 
 
-def _order(node: Node | None) -> tuple[int, ...]:
+def _order(node: Way | None) -> tuple[int, ...]:
     found = []
     while node is not None:
         found.append(node.operator)

@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
-import warnings
-from functools import cache
-from typing import get_args
-
+from cocco.problem.engines import Compiled
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 
-ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 MAX_THREADS = 256  #: our choice: more than any machine that one search is given
 SAFE_BITS = 60  #: byte counts up to 2^60 leave 64-bit integers room for their sums
+KERNEL = Compiled("cocco.search.kernel._kernel", "engine", 100)
 
 
 def has_kernel() -> bool:
     """Return whether the compiled engine is there."""
-    return importlib.util.find_spec("cocco.search.kernel._kernel") is not None
-
-
-@cache
-def default_engine() -> EngineName:
-    """Return "fast" where it is compiled, else "reference", which is said once."""
-    if has_kernel():
-        return "fast"
-    warnings.warn(
-        "the compiled engine is not built here, so the Python engine searches: the same answers, some 100 times slower "
-        "(reinstall where there is a C compiler)",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return "reference"
+    return KERNEL.is_built()
 
 
 def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> EngineName:
     """Return which engine answers, None for the default; raises ValueError where it is unknown or not built."""
-    if name is None:
-        name = default_engine()
-    if name not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
+    name = KERNEL.choice(name)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
-    if name == "fast" and not has_kernel():
-        raise ValueError("engine 'fast' is not built here; reinstall where there is a C compiler, or use 'reference'")
     if needs_big_integers(problem) or not problem.accelerator.mapper.is_flat:  # the kernel has cycles by layer only
         return "reference"
     return name

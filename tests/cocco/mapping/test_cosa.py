@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cocco.mapping import MappingResult, Rules, Weights, map_layer
 from cocco.mapping.objective import objective_parts, total_of
 from cocco.mapping.rules import factors_of
-from cocco.mapping.solving import Limits, map_cosa
+from cocco.mapping.solving import SolverLimits, map_cosa
 from simulator.mapping import SIMBA, Architecture, LayerShape, Level, evaluate
 from tests.helpers.layer_lists import shapes
 
@@ -147,7 +147,7 @@ def test_both_solvers_and_both_forms_agree_on_random_layers(
 ):
     shape, rules = shape_of(extents, stride), Rules(halo, multicast=multicast)  # type: ignore[arg-type]
     answers = [
-        map_cosa(shape, SMALL, rules, Limits(solver), literal)  # type: ignore[arg-type]
+        map_cosa(shape, SMALL, rules, SolverLimits(solver), literal)  # type: ignore[arg-type]
         for solver in ("cp", "highs")
         for literal in (False, True)
     ]
@@ -167,7 +167,7 @@ def test_the_optimum_is_that_of_brute_force(extents: tuple[int, ...], stride: in
     expected = brute_force(shape)
     for literal in (False, True):
         for solver in ("cp", "highs"):
-            found = map_cosa(shape, SMALL, Rules(), Limits(solver), literal)  # type: ignore[arg-type]
+            found = map_cosa(shape, SMALL, Rules(), SolverLimits(solver), literal)  # type: ignore[arg-type]
             if found.rounds == 1:  # the proxy may accept what does not fit; then it was solved again
                 assert objective(found) == pytest.approx(expected, abs=TOLERANCE)
             else:
@@ -190,7 +190,7 @@ def test_the_optimum_is_that_of_brute_force(extents: tuple[int, ...], stride: in
 def test_the_aggregated_form_is_the_literal_one(extents: tuple[int, ...], rules: Rules):
     shape = shape_of(extents, 2)
     found = [
-        map_cosa(shape, SIMBA, rules, Limits(solver), literal)  # type: ignore[arg-type]
+        map_cosa(shape, SIMBA, rules, SolverLimits(solver), literal)  # type: ignore[arg-type]
         for solver, literal in (("cp", False), ("highs", False), ("highs", True))
     ]
     assert [objective(each) for each in found] == pytest.approx([objective(found[0])] * 3, abs=TOLERANCE)
@@ -223,10 +223,10 @@ def test_without_ranks_the_objective_is_never_lower_and_a_rerun_is_the_same(exte
 
 def test_what_the_judge_refuses_is_tightened_and_solved_again():
     """11 x 11 taps in 8 words of inputs: the proxy counts a prime of 11 beside P as two words."""
-    found = map_cosa(shape_of((11, 1, 2, 1, 1, 1, 1)), SMALL, Rules(), Limits())
+    found = map_cosa(shape_of((11, 1, 2, 1, 1, 1, 1)), SMALL, Rules(), SolverLimits())
     assert found.rounds > 1 and found.evaluations == found.rounds
     assert found.cost is not None and found.cost.valid
-    exact = map_cosa(shape_of((11, 1, 2, 1, 1, 1, 1)), SMALL, Rules(halo="exact"), Limits())
+    exact = map_cosa(shape_of((11, 1, 2, 1, 1, 1, 1)), SMALL, Rules(halo="exact"), SolverLimits())
     assert exact.rounds == 1 and objective(exact) <= objective(found) + TOLERANCE
 
 

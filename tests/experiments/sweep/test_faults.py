@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -22,6 +23,7 @@ from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep
 from tests.helpers import sweep_tasks
 from tests.helpers.command_line import ROOT
+from tests.helpers.tiny_network import write_tiny
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 WAIT = 60.0  #: seconds after which a test gives up
@@ -116,6 +118,55 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path):
         assert (process.returncode, output) == (130, ""), errors
         assert errors.splitlines()[-1].startswith("squares: stopped") and "Traceback" not in errors
         assert 2 <= len(points(folder)) < 50
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_in_a_search_stores_no_half_of_it(tmp_path: Path, workers: int):
+    """Interrupted, the search itself answers with the best of some 500 samples; the sweep must not keep that."""
+    network = write_tiny(tmp_path / "tiny.json")
+    asked = [{"network": network, "seed": seed, "mark": str(tmp_path / "alone")} for seed in range(3)]
+    half = sweep_tasks.explores(asked[1] | {"says": True})
+    whole = [sweep_tasks.explores(point) for point in asked]
+    assert half["status"] == "stopped" and half["samples"] < whole[1]["samples"]
+    asked = [point | {"mark": str(tmp_path / "mark")} for point in asked]
+    with pytest.raises(KeyboardInterrupt):
+        sweep(sweep_tasks.explores, asked, tmp_path / "folder", workers=workers)
+    assert (tmp_path / "mark").exists() and len(points(tmp_path / "folder")) < 3
+    assert sweep(sweep_tasks.explores, asked, tmp_path / "folder") == whole
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_in_a_script_that_searches_ends_with_130(tmp_path: Path):
+    """The signal comes in the search of the second or a later point of ten."""
+    words = [sys.executable, "-m", "experiments.alpha_sweep", "--quick", "-o", str(tmp_path)]
+    with subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: points(tmp_path))
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=WAIT)
+    assert process.returncode == 130, errors
+    stored = [json.loads((tmp_path / "points" / name).read_text())["answer"] for name in points(tmp_path)]
+    assert 1 <= len(stored) < 10 and all(answer["status"] in ("optimal", "feasible") for answer in stored)
+
+
+def test_answer_that_says_stopped_is_refused(tmp_path: Path):
+    with pytest.raises(SweepError, match="2 of 2 points failed.*half of a search is not stored"):
+        sweep(sweep_tasks.answers, [{"what": "stopped"}, {"what": "stopped rows"}], tmp_path)
+    assert points(tmp_path) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_point_that_exits_does_not_end_the_sweep(tmp_path: Path, workers: int):
+    with pytest.raises(SweepError, match=r"1 of 4 points failed.*'x': 2.*SystemExit: 3"):
+        sweep(sweep_tasks.exits, [{"x": x} for x in range(4)], tmp_path, workers=workers)
+    assert len(points(tmp_path)) == 3
+
+
+def test_commands_to_the_terminal_in_a_message_are_written_out(tmp_path: Path):
+    with pytest.raises(SweepError) as caught:
+        sweep(sweep_tasks.paints, [{"x": 1}], tmp_path)
+    assert r"ValueError: \x1b[31mred\x1b[0m and \x07bell, \u202eright to left; é stays;" in str(caught.value)
+    (note,) = caught.value.__notes__
+    assert note.startswith("Traceback") and all(line.isprintable() for line in note.splitlines())
 
 
 def test_second_sweep_in_the_folder_says_so_and_leaves_the_first_alone(tmp_path: Path):

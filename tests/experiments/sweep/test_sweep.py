@@ -14,6 +14,7 @@ from experiments.sweep import points as stored
 from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep
 from tests.helpers import sweep_tasks
+from tests.helpers.command_line import ROOT
 
 POINTS = [{"x": x, "network": "vgg16"} for x in (5, 1, 4, 1, 3)]
 
@@ -73,12 +74,30 @@ def test_key_does_not_depend_on_the_order_of_the_settings():
     assert len({stored.key_of(run, point) for point in different for run in ("run", "other")}) == 14
 
 
+def test_version_changes_with_the_code_that_answers(tmp_path: Path):
+    """A file that is edited, renamed or added; a picture beside it, or an experiment, changes nothing."""
+    assert stored.code_version().endswith(f"+{stored.fingerprint(ROOT)}")
+    seen = [stored.fingerprint(tmp_path)]
+    (tmp_path / "cocco" / "search").mkdir(parents=True)
+    file = tmp_path / "cocco" / "search" / "greedy.py"
+    for change in (
+        lambda: file.write_text("1"),
+        lambda: file.write_text("2"),
+        lambda: file.rename(tmp_path / "cocco" / "a.pyx"),
+    ):
+        change()
+        seen.append(stored.fingerprint(tmp_path))
+    assert len(set(seen)) == 4 and stored.fingerprint(ROOT) not in seen
+    (tmp_path / "cocco" / "a.png").write_text("")
+    (tmp_path / "a.py").write_text("")
+    assert stored.fingerprint(tmp_path) == seen[-1]
+
+
 def test_function_has_the_same_name_as_a_script(tmp_path: Path):
     (tmp_path / "named.py").write_text(
         "from experiments.sweep.points import name_of\ndef run(point): pass\nprint(name_of(run))\n"
     )
-    root = Path(__file__).resolve().parents[3]
-    environment = {"PYTHONPATH": f"{root}:{tmp_path}"}
+    environment = {"PYTHONPATH": f"{ROOT}:{tmp_path}"}
     for command in (["-m", "named"], ["-c", "import named"], [str(tmp_path / "named.py")]):
         finished = subprocess.run(
             [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
@@ -103,7 +122,7 @@ def test_answer_that_no_file_can_hold_is_a_bad_point(tmp_path: Path, what: str, 
 
 
 @pytest.mark.parametrize("point", [{"x": float("inf")}, {"x": object()}, {"x": {1, 2}}])
-def test_point_that_is_no_json_is_refused_at_the_door(tmp_path: Path, point: dict[str, Any]):
+def test_point_that_is_no_json_is_refused_before_anything_runs(tmp_path: Path, point: dict[str, Any]):
     with pytest.raises(ValueError, match="point 1 of the sweep"):
         sweep(sweep_tasks.square, [{"x": 0}, point], tmp_path / "folder")
     assert not (tmp_path / "folder").exists()
