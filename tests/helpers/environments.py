@@ -14,17 +14,25 @@ import pytest
 from tests.helpers.command_line import ROOT
 
 PACKAGES = ("workloads", "simulator", "cocco", "experiments")
-FOLDERS = (*PACKAGES, "benchmarks", "docs", "tests")
-BUILT = shutil.ignore_patterns("__pycache__", "*.c", "*.so", "*.pyd", "_build", "api")
+FOLDERS = (*PACKAGES, ".ci", "benchmarks", "docs", "tests")
+FILES = """
+    .gitignore CHANGELOG.md CONTRIBUTING.md LICENSE MANIFEST.in README.md cibuildwheel.toml pyproject.toml ruff.toml
+    setup.cfg setup.py
+""".split()
 
 
 def copy_of_the_project(folder: Path) -> Path:
-    """Copy what a fresh checkout holds, but for the settings of git and of continuous integration."""
+    """Copy what a fresh checkout holds."""
+    built = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
+
+    def is_built(where: str, names: list[str]) -> list[str]:
+        paths = [(Path(where, name).relative_to(ROOT), name) for name in names]
+        return [name for path, name in paths if any(path.match(pattern) for pattern in built)]
+
     for name in FOLDERS:
-        shutil.copytree(ROOT / name, folder / name, ignore=BUILT)
-    for path in ROOT.iterdir():
-        if path.is_file() and not path.name.startswith("."):
-            shutil.copy(path, folder)
+        shutil.copytree(ROOT / name, folder / name, ignore=is_built)
+    for name in FILES:
+        shutil.copy(ROOT / name, folder)
     return folder
 
 
