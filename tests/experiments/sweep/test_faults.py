@@ -25,6 +25,8 @@ from tests.helpers import sweep_tasks
 from tests.helpers.command_line import ROOT
 from tests.helpers.tiny_network import write_tiny
 
+pytestmark = pytest.mark.xdist_group("sweeps")  # workers of its own: one test at a time
+
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 WAIT = 60.0  #: seconds after which a test gives up
 

@@ -1,0 +1,95 @@
+"""The source archive: it holds what the checkout holds, and what is built from it elsewhere passes its tests."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.environments import PACKAGES, copy_of_the_project, environment, install, needs_build_tools, run
+
+needs_build_tools()
+pytestmark = pytest.mark.xdist_group("archive")
+
+CC = (sysconfig.get_config_var("CC") or "cc").split()[0]  #: the compiler that setuptools calls
+SOME_TESTS = """
+    tests/simulator/test_evaluate.py tests/experiments/test_reference_tables.py tests/cocco/problem
+    tests/cocco/cli/test_clips.py
+""".split()
+
+
+def build(what: str, source: Path, folder: Path, **variables: str) -> Path:
+    """Build the "sdist" or the "wheel" of a source tree with the tools that are there."""
+    code = f"import sys; from setuptools import build_meta; build_meta.build_{what}(sys.argv[1])"
+    finished = run(sys.executable, "-c", code, folder, folder=source, **variables)
+    assert finished.returncode == 0, finished.stderr
+    (built,) = folder.iterdir()
+    return built
+
+
+def files(folder: Path) -> Iterator[str]:
+    return (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_of_the_project(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    archive = build("sdist", project, tmp_path_factory.mktemp("archive"))
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    (root,) = folder.iterdir()
+    return root
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel that is built from the archive, not optimized: that is three times as fast."""
+    compiler = tmp_path_factory.mktemp("compiler") / "cc"
+    compiler.write_text(f'#!/bin/sh\nexec {CC} "$@" -O0\n')
+    compiler.chmod(0o755)
+    return build("wheel", unpacked, tmp_path_factory.mktemp("wheel"), CC=str(compiler))
+
+
+def test_the_archive_holds_every_file_of_the_checkout(project: Path, unpacked: Path):
+    assert set(files(project)) - set(files(unpacked)) == set()
+
+
+def test_the_archive_holds_nothing_that_was_built(project: Path, unpacked: Path):
+    made_by_setuptools = {name for name in files(unpacked) if name == "PKG-INFO" or ".egg-info/" in name}
+    assert set(files(unpacked)) - set(files(project)) == made_by_setuptools
+
+
+def test_the_wheel_holds_the_packages_with_their_data_and_nothing_else(unpacked: Path, wheel: Path):
+    with zipfile.ZipFile(wheel) as file:
+        held = {name for name in file.namelist() if ".dist-info/" not in name and not name.endswith((".so", ".pyd"))}
+    data = (".py", ".pyi", ".css", ".js", ".csv", "/py.typed")
+    packages = {name for name in files(unpacked) if name.split("/")[0] in PACKAGES}
+    assert held == {name for name in packages if name.endswith(data)}
+
+
+@pytest.mark.skipif(not shutil.which(CC), reason="needs a C compiler")
+def test_the_wheel_holds_both_compiled_engines(wheel: Path):
+    with zipfile.ZipFile(wheel) as file:
+        built = [Path(name).name.split(".")[0] for name in file.namelist() if name.endswith((".so", ".pyd"))]
+    assert sorted(built) == ["_kernel", "_search"]
+
+
+def test_the_installed_wheel_passes_the_tests_of_the_archive(unpacked: Path, wheel: Path, tmp_path: Path):
+    """They run where the packages are not: what is tested is what was installed."""
+    python = environment(tmp_path / "environment")
+    install(python, wheel)
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(unpacked, elsewhere, ignore=lambda folder, _: PACKAGES if Path(folder) == unpacked else ())
+    finished = run(python, "-m", "pytest", "-p", "no:cacheprovider", *SOME_TESTS, folder=elsewhere)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
