@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.accelerator import Accelerator
 from simulator.model.cost import (
     EnergyBreakdown,
+    added,
     bandwidths,
     energy_breakdown,
     latency_cycles,
     latency_prefetch_cycles,
-    price_subgraphs,
     total,
 )
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
-from simulator.model.tiling import TILE_RULES, TileRule
-from simulator.partition.partition import Partition
+from simulator.model.priced import PricedPartition, price_partition
+from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.regions import Region
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition, check_network
+from workloads.errors import check_type
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
@@ -43,6 +45,12 @@ class SubgraphCost:
     latency_cycles: float
     energy_pj: float
     energy_breakdown: EnergyBreakdown
+    regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco evaluate --json` prints of a subgraph."""
+        content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "regions"}
+        return content | {"energy_breakdown": self.energy_breakdown._asdict()}
 
 
 @dataclass(frozen=True)
@@ -103,10 +111,9 @@ class Evaluation:
 
         rows = []
         for cost in self.subgraphs:
-            row = asdict(cost) | {"layers": " ".join(cost.layers)}
-            row["tile_rows"], row["tile_columns"] = cost.tile
-            row |= {f"energy_{name}_pj": value for name, value in cost.energy_breakdown._asdict().items()}
-            del row["tile"], row["energy_breakdown"]
+            row = cost.to_json() | {"layers": " ".join(cost.layers)}
+            row["tile_rows"], row["tile_columns"] = row.pop("tile")
+            row |= {f"energy_{name}_pj": value for name, value in row.pop("energy_breakdown").items()}
             rows.append(row)
         return pandas.DataFrame(rows)
 
@@ -119,9 +126,7 @@ class Evaluation:
             "accelerator": self.accelerator.to_json(),
             "tile_rule": self.tile_rule,
             "totals": self.totals(),
-            "subgraphs": [
-                asdict(cost) | {"energy_breakdown": cost.energy_breakdown._asdict()} for cost in self.subgraphs
-            ],
+            "subgraphs": [cost.to_json() for cost in self.subgraphs],
         }
 
 
@@ -148,37 +153,27 @@ def evaluate(
     tile_rule: "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
     Raises ValueError for a partition of another network or an unknown tile rule.
     """
-    if tile_rule not in TILE_RULES:
-        raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {tile_rule!r}")
-    if partition.network_name != network.name or sum(map(len, partition.subgraphs)) != len(network.layers):
-        raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
-    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
-    models = [SubgraphModel(rules, group) for group in partition.subgraphs]
-    return summarise(network, partition, accelerator, tile_rule, price_subgraphs(models, accelerator))
+    return summarize(price_partition(network, partition, accelerator, tile_rule))
 
 
-def summarise(
-    network: Network,
-    partition: Partition,
-    accelerator: Accelerator,
-    tile_rule: TileRule,
-    answers: Sequence[Price | Shortage],
-) -> Evaluation:
+def summarize(priced: PricedPartition) -> Evaluation:
     """Return the Evaluation of subgraphs that are priced, in execution order."""
+    network, accelerator, tile_rule = priced.network, priced.accelerator, priced.rules.tile_rule
+    names = priced.partition.names
     failed = tuple(
-        Infeasible(names, *answer) for names, answer in zip(partition.names, answers) if isinstance(answer, Shortage)
+        Infeasible(group, *price) for group, price in zip(names, priced.prices) if isinstance(price, Shortage)
     )
-    prices = [answer for answer in answers if isinstance(answer, Price)]
     subgraphs = tuple(
-        _subgraph_cost(names, answer, accelerator)
-        for names, answer in zip(partition.names, answers)
-        if isinstance(answer, Price)
+        _subgraph_cost(group, model, price, accelerator)
+        for group, model, price in zip(names, priced.models, priced.prices)
+        if isinstance(price, Price)
     )
     if failed:
         return Evaluation(
             network.name, accelerator, tile_rule, "infeasible", subgraphs, failed,
             math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf, math.inf,
         )  # fmt: skip
+    prices = [price for price in priced.prices if isinstance(price, Price)]
     totals, needs = total(prices, accelerator), bandwidths(prices)
     breakdown = energy_breakdown(totals, accelerator)
     return Evaluation(
@@ -192,16 +187,28 @@ def summarise(
         compute_cycles=sum(price.compute_cycles for price in prices),
         latency_cycles=latency_cycles(totals, accelerator),
         latency_prefetch_cycles=latency_prefetch_cycles(prices, accelerator),
-        bandwidth_mean_bytes_per_cycle=sum(needs) / len(needs),
+        bandwidth_mean_bytes_per_cycle=added(needs) / len(needs),
         bandwidth_peak_bytes_per_cycle=max(needs),
     )  # fmt: skip
 
 
-def _subgraph_cost(names: tuple[str, ...], price: Price, accelerator: Accelerator) -> SubgraphCost:
+def check_evaluation(network: Network, evaluation: Evaluation) -> None:
+    """Raise TypeError or ValueError unless these are a network and an evaluation of it."""
+    check_network(network)
+    check_type("evaluation", evaluation, Evaluation, "simulator.evaluate(network, partition, accelerator)")
+    if evaluation.network != network.name:
+        raise ValueError(f"the evaluation is of network {evaluation.network!r}, not of {network.name!r}")
+
+
+def _subgraph_cost(
+    names: tuple[str, ...], model: SubgraphModel, price: Price, accelerator: Accelerator
+) -> SubgraphCost:
     totals = total([price], accelerator)
     breakdown = energy_breakdown(totals, accelerator)
+    tensors = model.rules.geometry.network.tensors
     return SubgraphCost(
         names, price.tile, price.activation_bytes, price.weight_bytes,
         price.ema_weight_bytes, price.ema_input_bytes, price.ema_output_bytes, price.ema_bytes,
         price.compute_cycles, latency_cycles(totals, accelerator), breakdown.total, breakdown,
+        {tensors[u].name: region for u, region in model.residency(price).regions.items()},
     )  # fmt: skip

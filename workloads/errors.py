@@ -33,6 +33,13 @@ def check_option(network: str, option: str, value: object, multiple: int) -> Non
         raise NetworkError(f"network {network!r} has {option} {shown(value)}; {rule}")
 
 
+def check_type(name: str, value: object, kind: type, example: str) -> None:
+    """Raise TypeError, one line with an example, unless the argument `name` is of this public class."""
+    if not isinstance(value, kind):
+        wanted = f"{kind.__module__.partition('.')[0]}.{kind.__name__}, such as {example}"
+        raise TypeError(f"{name} must be a {wanted}; got {shown(value)}")
+
+
 def one_line(error: object) -> str:
     """Return the text of an error with its line breaks and runs of blanks as single blanks."""
     return " ".join(str(error).split())

@@ -12,6 +12,7 @@ from os import PathLike
 from simulator.partition.errors import PartitionError
 from simulator.partition.files import read_handwritten
 from simulator.partition.patterns import expand
+from workloads.errors import check_type
 from workloads.files import write_atomic
 from workloads.network.network import Network
 
@@ -34,6 +35,7 @@ class Partition:
     @classmethod
     def from_ids(cls, network: Network, groups: Iterable[Iterable[int]]) -> Partition:
         """Return the partition with these groups of layer ids; raises PartitionError where it is not valid."""
+        check_network(network)
         ordered = order_subgraphs(network, [tuple(sorted(group)) for group in groups])
         return cls(network.name, ordered, tuple(network.names(group) for group in ordered))
 
@@ -45,6 +47,7 @@ class Partition:
         Raises PartitionError for an unknown or repeated layer, a pattern without a layer, an empty or disconnected
         group, or groups that wait for each other.
         """
+        check_network(network)
         ids = named_groups(network, groups)
         seen = {v for group in ids for v in group}
         return cls.from_ids(network, ids + [[v] for v in range(len(network.layers)) if v not in seen])
@@ -52,6 +55,7 @@ class Partition:
     @classmethod
     def layerwise(cls, network: Network) -> Partition:
         """Return the partition in which every layer runs alone."""
+        check_network(network)
         return cls.from_ids(network, [[i] for i in range(len(network.layers))])
 
     @classmethod
@@ -60,6 +64,7 @@ class Partition:
 
         Layers that are not named run alone; a file with "rest: greedy" is for cocco.load_partition, which has prices.
         """
+        check_network(network)
         found = read_handwritten(path, network)
         if found.rest != "layerwise":
             raise PartitionError(
@@ -78,6 +83,11 @@ class Partition:
 
     def __len__(self) -> int:
         return len(self.subgraphs)
+
+
+def check_network(network: Network) -> None:
+    """Raise TypeError, one line, where a network is something else, such as its name."""
+    check_type("network", network, Network, "workloads.load('resnet50')")
 
 
 def named_groups(network: Network, groups: Iterable[Iterable[object]]) -> list[list[int]]:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.model.cost import price_subgraphs
-from simulator.model.held import held_regions
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
-from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.views.least_capacity import Need, Room, held_in, need_of, shared_thresholds, threshold, weight_thresholds
@@ -73,16 +71,12 @@ def breakdown(
 
     Raises ValueError for a partition of another network.
     """
-    if partition.network_name != network.name:
-        raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
-    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
-    models = [SubgraphModel(rules, group) for group in partition.subgraphs]
-    prices = price_subgraphs(models, accelerator)
-    needs = [Need(0, 0, True) if model.rule_broken else need_of(model) for model in models]
+    priced = price_partition(network, partition, accelerator, tile_rule)
+    needs = [Need(0, 0, True) if model.rule_broken else need_of(model) for model in priced.models]
     found = []
-    for i, (model, price) in enumerate(zip(models, prices)):
+    for i, (model, price) in enumerate(zip(priced.models, priced.prices)):
         start = None if model.rule_broken else fits_from(needs, i, accelerator)
-        following = prices[i + 1] if i + 1 < len(prices) else None
+        following = priced.prices[i + 1] if i + 1 < len(partition) else None
         found.append(_breakdown(model, price, reserved_bytes(following, accelerator), start))
     return tuple(found)
 
@@ -124,7 +118,7 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, reserved: int, sta
     weights = tuple(sorted(weights, key=lambda each: -each.weight_bytes))
     if isinstance(price, Price):
         status: Literal["held", "streamed"] = "streamed" if price.is_streamed else "held"
-        tensors = _tensors(model, held_regions(model, price), price)
+        tensors = _tensors(model, model.residency(price).regions, price)
         return Breakdown(
             names, status, None, price.tile, price.activation_bytes, price.weight_bytes, reserved, start,
             tensors, weights,

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Infeasible
+from simulator.model.priced import check_partition
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
@@ -82,8 +83,7 @@ def least_capacity(
     streaming: a single layer runs in any memory, because it can be streamed; False: the least memory on which nothing
     is streamed. Raises ValueError for a partition of another network.
     """
-    if partition.network_name != network.name:
-        raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
+    check_partition(network, partition)
     machine = Accelerator(
         shared_buffer=1, cores=cores, batch=batch, max_regions=max_regions, prefetch=prefetch,
         technology=technology or Technology(),
