@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.technology import MAX_REGIONS, Technology
+from workloads.display import changes
 
 MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where byte counts would lose precision
 MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
@@ -15,25 +16,35 @@ PE_ARRAY = ("pe_rows", "pe_columns", "pe_inputs", "pe_outputs", "pe_light_channe
 
 @dataclass(frozen=True)
 class Accelerator:
-    """Either `global_buffer` and `weight_buffer`, or one `shared_buffer` for both; bytes of one core.
+    """The hardware: either `global_buffer` and `weight_buffer`, or one `shared_buffer` for both (Cocco, Fig. 8, 10).
 
-    cores: cores that share one network; batch: samples computed together (model.md, section 7).
-    max_regions: entries of the buffer region manager, None for no limit (Cocco, Sec. 3.2: N = 64).
-    prefetch: "free" takes no capacity for the next subgraph's weights; "resident" wants its own and the next
-    weights to fit together (our option, for designs that are to be built). mapper: how a layer runs on the PE array
-    (docs/mapping.md, section 7).
-    Raises ValueError that names the field, the rule and the value.
+    prefetch: "free" takes no capacity for the next subgraph's weights; "resident" wants its own and the next weights
+    to fit together (our option, for designs that are to be built).
+
+    Raises
+    ------
+    ValueError
+        One line that names the field, the rule and the value.
+
+    Examples
+    --------
+    >>> from simulator import Accelerator, KiB, MiB
+    >>> Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  # the paper's platform (Sec. 5.1.2)
+    Accelerator(global_buffer=1048576, weight_buffer=1179648)
+    >>> chip = Accelerator(shared_buffer=2 * MiB, cores=5, batch=2)
+    >>> chip.samples_per_core, chip.bands, chip.buffer_bytes
+    (1, 2, 2097152)
     """
 
-    global_buffer: int | None = None
-    weight_buffer: int | None = None
-    shared_buffer: int | None = None
-    cores: int = 1
-    batch: int = 1
-    max_regions: int | None = MAX_REGIONS
-    prefetch: Literal["free", "resident"] = "free"
-    technology: Technology = field(default_factory=Technology)
-    mapper: Mapper = field(default_factory=Enumerate)
+    global_buffer: int | None = None  #: bytes of one core for activations
+    weight_buffer: int | None = None  #: bytes of one core for weights
+    shared_buffer: int | None = None  #: bytes of one core for both, in place of the two
+    cores: int = 1  #: that share one network
+    batch: int = 1  #: samples computed together (model.md, section 7)
+    max_regions: int | None = MAX_REGIONS  #: entries of the buffer region manager, None for any number (Sec. 3.2)
+    prefetch: Literal["free", "resident"] = "free"  #: whether the next weights take capacity
+    technology: Technology = field(default_factory=Technology)  #: energies, bandwidth, area, PE array
+    mapper: Mapper = field(default_factory=Enumerate)  #: how a layer runs on the PE array (docs/mapping.md, section 7)
 
     def __post_init__(self) -> None:
         separate = self.global_buffer is not None or self.weight_buffer is not None
@@ -61,6 +72,9 @@ class Accelerator:
                     f"mapper {self.mapper.name!r} knows the paper's PE array only, with {name} {papers}, got {ours}; "
                     "take the mapper 'enumerate'"
                 )
+
+    def __repr__(self) -> str:
+        return changes(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; the default mapper is not mentioned."""

@@ -21,9 +21,10 @@ from simulator.model.priced import PricedPartition, price_partition
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
-from simulator.partition.partition import Partition, check_network
+from simulator.partition.partition import Partition
+from workloads.display import html, span
 from workloads.errors import check_type
-from workloads.network.network import Network
+from workloads.network.network import Network, check_network
 
 if TYPE_CHECKING:
     import pandas
@@ -31,21 +32,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SubgraphCost:
-    """One subgraph of a priced partition; activation_bytes and weight_bytes are needs of one core."""
+    """One subgraph of a priced partition: what it holds in one core, and what it takes for the whole batch.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, KiB, MiB, Partition, evaluate
+    >>> vgg = workloads.load("vgg16")
+    >>> chip = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
+    >>> first = evaluate(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]), chip).subgraphs[0]
+    >>> first
+    SubgraphCost(conv1_1 .. pool1 (3): tile 32x32, 991,936 B EMA, 0.7163 mJ, 2,082,304 cycles)
+    >>> first.regions["conv1_1"]
+    Region(main=(66, 66), side=(2, 224), main_bytes=278784, side_bytes=28672)
+    """
 
     layers: tuple[str, ...]
     tile: tuple[int, int]  #: output rows x columns; the largest that fits
-    activation_bytes: int
-    weight_bytes: int
+    activation_bytes: int  #: held by one core
+    weight_bytes: int  #: held by one core
     ema_weight_bytes: int
     ema_input_bytes: int
     ema_output_bytes: int
     ema_bytes: int
     compute_cycles: int
-    latency_cycles: float
+    latency_cycles: float  #: the longer of computing and DRAM
     energy_pj: float
-    energy_breakdown: EnergyBreakdown
+    energy_breakdown: EnergyBreakdown  #: pJ by where it is spent
     regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
+
+    def __repr__(self) -> str:
+        tile = f"tile {self.tile[0]}x{self.tile[1]}"
+        return f"SubgraphCost({span(self.layers)}: {tile}, {_costs(self)})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco evaluate --json` prints of a subgraph."""
@@ -55,7 +73,17 @@ class SubgraphCost:
 
 @dataclass(frozen=True)
 class Infeasible:
-    """A subgraph that cannot run: which layers, why, and bytes of one core (None where bytes are not the reason)."""
+    """A subgraph that cannot run: which layers, why, and bytes of one core (None where bytes are not the reason).
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, Partition, evaluate
+    >>> vgg = workloads.load("vgg16")
+    >>> plan = Partition.from_groups(vgg, [["conv1_1", "conv1_2"]])
+    >>> print(evaluate(vgg, plan, Accelerator(shared_buffer=2**14)).infeasible[0])
+    subgraph [conv1_1, conv1_2]: activations and weights exceed the shared buffer: needs 71560 bytes, has 16384
+    """
 
     layers: tuple[str, ...]
     reason: str
@@ -72,33 +100,69 @@ class Infeasible:
 class Evaluation:
     """What a partition costs. Where status is "infeasible", `infeasible` says why, and every total is infinite.
 
-    Units are in the names. latency_cycles: per subgraph the longer of computing and DRAM (Cocco, Sec. 5.1.2);
-    latency_prefetch_cycles: with the weights of the next subgraph loaded during the current one. Bandwidths are
-    the mean and the largest need over the subgraphs, bytes per cycle (= GB/s at 1 GHz).
+    Units are in the names; totals are those of the whole batch.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition, evaluate
+    >>> vgg = workloads.load("vgg16")
+    >>> found = evaluate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
+    >>> found
+    Evaluation(vgg16, 21 subgraphs, 168,667,816 B EMA, 22.09 mJ, 23,336,062 cycles)
+    >>> print(found.summary())
+    vgg16 in 21 subgraphs, exact tile rule
+      EMA      168,667,816 B: weights 138,344,128 B, inputs 15,236,608 B, outputs 15,087,080 B
+      energy   22.09 mJ
+      latency  23,336,062 cycles; 15,344,448 of computing
+    >>> found.to_frame()[["layers", "ema_bytes"]].head(2)
+        layers  ema_bytes
+    0  conv1_1    3363520
+    1  conv1_2    6459392
     """
 
     network: str
     accelerator: Accelerator
     tile_rule: TileRule
     status: Literal["feasible", "infeasible"]
-    subgraphs: tuple[SubgraphCost, ...]
-    infeasible: tuple[Infeasible, ...]
-    ema_bytes: float
+    subgraphs: tuple[SubgraphCost, ...]  #: that can run, in execution order
+    infeasible: tuple[Infeasible, ...]  #: that cannot
+    ema_bytes: float  #: external memory access, the sum of the next three
     ema_weight_bytes: float
     ema_input_bytes: float
     ema_output_bytes: float
     energy_pj: float
-    energy_breakdown: EnergyBreakdown | None
+    energy_breakdown: EnergyBreakdown | None  #: pJ by where it is spent; None where it cannot run
     compute_cycles: float
-    latency_cycles: float
-    latency_prefetch_cycles: float
-    bandwidth_mean_bytes_per_cycle: float
-    bandwidth_peak_bytes_per_cycle: float
+    latency_cycles: float  #: the sum over subgraphs of the longer of computing and DRAM (Cocco, Sec. 5.1.2)
+    latency_prefetch_cycles: float  #: with the weights of the next subgraph loaded during the current one
+    bandwidth_mean_bytes_per_cycle: float  #: over the subgraphs (= GB/s at 1 GHz)
+    bandwidth_peak_bytes_per_cycle: float  #: the largest need of a subgraph
+
+    def __repr__(self) -> str:
+        costs = _costs(self) if self.fits else f"infeasible: {len(self.infeasible)} of them cannot run"
+        return f"Evaluation({self.network}, {len(self.subgraphs) + len(self.infeasible)} subgraphs, {costs})"
+
+    def _repr_html_(self) -> str:
+        return html(self.summary(), self.to_frame())
 
     @property
     def fits(self) -> bool:
         """Whether every subgraph can run."""
         return self.status == "feasible"
+
+    def summary(self) -> str:
+        """Return the totals as a few lines of text; of a partition that cannot run, why."""
+        if not self.fits:
+            return "\n".join([f"{self.network} cannot run", *(f"  {each}" for each in self.infeasible)])
+        moved = (self.ema_weight_bytes, self.ema_input_bytes, self.ema_output_bytes)
+        weights, inputs, outputs = (f"{size:,} B" for size in moved)
+        return "\n".join([
+            f"{self.network} in {len(self.subgraphs)} subgraphs, {self.tile_rule} tile rule",
+            f"  EMA      {self.ema_bytes:,} B: weights {weights}, inputs {inputs}, outputs {outputs}",
+            f"  energy   {self.energy_pj / 1e9:.4g} mJ",
+            f"  latency  {self.latency_cycles:,.0f} cycles; {self.compute_cycles:,} of computing",
+        ])  # fmt: skip
 
     def totals(self) -> dict[str, float]:
         """Return the sums over the partition by name, with the number of subgraphs first."""
@@ -148,12 +212,50 @@ _TOTALS = (
 def evaluate(
     network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
 ) -> Evaluation:
-    """Return what the partition costs on the accelerator; an infeasible subgraph is an answer, not an error.
+    """Return what the partition costs on the accelerator (docs/model.md).
 
-    tile_rule: "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
-    Raises ValueError for a partition of another network or an unknown tile rule.
+    A subgraph that does not fit is an answer, not an error.
+
+    Parameters
+    ----------
+    network : Network
+        What is computed, such as `workloads.load("resnet50")`.
+    partition : Partition
+        Which layers run together; a partition of this network.
+    accelerator : Accelerator
+        The hardware: capacities in bytes of one core, cores, batch, technology.
+    tile_rule : {"exact", "paper"}
+        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
+
+    Returns
+    -------
+    Evaluation
+        Totals in bytes, pJ and cycles for the whole batch, and the same for each subgraph.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type; the message shows one that would do.
+    ValueError
+        The partition is of another network, or there is no such tile rule.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, KiB, MiB, Partition, evaluate
+    >>> vgg = workloads.load("vgg16")
+    >>> chip = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
+    >>> alone = evaluate(vgg, Partition.layerwise(vgg), chip)
+    >>> fused = evaluate(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]), chip)
+    >>> alone.ema_bytes - fused.ema_bytes  # two tensors of 224x224x64 are neither stored nor loaded
+    12845056
     """
     return summarize(price_partition(network, partition, accelerator, tile_rule))
+
+
+def _costs(priced: Evaluation | SubgraphCost) -> str:
+    """Return EMA, energy and latency on one line."""
+    return f"{priced.ema_bytes:,} B EMA, {priced.energy_pj / 1e9:.4g} mJ, {priced.latency_cycles:,.0f} cycles"
 
 
 def summarize(priced: PricedPartition) -> Evaluation:

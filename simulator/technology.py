@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from workloads.display import changes
+
 KiB = 1024
 MiB = 1024 * KiB
 
@@ -47,16 +49,30 @@ COUNTS = (
 
 @dataclass(frozen=True)
 class Technology:
-    """Energy, bandwidth, area and PE array of the accelerator; the defaults are this module's constants.
+    """Energy, bandwidth, area and PE array of the accelerator.
 
-    Raises ValueError that names the field, the rule and the value.
+    The defaults are the constants of simulator/technology.py, each with its source; the unit ends the name.
+
+    Raises
+    ------
+    ValueError
+        One line that names the field, the rule and the value.
+
+    Examples
+    --------
+    >>> from simulator import MiB, Technology
+    >>> technology = Technology(dram_pj_per_byte=40.0)
+    >>> technology
+    Technology(dram_pj_per_byte=40.0)
+    >>> technology.sram_pj_per_byte(1 * MiB), technology.sram_area_mm2(2 * MiB)
+    (1.0, 2.4)
     """
 
     dram_pj_per_byte: float = DRAM_PJ_PER_BYTE
-    dram_bytes_per_cycle: int = DRAM_BYTES_PER_CYCLE
+    dram_bytes_per_cycle: int = DRAM_BYTES_PER_CYCLE  #: of one core
     clock_ghz: float = CLOCK_GHZ
     sram_base_pj_per_byte: float = SRAM_BASE_PJ_PER_BYTE
-    sram_root_pj_per_byte: float = SRAM_ROOT_PJ_PER_BYTE
+    sram_root_pj_per_byte: float = SRAM_ROOT_PJ_PER_BYTE  #: times sqrt(capacity / 1 MiB)
     operation_pj: float = OPERATION_PJ
     crossbar_pj_per_byte: float = CROSSBAR_PJ_PER_BYTE
     sram_mm2_per_mb: float = SRAM_MM2_PER_MB
@@ -88,6 +104,9 @@ class Technology:
         if any(after >= before for before, after in zip(tiles, tiles[1:])):
             raise ValueError(f"technology.tiles must fall from the largest, got {list(tiles)!r}")
         object.__setattr__(self, "tiles", tiles)
+
+    def __repr__(self) -> str:
+        return changes(self)
 
     def sram_pj_per_byte(self, capacity_bytes: int) -> float:
         """Energy of one byte read from or written to a buffer of this capacity, pJ/B."""

@@ -15,7 +15,15 @@ class FileFormatError(ValueError):
 
 
 class NetworkError(ValueError):
-    """A network that is malformed: the message names the layer, the rule and the value."""
+    """A network that is malformed: the message names the layer, the rule and the value.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> workloads.Builder("tiny").conv("conv1", "image", 16)
+    Traceback (most recent call last):
+    workloads.errors.NetworkError: network 'tiny' has nothing named 'image' so far
+    """
 
 
 def shown(value: object) -> str:

@@ -38,11 +38,24 @@ FACTORS = (1, 2, 4, 8, 16, 32)  #: our choice: how far maps are scaled down
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether the partition ran as claimed; `message` names the first failure, `notes` what was scaled or left out."""
+    """Whether a partition ran as claimed.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, KiB, Partition
+    >>> from simulator.execution import verify
+    >>> vgg = workloads.load("vgg16")
+    >>> found = verify(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=64 * KiB))
+    >>> found.verified, found.subgraphs
+    (True, 21)
+    >>> found.notes[0]
+    'tensors were executed with up to 2 channels each'
+    """
 
     verified: bool
-    message: str
-    notes: tuple[str, ...]
+    message: str  #: the first failure, empty where there is none
+    notes: tuple[str, ...]  #: what was scaled down or left out
     subgraphs: int  #: executed
 
 
@@ -72,8 +85,46 @@ def verify(
 ) -> Verification:
     """Return whether every subgraph of the partition runs in the regions that the model claims for it.
 
-    addresses: of every buffer of simulator.model.held.plan_buffers; then all runs in one array of bytes for each
-    memory, and what overlaps fails. Raises ValueError where cores share a sample, which is not executed.
+    It is executed tile by tile with real numbers (docs/model.md, section 9).
+
+    Parameters
+    ----------
+    network : Network
+        What is computed, such as `workloads.load("resnet50")`.
+    partition : Partition
+        Which layers run together; a partition of this network.
+    accelerator : Accelerator
+        The hardware: capacities in bytes of one core, cores, batch, technology.
+    tile_rule : {"exact", "paper"}
+        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
+    addresses : mapping of memory to mapping of buffer id to first byte, optional
+        Of every buffer of simulator.model.held.plan_buffers: then all runs in one array of bytes for each memory,
+        and what overlaps fails.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type; the message shows one that would do.
+    ValueError
+        The partition is of another network, there is no such tile rule, or addresses are given where cores share a
+        sample, which is not executed.
+
+    Examples
+    --------
+    The paper's tile rule loses data where branches of different depth meet:
+
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition
+    >>> from simulator.execution import verify
+    >>> network = workloads.load("resnet50")
+    >>> block = Partition.from_groups(network, [["s1b1_*"]])
+    >>> found = verify(network, block, Accelerator(shared_buffer=1 * MiB), tile_rule="paper")
+    >>> found.verified, found.message.partition("tensor ")[2][:40]
+    (False, "'pool1': a reader wants [0:16, 0:16], bu")
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     if addresses is not None and accelerator.bands > 1:

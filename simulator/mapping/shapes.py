@@ -19,21 +19,34 @@ MAX_STRIDE = 2**10
 
 @dataclass(frozen=True)
 class LayerShape:
-    """Extents of one layer; p, q are those of its output, c the input channels of one group, k all output channels.
+    """Extents of one layer as seven nested loops (CoSA, Sec. III).
 
-    stride and dilation: (width, height). Raises ValueError that names the field, the rule and the value.
+    Raises
+    ------
+    ValueError
+        One line that names the field, the rule and the value.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator.mapping import LayerShape
+    >>> shape = LayerShape.of_layer(workloads.load("vgg16").layers[0])
+    >>> shape
+    LayerShape(r=3, s=3, p=224, q=224, c=3, k=64, n=1, stride=(1, 1), groups=1, dilation=(1, 1))
+    >>> shape.macs, shape.weight_words
+    (86704128, 1728)
     """
 
-    r: int
-    s: int
-    p: int
-    q: int
-    c: int
-    k: int
-    n: int = 1
-    stride: tuple[int, int] = (1, 1)
+    r: int  #: width of the filter
+    s: int  #: its height
+    p: int  #: width of the output
+    q: int  #: its height
+    c: int  #: input channels of one group
+    k: int  #: output channels of all groups
+    n: int = 1  #: samples
+    stride: tuple[int, int] = (1, 1)  #: width, height
     groups: int = 1
-    dilation: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)  #: width, height
 
     def __post_init__(self) -> None:
         for name in "rspqckn":

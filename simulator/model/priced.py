@@ -9,9 +9,9 @@ from simulator.model.cost import price_subgraphs
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
-from simulator.partition.partition import Partition, check_network
+from simulator.partition.partition import Partition
 from workloads.errors import check_type
-from workloads.network.network import Network
+from workloads.network.network import Network, check_network
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from simulator.partition.errors import PartitionError
 from simulator.partition.files import read_handwritten
 from simulator.partition.patterns import expand
-from workloads.errors import check_type
+from workloads.display import html
 from workloads.files import write_atomic
-from workloads.network.network import Network
+from workloads.network.network import Network, check_network
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Partition", "PartitionError", "connected_parts", "order_subgraphs"]
 
@@ -26,11 +30,46 @@ class Partition:
     A valid partition covers every layer once, each subgraph is weakly connected through its own layers, and the
     subgraphs can run one after the other. Execution order: of the subgraphs that are ready, the one whose first
     layer is earliest in the network's order. So two partitions are equal if and only if their sets of sets are.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Partition
+    >>> vgg = workloads.load("vgg16")
+    >>> plan = Partition.from_groups(vgg, [["conv1_1..pool1"], ["conv2_*", "pool2"]])
+    >>> plan
+    Partition(vgg16, 21 layers in 17 subgraphs)
+    >>> plan.names[1]
+    ('conv2_1', 'conv2_2', 'pool2')
+    >>> plan.to_frame().head(2)
+                      layers  count
+    0  conv1_1 conv1_2 pool1      3
+    1  conv2_1 conv2_2 pool2      3
     """
 
     network_name: str
-    subgraphs: tuple[tuple[int, ...], ...]
-    names: tuple[tuple[str, ...], ...]
+    subgraphs: tuple[tuple[int, ...], ...]  #: layer ids, ascending in each
+    names: tuple[tuple[str, ...], ...]  #: the same by name
+
+    def __repr__(self) -> str:
+        layers = sum(map(len, self.subgraphs))
+        return f"Partition({self.network_name}, {layers} layers in {len(self)} subgraphs)"
+
+    def _repr_html_(self) -> str:
+        return html(self.summary(), self.to_frame())
+
+    def summary(self) -> str:
+        """Return a few lines of text: how many subgraphs there are, and of how many layers."""
+        sizes = sorted(map(len, self.subgraphs))
+        alone = f"{sizes.count(1)} layers run alone" if sizes[0] == 1 else "no layer runs alone"
+        counts = f"{sum(sizes)} layers in {len(sizes)} subgraphs"
+        return f"{self.network_name}: {counts}\n  at most {sizes[-1]} layers together; {alone}"
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per subgraph in execution order: its layers joined by spaces, and how many they are."""
+        import pandas
+
+        return pandas.DataFrame({"layers": map(" ".join, self.names), "count": map(len, self.names)})
 
     @classmethod
     def from_ids(cls, network: Network, groups: Iterable[Iterable[int]]) -> Partition:
@@ -43,9 +82,20 @@ class Partition:
     def from_groups(cls, network: Network, groups: Iterable[Iterable[str]]) -> Partition:
         """Return the partition with these groups of layer names; layers that are not named run alone.
 
-        A name may be a wildcard ("s1b1_*") or a range ("conv1..pool1"): simulator.partition.patterns.
-        Raises PartitionError for an unknown or repeated layer, a pattern without a layer, an empty or disconnected
-        group, or groups that wait for each other.
+        Parameters
+        ----------
+        network : Network
+            Whose layers they are.
+        groups : iterable of iterables of str
+            Names, wildcards ("s1b1_*") and ranges ("conv1..pool1"): simulator.partition.patterns.
+
+        Raises
+        ------
+        TypeError
+            The network is no Network, or the groups are no lists of names.
+        PartitionError
+            An unknown or repeated layer, a pattern without a layer, an empty or disconnected group, or groups that
+            wait for each other.
         """
         check_network(network)
         ids = named_groups(network, groups)
@@ -83,11 +133,6 @@ class Partition:
 
     def __len__(self) -> int:
         return len(self.subgraphs)
-
-
-def check_network(network: Network) -> None:
-    """Raise TypeError, one line, where a network is something else, such as its name."""
-    check_type("network", network, Network, "workloads.load('resnet50')")
 
 
 def named_groups(network: Network, groups: Iterable[Iterable[object]]) -> list[list[int]]:

@@ -41,20 +41,29 @@ class Room(NamedTuple):
 class LeastCapacity:
     """The least buffers on which a partition runs, bytes of one core; None where it runs in no memory.
 
-    shared_buffer: if activations and weights share one. global_buffer: the least of all pairs; weight_buffer: the
-    least beside that. The layers are the subgraph that takes most, by which the capacity is decided.
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Partition, least_capacity
+    >>> vgg = workloads.load("vgg16")
+    >>> least_capacity(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]))
+    LeastCapacity(vgg16, shared_buffer=72320, global_buffer=33728, weight_buffer=38592)
     """
 
     network: str
     streaming: bool  #: whether single layers may be streamed, which then need one byte only
-    shared_buffer: int | None
-    global_buffer: int | None
-    weight_buffer: int | None
-    shared_layers: tuple[str, ...]
+    shared_buffer: int | None  #: if activations and weights share one
+    global_buffer: int | None  #: the least of all pairs
+    weight_buffer: int | None  #: the least beside that
+    shared_layers: tuple[str, ...]  #: the subgraph that takes most, by which the capacity is decided
     global_layers: tuple[str, ...]
     weight_layers: tuple[str, ...]
     needs: tuple[Need, ...] = ()  #: of each subgraph where it is held, in execution order
     infeasible: tuple[Infeasible, ...] = ()  #: subgraphs that break a rule that no memory mends
+
+    def __repr__(self) -> str:
+        buffers = (f"{name}={getattr(self, name)}" for name in ("shared_buffer", "global_buffer", "weight_buffer"))
+        return f"LeastCapacity({self.network}, {', '.join(buffers)})"
 
     @property
     def fits(self) -> bool:
@@ -80,8 +89,39 @@ def least_capacity(
 ) -> LeastCapacity:
     """Return the least memory on which every subgraph runs, shared and as a pair; one byte less, and one does not.
 
-    streaming: a single layer runs in any memory, because it can be streamed; False: the least memory on which nothing
-    is streamed. Raises ValueError for a partition of another network.
+    Parameters
+    ----------
+    network : Network
+        What is computed, such as `workloads.load("resnet50")`.
+    partition : Partition
+        Which layers run together; a partition of this network.
+    cores, batch, max_regions, prefetch, technology
+        The hardware without its buffers, as in Accelerator.
+    tile_rule : {"exact", "paper"}
+        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
+    streaming : bool
+        A single layer runs in any memory, because it can be streamed. False: the least memory on which nothing is.
+
+    Returns
+    -------
+    LeastCapacity
+        Bytes of one core, and the subgraph that decides each.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type; the message shows one that would do.
+    ValueError
+        The partition is of another network, or there is no such tile rule.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Partition, least_capacity
+    >>> vgg = workloads.load("vgg16")
+    >>> found = least_capacity(vgg, Partition.layerwise(vgg), streaming=False)
+    >>> found.shared_buffer, found.shared_layers  # 7 * 7 * 512 * 4096 weights, and its maps
+    (102789632, ('fc6',))
     """
     check_partition(network, partition)
     machine = Accelerator(

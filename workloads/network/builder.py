@@ -44,6 +44,21 @@ class Builder:
     Raises NetworkError as soon as a layer does not fit its inputs. A `concat` becomes no layer where all its
     readers are conv, fc, pools or concat: they read its parts, and Network.concats remembers it. Otherwise (a model
     output, or any other reader) it is one layer, an ordinary 1x1 pool, for all its readers.
+
+    Parameters
+    ----------
+    name : str
+        Of the network.
+
+    Examples
+    --------
+    >>> from workloads import Builder
+    >>> b = Builder("tiny")
+    >>> x = b.conv("conv1", b.input("image", 32, 32, 3), 16, kernel=3, padding=1)
+    >>> y = b.conv("conv2", b.depthwise("dw", x), 16)
+    >>> _ = b.add("sum", [x, y])
+    >>> b.build()
+    Network(tiny, 4 layers, 851,968 MACs, 832 B of weights)
     """
 
     def __init__(self, name: str) -> None:

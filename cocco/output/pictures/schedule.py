@@ -21,7 +21,7 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from cocco.output.pictures.saving import PICTURE_DPI, PICTURE_FORMATS
 from cocco.scheduling.answer import ScheduleResult
-from simulator.schedule.replay import Segment
+from simulator.schedule.schedule import Segment
 
 SIZE_INCHES = (9.0, 5.8)
 UNITS = ((10 * 2**30, 2**30, "GB"), (10 * 2**20, 2**20, "MB"), (10 * 2**10, 2**10, "KB"), (0, 1, "bytes"))
