@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, fields
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ def span(names: Sequence[str]) -> str:
 
 def html(summary: str, frame: pandas.DataFrame) -> str:
     """Return what a notebook shows: a summary and a table, its middle left out where it is long."""
+    from html import escape
+
     return f"<pre>{escape(summary)}</pre>\n{frame.to_html(max_rows=MAX_ROWS, border=0)}"
 
 
