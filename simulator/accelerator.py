@@ -8,6 +8,7 @@ from typing import Any, Literal
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.technology import MAX_REGIONS, Technology
 from workloads.display import changes
+from workloads.errors import check_count
 
 MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where byte counts would lose precision
 MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
@@ -56,11 +57,11 @@ class Accelerator:
             )
         buffers = ("global_buffer", "weight_buffer") if separate else ("shared_buffer",)
         for name in buffers:
-            _check_count(name, getattr(self, name), MAX_CAPACITY, "bytes")
-        _check_count("cores", self.cores, MAX_COUNT)
-        _check_count("batch", self.batch, MAX_COUNT)
+            check_count(name, getattr(self, name), MAX_CAPACITY, "bytes")
+        check_count("cores", self.cores, MAX_COUNT)
+        check_count("batch", self.batch, MAX_COUNT)
         if self.max_regions is not None:
-            _check_count("max_regions", self.max_regions, MAX_CAPACITY)
+            check_count("max_regions", self.max_regions, MAX_CAPACITY)
         if self.prefetch not in ("free", "resident"):
             raise ValueError(f"prefetch must be 'free' or 'resident', got {self.prefetch!r}")
         if not isinstance(self.mapper, Mapper):
@@ -121,9 +122,3 @@ class Accelerator:
     def dram_bytes_per_cycle(self) -> int:
         """DRAM bandwidth of all cores together."""
         return self.technology.dram_bytes_per_cycle * self.cores
-
-
-def _check_count(name: str, value: object, most: int, unit: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        unit = f" {unit}" if unit else ""
-        raise ValueError(f"{name} must be an integer from 1 to {most}{unit}, got {value!r}")

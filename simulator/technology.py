@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workloads.display import changes
+from workloads.errors import check_count
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -93,14 +94,14 @@ class Technology:
                     f"technology.{name} must be a finite number of at least 0 and at most {MAX_NUMBER:g}, got {value!r}"
                 )
         for name in COUNTS:
-            _check_width(name, getattr(self, name))
+            check_count(f"technology.{name}", getattr(self, name), MAX_WIDTH)
         if not self.clock_ghz >= MIN_CLOCK_GHZ:
             raise ValueError(f"technology.clock_ghz must be at least {MIN_CLOCK_GHZ:g}, got {self.clock_ghz!r}")
         tiles = tuple(self.tiles) if isinstance(self.tiles, Iterable) else ()
         if not 1 <= len(tiles) <= MAX_TILES:
             raise ValueError(f"technology.tiles must be a list of 1 to {MAX_TILES} sizes, got {self.tiles!r}")
         for tile in tiles:
-            _check_width("tiles", tile)
+            check_count("technology.tiles", tile, MAX_WIDTH)
         if any(after >= before for before, after in zip(tiles, tiles[1:])):
             raise ValueError(f"technology.tiles must fall from the largest, got {list(tiles)!r}")
         object.__setattr__(self, "tiles", tiles)
@@ -115,8 +116,3 @@ class Technology:
     def sram_area_mm2(self, capacity_bytes: int) -> float:
         """Area of a buffer of this capacity, mm2."""
         return self.sram_mm2_per_mb * capacity_bytes / MiB
-
-
-def _check_width(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_WIDTH:
-        raise ValueError(f"technology.{name} must be an integer from 1 to {MAX_WIDTH}, got {value!r}")

@@ -48,6 +48,12 @@ def check_type(name: str, value: object, kind: type, example: str) -> None:
         raise TypeError(f"{name} must be a {wanted}; got {shown(value)}")
 
 
+def check_count(name: str, value: object, most: int, unit: str = "") -> None:
+    """Raise ValueError, one line, unless a value is an integer from 1 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise ValueError(f"{name} must be an integer from 1 to {most}{unit and ' ' + unit}, got {shown(value)}")
+
+
 def one_line(error: object) -> str:
     """Return the text of an error with its line breaks and runs of blanks as single blanks."""
     return " ".join(str(error).split())

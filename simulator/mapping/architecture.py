@@ -12,16 +12,11 @@ from simulator import technology as numbers
 from simulator.mapping.shapes import TENSORS
 from simulator.technology import KiB, MiB
 from workloads.display import changes
-from workloads.errors import shown
+from workloads.errors import check_count, shown
 from workloads.files import read_mapping
 
 MAX_ENTRIES = 2**50  #: our choice: above any memory
 MAX_LEVELS = 16
-
-
-def _count(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_ENTRIES:
-        raise ValueError(f"{name} must be an integer from 1 to {MAX_ENTRIES}, got {shown(value)}")
 
 
 def _is_number(value: object) -> bool:
@@ -58,9 +53,9 @@ class Level:
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(f"the name of a level must be a text, got {shown(self.name)}")
         if self.entries is not None:
-            _count(f"{where}: entries", self.entries)
-        _count(f"{where}: instances", self.instances)
-        _count(f"{where}: fanout", self.fanout)
+            check_count(f"{where}: entries", self.entries, MAX_ENTRIES)
+        check_count(f"{where}: instances", self.instances, MAX_ENTRIES)
+        check_count(f"{where}: fanout", self.fanout, MAX_ENTRIES)
         if not isinstance(self.stores, Mapping) or not self.stores or not set(self.stores) <= set(TENSORS):
             raise ValueError(f"{where}: stores must name shares of W, I or O, got {shown(self.stores)}")
         for tensor, share in self.stores.items():
@@ -122,7 +117,7 @@ class Architecture:
                 raise ValueError(f"no level on the chip stores {tensor}")
         if len({level.name for level in self.levels}) < len(self.levels):
             raise ValueError("two levels have the same name")
-        _count("macs", self.macs)
+        check_count("macs", self.macs, MAX_ENTRIES)
         lanes = math.prod(level.fanout for level in self.levels)
         if lanes != self.macs:
             raise ValueError(f"macs must be the product of the fan-outs, {lanes}, got {self.macs}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from workloads.errors import check_count
 from workloads.network.frames import Frames
 from workloads.network.layer import Layer
 
@@ -50,14 +51,14 @@ class LayerShape:
 
     def __post_init__(self) -> None:
         for name in "rspqckn":
-            _check(name.upper(), getattr(self, name), MAX_EXTENT)
-        _check("groups", self.groups, MAX_EXTENT)
+            check_count(name.upper(), getattr(self, name), MAX_EXTENT)
+        check_count("groups", self.groups, MAX_EXTENT)
         for name in ("stride", "dilation"):
             pair = getattr(self, name)
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise ValueError(f"{name} must be a pair (width, height), got {pair!r}")
             for axis, value in zip(("width", "height"), pair):
-                _check(f"{name} ({axis})", value, MAX_STRIDE)
+                check_count(f"{name} ({axis})", value, MAX_STRIDE)
         if self.k % self.groups:
             raise ValueError(f"K must be a multiple of groups, got {self.k} and {self.groups}")
 
@@ -167,8 +168,3 @@ def _covered(outputs: int, taps: int, stride: int, dilation: int) -> int:
     common = math.gcd(stride, dilation)
     repeated = max(0, outputs - dilation // common) * max(0, taps - stride // common)
     return outputs * taps - repeated
-
-
-def _check(name: str, value: object, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ValueError(f"{name} must be an integer from 1 to {most}, got {value!r}")

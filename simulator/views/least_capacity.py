@@ -59,7 +59,7 @@ class LeastCapacity:
     global_layers: tuple[str, ...]
     weight_layers: tuple[str, ...]
     needs: tuple[Need, ...] = ()  #: of each subgraph where it is held, in execution order
-    infeasible: tuple[Infeasible, ...] = ()  #: subgraphs that break a rule that no memory mends
+    infeasible: tuple[Infeasible, ...] = ()  #: subgraphs that break a rule whatever the memory
 
     def __repr__(self) -> str:
         buffers = (f"{name}={getattr(self, name)}" for name in ("shared_buffer", "global_buffer", "weight_buffer"))
