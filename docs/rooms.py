@@ -14,6 +14,7 @@ PACKAGES = ("workloads", "simulator", "cocco", "experiments")
 #: a room is a folder or a file with all that no longer name claims; each imports itself and what stands above it only
 ROOMS = (
     "workloads.errors",
+    "workloads.display",
     "workloads.files",
     "workloads.network",
     "workloads.zoo",

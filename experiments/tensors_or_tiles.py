@@ -18,7 +18,7 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.schedule.operators import operators_of
-from simulator.schedule.replay import compulsory_bytes
+from simulator.schedule.schedule import compulsory_bytes
 from simulator.technology import KiB
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from typing import Any, Literal, TypedDict
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.technology import MAX_REGIONS, Technology
+from workloads.display import changes
+from workloads.errors import check_count
 
 MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where byte counts would lose precision
 MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
@@ -68,10 +70,10 @@ class Machine:
     mapper: Mapper = field(default_factory=Enumerate)
 
     def __post_init__(self) -> None:
-        _check_count("cores", self.cores, MAX_COUNT)
-        _check_count("batch", self.batch, MAX_COUNT)
+        check_count("cores", self.cores, MAX_COUNT)
+        check_count("batch", self.batch, MAX_COUNT)
         if self.max_regions is not None:
-            _check_count("max_regions", self.max_regions, MAX_CAPACITY)
+            check_count("max_regions", self.max_regions, MAX_CAPACITY)
         if self.prefetch not in ("free", "resident"):
             raise ValueError(f"prefetch must be 'free' or 'resident', got {self.prefetch!r}")
         if not isinstance(self.mapper, Mapper):
@@ -83,6 +85,9 @@ class Machine:
                     f"mapper {self.mapper.name!r} knows the paper's PE array only, with {name} {papers}, got {ours}; "
                     "take the mapper 'enumerate'"
                 )
+
+    def __repr__(self) -> str:
+        return changes(self)
 
     def with_buffers(self, **buffers: int) -> Accelerator:
         """Return the accelerator with these buffers: global_buffer and weight_buffer, or shared_buffer, in bytes."""
@@ -105,25 +110,35 @@ def machine_of(machine: Machine | None, keywords: Mapping[str, object]) -> Machi
 
 @dataclass(frozen=True)
 class Accelerator:
-    """Either `global_buffer` and `weight_buffer`, or one `shared_buffer` for both; bytes of one core.
+    """The hardware: either `global_buffer` and `weight_buffer`, or one `shared_buffer` for both (Cocco, Fig. 8, 10).
 
-    cores: cores that share one network; batch: samples computed together (model.md, section 7).
-    max_regions: entries of the buffer region manager, None for no limit (Cocco, Sec. 3.2: N = 64).
-    prefetch: "free" takes no capacity for the next subgraph's weights; "resident" wants its own and the next
-    weights to fit together (our option, for designs that are to be built). mapper: how a layer runs on the PE array
-    (docs/mapping.md, section 7).
-    Raises ValueError that names the field, the rule and the value.
+    prefetch: "free" takes no capacity for the next subgraph's weights; "resident" wants its own and the next weights
+    to fit together (our option, for designs that are to be built).
+
+    Raises
+    ------
+    ValueError
+        One line that names the field, the rule and the value.
+
+    Examples
+    --------
+    >>> from simulator import Accelerator, KiB, MiB
+    >>> Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  # the paper's platform (Sec. 5.1.2)
+    Accelerator(global_buffer=1048576, weight_buffer=1179648)
+    >>> chip = Accelerator(shared_buffer=2 * MiB, cores=5, batch=2)
+    >>> chip.samples_per_core, chip.bands, chip.buffer_bytes
+    (1, 2, 2097152)
     """
 
-    global_buffer: int | None = None
-    weight_buffer: int | None = None
-    shared_buffer: int | None = None
-    cores: int = 1
-    batch: int = 1
-    max_regions: int | None = MAX_REGIONS
-    prefetch: Prefetch = "free"
-    technology: Technology = field(default_factory=Technology)
-    mapper: Mapper = field(default_factory=Enumerate)
+    global_buffer: int | None = None  #: bytes of one core for activations
+    weight_buffer: int | None = None  #: bytes of one core for weights
+    shared_buffer: int | None = None  #: bytes of one core for both, in place of the two
+    cores: int = 1  #: that share one network
+    batch: int = 1  #: samples computed together (model.md, section 7)
+    max_regions: int | None = MAX_REGIONS  #: entries of the buffer region manager, None for any number (Sec. 3.2)
+    prefetch: Prefetch = "free"  #: whether the next weights take capacity
+    technology: Technology = field(default_factory=Technology)  #: energies, bandwidth, area, PE array
+    mapper: Mapper = field(default_factory=Enumerate)  #: how a layer runs on the PE array (docs/mapping.md, section 7)
 
     def __post_init__(self) -> None:
         separate = self.global_buffer is not None or self.weight_buffer is not None
@@ -135,13 +150,16 @@ class Accelerator:
             )
         buffers = ("global_buffer", "weight_buffer") if separate else ("shared_buffer",)
         for name in buffers:
-            _check_count(name, getattr(self, name), MAX_CAPACITY, "bytes")
+            check_count(name, getattr(self, name), MAX_CAPACITY, "bytes")
         _ = self.machine  # which checks the rest
 
     @property
     def machine(self) -> Machine:
         """Everything but the buffers."""
         return Machine(self.cores, self.batch, self.max_regions, self.prefetch, self.technology, self.mapper)
+
+    def __repr__(self) -> str:
+        return changes(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; the default mapper is not mentioned."""
@@ -188,9 +206,3 @@ class Accelerator:
     def dram_bytes_per_cycle(self) -> int:
         """DRAM bandwidth of all cores together."""
         return self.technology.dram_bytes_per_cycle * self.cores
-
-
-def _check_count(name: str, value: object, most: int, unit: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        unit = f" {unit}" if unit else ""
-        raise ValueError(f"{name} must be an integer from 1 to {most}{unit}, got {value!r}")

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.accelerator import Accelerator
 from simulator.model.cost import (
     EnergyBreakdown,
+    added,
     bandwidths,
     energy_breakdown,
     latency_cycles,
     latency_prefetch_cycles,
-    price_subgraphs,
     total,
 )
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
-from simulator.model.tiling import TILE_RULES, TileRule
+from simulator.model.priced import PricedPartition, price_partition
+from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.regions import Region
+from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
-from workloads.network.network import Network
+from workloads.display import html, span
+from workloads.errors import check_type
+from workloads.network.network import Network, check_network
 
 if TYPE_CHECKING:
     import pandas
@@ -29,25 +32,58 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SubgraphCost:
-    """One subgraph of a priced partition; activation_bytes and weight_bytes are needs of one core."""
+    """One subgraph of a priced partition: what it holds in one core, and what it takes for the whole batch.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, KiB, MiB, Partition, evaluate
+    >>> vgg = workloads.load("vgg16")
+    >>> chip = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
+    >>> first = evaluate(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]), chip).subgraphs[0]
+    >>> first
+    SubgraphCost(conv1_1 .. pool1 (3): tile 32x32, 991,936 B EMA, 0.7163 mJ, 2,082,304 cycles)
+    >>> first.regions["conv1_1"]
+    Region(main=(66, 66), side=(2, 224), main_bytes=278784, side_bytes=28672)
+    """
 
     layers: tuple[str, ...]
     tile: tuple[int, int]  #: output rows x columns; the largest that fits
-    activation_bytes: int
-    weight_bytes: int
+    activation_bytes: int  #: held by one core
+    weight_bytes: int  #: held by one core
     ema_weight_bytes: int
     ema_input_bytes: int
     ema_output_bytes: int
     ema_bytes: int
     compute_cycles: int
-    latency_cycles: float
+    latency_cycles: float  #: the longer of computing and DRAM
     energy_pj: float
-    energy_breakdown: EnergyBreakdown
+    energy_breakdown: EnergyBreakdown  #: pJ by where it is spent
+    regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
+
+    def __repr__(self) -> str:
+        tile = f"tile {self.tile[0]}x{self.tile[1]}"
+        return f"SubgraphCost({span(self.layers)}: {tile}, {_costs(self)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco evaluate --json` prints of a subgraph."""
+        content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "regions"}
+        return content | {"energy_breakdown": self.energy_breakdown._asdict()}
 
 
 @dataclass(frozen=True)
 class Infeasible:
-    """A subgraph that cannot run: which layers, why, and bytes of one core (None where bytes are not the reason)."""
+    """A subgraph that cannot run: which layers, why, and bytes of one core (None where bytes are not the reason).
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, Partition, evaluate
+    >>> vgg = workloads.load("vgg16")
+    >>> plan = Partition.from_groups(vgg, [["conv1_1", "conv1_2"]])
+    >>> print(evaluate(vgg, plan, Accelerator(shared_buffer=2**14)).infeasible[0])
+    subgraph [conv1_1, conv1_2]: activations and weights exceed the shared buffer: needs 71560 bytes, has 16384
+    """
 
     layers: tuple[str, ...]
     reason: str
@@ -64,33 +100,69 @@ class Infeasible:
 class Evaluation:
     """What a partition costs. Where status is "infeasible", `infeasible` says why, and every total is infinite.
 
-    Units are in the names. latency_cycles: per subgraph the longer of computing and DRAM (Cocco, Sec. 5.1.2);
-    latency_prefetch_cycles: with the weights of the next subgraph loaded during the current one. Bandwidths are
-    the mean and the largest need over the subgraphs, bytes per cycle (= GB/s at 1 GHz).
+    Units are in the names; totals are those of the whole batch.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition, evaluate
+    >>> vgg = workloads.load("vgg16")
+    >>> found = evaluate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
+    >>> found
+    Evaluation(vgg16, 21 subgraphs, 168,667,816 B EMA, 22.09 mJ, 23,336,062 cycles)
+    >>> print(found.summary())
+    vgg16 in 21 subgraphs, exact tile rule
+      EMA      168,667,816 B: weights 138,344,128 B, inputs 15,236,608 B, outputs 15,087,080 B
+      energy   22.09 mJ
+      latency  23,336,062 cycles; 15,344,448 of computing
+    >>> found.to_frame()[["layers", "ema_bytes"]].head(2)
+        layers  ema_bytes
+    0  conv1_1    3363520
+    1  conv1_2    6459392
     """
 
     network: str
     accelerator: Accelerator
     tile_rule: TileRule
     status: Literal["feasible", "infeasible"]
-    subgraphs: tuple[SubgraphCost, ...]
-    infeasible: tuple[Infeasible, ...]
-    ema_bytes: float
+    subgraphs: tuple[SubgraphCost, ...]  #: that can run, in execution order
+    infeasible: tuple[Infeasible, ...]  #: that cannot
+    ema_bytes: float  #: external memory access, the sum of the next three
     ema_weight_bytes: float
     ema_input_bytes: float
     ema_output_bytes: float
     energy_pj: float
-    energy_breakdown: EnergyBreakdown | None
+    energy_breakdown: EnergyBreakdown | None  #: pJ by where it is spent; None where it cannot run
     compute_cycles: float
-    latency_cycles: float
-    latency_prefetch_cycles: float
-    bandwidth_mean_bytes_per_cycle: float
-    bandwidth_peak_bytes_per_cycle: float
+    latency_cycles: float  #: the sum over subgraphs of the longer of computing and DRAM (Cocco, Sec. 5.1.2)
+    latency_prefetch_cycles: float  #: with the weights of the next subgraph loaded during the current one
+    bandwidth_mean_bytes_per_cycle: float  #: over the subgraphs (= GB/s at 1 GHz)
+    bandwidth_peak_bytes_per_cycle: float  #: the largest need of a subgraph
+
+    def __repr__(self) -> str:
+        costs = _costs(self) if self.fits else f"infeasible: {len(self.infeasible)} of them cannot run"
+        return f"Evaluation({self.network}, {len(self.subgraphs) + len(self.infeasible)} subgraphs, {costs})"
+
+    def _repr_html_(self) -> str:
+        return html(self.summary(), self.to_frame())
 
     @property
     def fits(self) -> bool:
         """Whether every subgraph can run."""
         return self.status == "feasible"
+
+    def summary(self) -> str:
+        """Return the totals as a few lines of text; of a partition that cannot run, why."""
+        if not self.fits:
+            return "\n".join([f"{self.network} cannot run", *(f"  {each}" for each in self.infeasible)])
+        moved = (self.ema_weight_bytes, self.ema_input_bytes, self.ema_output_bytes)
+        weights, inputs, outputs = (f"{size:,} B" for size in moved)
+        return "\n".join([
+            f"{self.network} in {len(self.subgraphs)} subgraphs, {self.tile_rule} tile rule",
+            f"  EMA      {self.ema_bytes:,} B: weights {weights}, inputs {inputs}, outputs {outputs}",
+            f"  energy   {self.energy_pj / 1e9:.4g} mJ",
+            f"  latency  {self.latency_cycles:,.0f} cycles; {self.compute_cycles:,} of computing",
+        ])  # fmt: skip
 
     def totals(self) -> dict[str, float]:
         """Return the sums over the partition by name, with the number of subgraphs first."""
@@ -103,10 +175,9 @@ class Evaluation:
 
         rows = []
         for cost in self.subgraphs:
-            row = asdict(cost) | {"layers": " ".join(cost.layers)}
-            row["tile_rows"], row["tile_columns"] = cost.tile
-            row |= {f"energy_{name}_pj": value for name, value in cost.energy_breakdown._asdict().items()}
-            del row["tile"], row["energy_breakdown"]
+            row = cost.to_json() | {"layers": " ".join(cost.layers)}
+            row["tile_rows"], row["tile_columns"] = row.pop("tile")
+            row |= {f"energy_{name}_pj": value for name, value in row.pop("energy_breakdown").items()}
             rows.append(row)
         return pandas.DataFrame(rows)
 
@@ -119,9 +190,7 @@ class Evaluation:
             "accelerator": self.accelerator.to_json(),
             "tile_rule": self.tile_rule,
             "totals": self.totals(),
-            "subgraphs": [
-                asdict(cost) | {"energy_breakdown": cost.energy_breakdown._asdict()} for cost in self.subgraphs
-            ],
+            "subgraphs": [cost.to_json() for cost in self.subgraphs],
         }
 
 
@@ -143,42 +212,70 @@ _TOTALS = (
 def evaluate(
     network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
 ) -> Evaluation:
-    """Return what the partition costs on the accelerator; an infeasible subgraph is an answer, not an error.
+    """Return what the partition costs on the accelerator (docs/model.md).
 
-    tile_rule: "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
-    Raises ValueError for a partition of another network or an unknown tile rule.
+    A subgraph that does not fit is an answer, not an error.
+
+    Parameters
+    ----------
+    network : Network
+        What is computed, such as `workloads.load("resnet50")`.
+    partition : Partition
+        Which layers run together; a partition of this network.
+    accelerator : Accelerator
+        The hardware: capacities in bytes of one core, cores, batch, technology.
+    tile_rule : {"exact", "paper"}
+        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
+
+    Returns
+    -------
+    Evaluation
+        Totals in bytes, pJ and cycles for the whole batch, and the same for each subgraph.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type; the message shows one that would do.
+    ValueError
+        The partition is of another network, or there is no such tile rule.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, KiB, MiB, Partition, evaluate
+    >>> vgg = workloads.load("vgg16")
+    >>> chip = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
+    >>> alone = evaluate(vgg, Partition.layerwise(vgg), chip)
+    >>> fused = evaluate(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]), chip)
+    >>> alone.ema_bytes - fused.ema_bytes  # two tensors of 224x224x64 are neither stored nor loaded
+    12845056
     """
-    if tile_rule not in TILE_RULES:
-        raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {tile_rule!r}")
-    if partition.network_name != network.name or sum(map(len, partition.subgraphs)) != len(network.layers):
-        raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
-    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
-    models = [SubgraphModel(rules, group) for group in partition.subgraphs]
-    return summarise(network, partition, accelerator, tile_rule, price_subgraphs(models, accelerator))
+    return summarize(price_partition(network, partition, accelerator, tile_rule))
 
 
-def summarise(
-    network: Network,
-    partition: Partition,
-    accelerator: Accelerator,
-    tile_rule: TileRule,
-    answers: Sequence[Price | Shortage],
-) -> Evaluation:
+def _costs(priced: Evaluation | SubgraphCost) -> str:
+    """Return EMA, energy and latency on one line."""
+    return f"{priced.ema_bytes:,} B EMA, {priced.energy_pj / 1e9:.4g} mJ, {priced.latency_cycles:,.0f} cycles"
+
+
+def summarize(priced: PricedPartition) -> Evaluation:
     """Return the Evaluation of subgraphs that are priced, in execution order."""
+    network, accelerator, tile_rule = priced.network, priced.accelerator, priced.rules.tile_rule
+    names = priced.partition.names
     failed = tuple(
-        Infeasible(names, *answer) for names, answer in zip(partition.names, answers) if isinstance(answer, Shortage)
+        Infeasible(group, *price) for group, price in zip(names, priced.prices) if isinstance(price, Shortage)
     )
-    prices = [answer for answer in answers if isinstance(answer, Price)]
     subgraphs = tuple(
-        _subgraph_cost(names, answer, accelerator)
-        for names, answer in zip(partition.names, answers)
-        if isinstance(answer, Price)
+        _subgraph_cost(group, model, price, accelerator)
+        for group, model, price in zip(names, priced.models, priced.prices)
+        if isinstance(price, Price)
     )
     if failed:
         return Evaluation(
             network.name, accelerator, tile_rule, "infeasible", subgraphs, failed,
             math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf, math.inf,
         )  # fmt: skip
+    prices = [price for price in priced.prices if isinstance(price, Price)]
     totals, needs = total(prices, accelerator), bandwidths(prices)
     breakdown = energy_breakdown(totals, accelerator)
     return Evaluation(
@@ -192,16 +289,28 @@ def summarise(
         compute_cycles=sum(price.compute_cycles for price in prices),
         latency_cycles=latency_cycles(totals, accelerator),
         latency_prefetch_cycles=latency_prefetch_cycles(prices, accelerator),
-        bandwidth_mean_bytes_per_cycle=sum(needs) / len(needs),
+        bandwidth_mean_bytes_per_cycle=added(needs) / len(needs),
         bandwidth_peak_bytes_per_cycle=max(needs),
     )  # fmt: skip
 
 
-def _subgraph_cost(names: tuple[str, ...], price: Price, accelerator: Accelerator) -> SubgraphCost:
+def check_evaluation(network: Network, evaluation: Evaluation) -> None:
+    """Raise TypeError or ValueError unless these are a network and an evaluation of it."""
+    check_network(network)
+    check_type("evaluation", evaluation, Evaluation, "simulator.evaluate(network, partition, accelerator)")
+    if evaluation.network != network.name:
+        raise ValueError(f"the evaluation is of network {evaluation.network!r}, not of {network.name!r}")
+
+
+def _subgraph_cost(
+    names: tuple[str, ...], model: SubgraphModel, price: Price, accelerator: Accelerator
+) -> SubgraphCost:
     totals = total([price], accelerator)
     breakdown = energy_breakdown(totals, accelerator)
+    tensors = model.rules.geometry.network.tensors
     return SubgraphCost(
         names, price.tile, price.activation_bytes, price.weight_bytes,
         price.ema_weight_bytes, price.ema_input_bytes, price.ema_output_bytes, price.ema_bytes,
         price.compute_cycles, latency_cycles(totals, accelerator), breakdown.total, breakdown,
+        {tensors[u].name: region for u, region in model.residency(price).regions.items()},
     )  # fmt: skip

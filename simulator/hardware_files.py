@@ -49,10 +49,34 @@ WORDS = {
 
 
 def load_accelerator(path: str | PathLike[str], **changes: Any) -> Accelerator:
-    """Return the accelerator of a .yaml or .json file; changes are fields that replace those of the file.
+    """Return the accelerator of a hardware file (docs/partitions.md).
 
-    A buffer among the changes replaces all buffers of the file. Raises ValueError, one line that names the file, the
-    key, the rule and the value.
+    Parameters
+    ----------
+    path : str or PathLike
+        A .yaml or .json file, as `cocco show --hardware` prints it; what it leaves out is the default.
+    **changes
+        Fields of Accelerator that replace those of the file; a buffer among them replaces all its buffers.
+
+    Returns
+    -------
+    Accelerator
+
+    Raises
+    ------
+    ValueError
+        One line that names the file, the key, the rule and the value.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from simulator import load_accelerator
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "chip.yaml")
+    ...     _ = file.write_text("shared_buffer: 1.5MB\\ncores: 2\\n")
+    ...     load_accelerator(file, batch=4)
+    Accelerator(shared_buffer=1572864, cores=2, batch=4)
     """
     found = read_hardware(path)
     if any(name in changes for name in BUFFERS):

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from workloads.display import changes
+from workloads.errors import check_count
+
 KiB = 1024
 MiB = 1024 * KiB
 
@@ -47,16 +50,30 @@ COUNTS = (
 
 @dataclass(frozen=True)
 class Technology:
-    """Energy, bandwidth, area and PE array of the accelerator; the defaults are this module's constants.
+    """Energy, bandwidth, area and PE array of the accelerator.
 
-    Raises ValueError that names the field, the rule and the value.
+    The defaults are the constants of simulator/technology.py, each with its source; the unit ends the name.
+
+    Raises
+    ------
+    ValueError
+        One line that names the field, the rule and the value.
+
+    Examples
+    --------
+    >>> from simulator import MiB, Technology
+    >>> technology = Technology(dram_pj_per_byte=40.0)
+    >>> technology
+    Technology(dram_pj_per_byte=40.0)
+    >>> technology.sram_pj_per_byte(1 * MiB), technology.sram_area_mm2(2 * MiB)
+    (1.0, 2.4)
     """
 
     dram_pj_per_byte: float = DRAM_PJ_PER_BYTE
-    dram_bytes_per_cycle: int = DRAM_BYTES_PER_CYCLE
+    dram_bytes_per_cycle: int = DRAM_BYTES_PER_CYCLE  #: of one core
     clock_ghz: float = CLOCK_GHZ
     sram_base_pj_per_byte: float = SRAM_BASE_PJ_PER_BYTE
-    sram_root_pj_per_byte: float = SRAM_ROOT_PJ_PER_BYTE
+    sram_root_pj_per_byte: float = SRAM_ROOT_PJ_PER_BYTE  #: times sqrt(capacity / 1 MiB)
     operation_pj: float = OPERATION_PJ
     crossbar_pj_per_byte: float = CROSSBAR_PJ_PER_BYTE
     sram_mm2_per_mb: float = SRAM_MM2_PER_MB
@@ -77,17 +94,20 @@ class Technology:
                     f"technology.{name} must be a finite number of at least 0 and at most {MAX_NUMBER:g}, got {value!r}"
                 )
         for name in COUNTS:
-            _check_width(name, getattr(self, name))
+            check_count(f"technology.{name}", getattr(self, name), MAX_WIDTH)
         if not self.clock_ghz >= MIN_CLOCK_GHZ:
             raise ValueError(f"technology.clock_ghz must be at least {MIN_CLOCK_GHZ:g}, got {self.clock_ghz!r}")
         tiles = tuple(self.tiles) if isinstance(self.tiles, Iterable) else ()
         if not 1 <= len(tiles) <= MAX_TILES:
             raise ValueError(f"technology.tiles must be a list of 1 to {MAX_TILES} sizes, got {self.tiles!r}")
         for tile in tiles:
-            _check_width("tiles", tile)
+            check_count("technology.tiles", tile, MAX_WIDTH)
         if any(after >= before for before, after in zip(tiles, tiles[1:])):
             raise ValueError(f"technology.tiles must fall from the largest, got {list(tiles)!r}")
         object.__setattr__(self, "tiles", tiles)
+
+    def __repr__(self) -> str:
+        return changes(self)
 
     def sram_pj_per_byte(self, capacity_bytes: int) -> float:
         """Energy of one byte read from or written to a buffer of this capacity, pJ/B."""
@@ -96,8 +116,3 @@ class Technology:
     def sram_area_mm2(self, capacity_bytes: int) -> float:
         """Area of a buffer of this capacity, mm2."""
         return self.sram_mm2_per_mb * capacity_bytes / MiB
-
-
-def _check_width(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_WIDTH:
-        raise ValueError(f"technology.{name} must be an integer from 1 to {MAX_WIDTH}, got {value!r}")

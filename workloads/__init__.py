@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 from workloads.errors import NetworkError, shown
 from workloads.network.builder import Builder
 from workloads.network.frames import Frames
 from workloads.network.layer import Concat, Layer, Note, Tensor
-from workloads.network.network import Network
+from workloads.network.network import Network, check_network
 from workloads.network.resize import shrink
 from workloads.zoo import (
     amoebanet,
@@ -73,16 +73,47 @@ CLIP_NETWORKS = ("s3d", "r2plus1d")
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in networks."""
+    """Return the names of the built-in networks.
+
+    Returns
+    -------
+    tuple of str
+        Those of Cocco's evaluation first (docs/networks.md).
+
+    Examples
+    --------
+    >>> import workloads
+    >>> workloads.names()[:3]
+    ('vgg16', 'resnet50', 'resnet152')
+    """
     return tuple(_BUILT_IN)
 
 
 def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
     """Return a built-in network, or the one in a file (layer-graph/1 or ONNX).
 
-    A path is what ends in .json or .onnx or has a path separator in it. Options are those of the network's function,
-    such as `load("resnet50", version="1.5")`, and of the reader, `load("model.onnx", unsupported="passthrough")`
-    (workloads.importing.onnx.file.read). Raises NetworkError, one line, for whatever cannot be loaded.
+    Parameters
+    ----------
+    name_or_path : str or PathLike
+        One of `names()`, or a path: what ends in .json or .onnx or has a path separator in it.
+    **options
+        Those of the network's function, such as `version="1.5"`, or of the reader of ONNX files, such as
+        `unsupported="passthrough"` (workloads.importing.onnx.file.read).
+
+    Returns
+    -------
+    Network
+
+    Raises
+    ------
+    NetworkError
+        One line, for whatever cannot be loaded.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> workloads.load("vgg16")
+    Network(vgg16, 21 layers, 15,470,264,320 MACs, 138,344,128 B of weights)
     """
     try:
         source = os.fspath(name_or_path)
@@ -110,14 +141,70 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
 
 
 def save(network: Network, path: str | os.PathLike[str]) -> None:
-    """Write the network as a layer-graph/1 file (.json), atomically; `load` reads it back equal."""
+    """Write the network as a layer-graph/1 file (.json), atomically; `load` reads it back equal.
+
+    Parameters
+    ----------
+    network : Network
+        What to write.
+    path : str or PathLike
+        Of the file; a file that is there is replaced.
+
+    Raises
+    ------
+    NetworkError
+        The format has no form for it: a concat without a reader.
+    OSError
+        The folder does not exist or cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import workloads
+    >>> network = workloads.load("googlenet")
+    >>> with TemporaryDirectory() as folder:
+    ...     workloads.save(network, Path(folder, "googlenet.json"))
+    ...     workloads.load(Path(folder, "googlenet.json")) == network
+    True
+    """
     from workloads.importing.layer_graph.files import write
 
+    check_network(network)
     write(network, path)
 
 
-def from_torch(module: Any, example_inputs: Any, name: str | None = None, unsupported: str = "error") -> Network:
-    """Return the network of a PyTorch module, as torch.export sees it on these inputs (extra torch)."""
+def from_torch(
+    module: Any, example_inputs: Any, name: str | None = None, unsupported: Literal["error", "passthrough"] = "error"
+) -> Network:
+    """Return the network of a PyTorch module, as torch.export sees it on these inputs (extra torch).
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        In evaluation mode.
+    example_inputs : tuple of torch.Tensor
+        Arguments of its forward, batch first and 1.
+    name : str, optional
+        Of the network; the name of the module's class unless given.
+    unsupported : {"error", "passthrough"}
+        What becomes of an operator that is not known: an error, or it hands its input on (docs/importing.md).
+
+    Returns
+    -------
+    Network
+
+    Raises
+    ------
+    NetworkError
+        One line that names the node, the rule and the value.
+
+    Examples
+    --------
+    >>> import torch, workloads  # doctest: +SKIP
+    >>> workloads.from_torch(torch.nn.Conv2d(3, 8, 3), (torch.zeros(1, 3, 32, 32),))  # doctest: +SKIP
+    Network(Conv2d, 1 layers, 194,400 MACs, 216 B of weights)
+    """
     from workloads.importing.torch.module import read_module
 
     return read_module(module, example_inputs, name, unsupported)

@@ -15,7 +15,15 @@ class FileFormatError(ValueError):
 
 
 class NetworkError(ValueError):
-    """A network that is malformed: the message names the layer, the rule and the value."""
+    """A network that is malformed: the message names the layer, the rule and the value.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> workloads.Builder("tiny").conv("conv1", "image", 16)
+    Traceback (most recent call last):
+    workloads.errors.NetworkError: network 'tiny' has nothing named 'image' so far
+    """
 
 
 def shown(value: object) -> str:
@@ -31,6 +39,19 @@ def check_option(network: str, option: str, value: object, multiple: int) -> Non
     if type(value) is not int or value < 1 or value % multiple:
         rule = f"it must be a positive multiple of {multiple}"
         raise NetworkError(f"network {network!r} has {option} {shown(value)}; {rule}")
+
+
+def check_type(name: str, value: object, kind: type, example: str) -> None:
+    """Raise TypeError, one line with an example, unless the argument `name` is of this public class."""
+    if not isinstance(value, kind):
+        wanted = f"{kind.__module__.partition('.')[0]}.{kind.__name__}, such as {example}"
+        raise TypeError(f"{name} must be a {wanted}; got {shown(value)}")
+
+
+def check_count(name: str, value: object, most: int, unit: str = "") -> None:
+    """Raise ValueError, one line, unless a value is an integer from 1 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise ValueError(f"{name} must be an integer from 1 to {most}{unit and ' ' + unit}, got {shown(value)}")
 
 
 def one_line(error: object) -> str:

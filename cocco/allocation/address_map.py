@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from cocco.allocation.allocate import allocate
 from cocco.problem.status import Status
 from simulator.accelerator import MAX_CAPACITY, Accelerator
-from simulator.model.held import Memory, Plan, plan_buffers, tensor_id, weights_id
+from simulator.model.held import BufferPlan, Memory, plan_buffers, tensor_id, weights_id
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
@@ -119,7 +119,7 @@ def address_map(
     return AddressMap(network.name, partition.names, accelerator.max_regions, maps)
 
 
-def _memory_map(plan: Plan, memory: Memory) -> MemoryMap:
+def _memory_map(plan: BufferPlan, memory: Memory) -> MemoryMap:
     buffers, capacity = plan.buffers[memory], plan.capacity(memory)
     found = allocate(buffers, min(MAX_CAPACITY, sum(buffer.size for buffer in buffers)), minimize=True)
     assert found.allocation is not None and found.height_bytes is not None, "all after each other always fit"
@@ -145,7 +145,7 @@ def _memory_map(plan: Plan, memory: Memory) -> MemoryMap:
     )
 
 
-def _placed(plan: Plan, memory: Memory, step: int, addresses: dict[str, int]) -> list[Placed]:
+def _placed(plan: BufferPlan, memory: Memory, step: int, addresses: dict[str, int]) -> list[Placed]:
     holding, found = plan.holdings[step], []
     for u, region in holding.regions.items() if memory != "weight" else ():
         start, name = addresses[tensor_id(plan.network, step, u)], plan.network.tensors[u].name

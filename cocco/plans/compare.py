@@ -8,6 +8,7 @@ from typing import Any
 
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
+from simulator.model.cost import added
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.views.least_capacity import LeastCapacity, least_capacity
@@ -147,8 +148,8 @@ def _side(network: Network, groups: list[tuple[int, ...]], compared: Compared) -
     return Side(
         names,
         sum(cost.ema_bytes for cost in mine),
-        sum(cost.energy_pj for cost in mine),
-        sum(cost.latency_cycles for cost in mine),
+        added(cost.energy_pj for cost in mine),
+        added(cost.latency_cycles for cost in mine),
     )
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cocco.problem.status import Status
-from simulator.schedule.replay import Replay, Schedule
+from simulator.schedule.replay import Replay
+from simulator.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True)

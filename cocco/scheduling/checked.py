@@ -8,7 +8,8 @@ from cocco.scheduling.answer import ScheduleResult
 from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
 from simulator.schedule.operators import Concat, operators_of
-from simulator.schedule.replay import Schedule, ScheduleError, compulsory_bytes, parameter_names, replay
+from simulator.schedule.replay import replay
+from simulator.schedule.schedule import Schedule, ScheduleError, compulsory_bytes, parameter_names
 from workloads.errors import shown
 from workloads.network.network import Network
 

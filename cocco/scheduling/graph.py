@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from simulator.schedule.replay import Operator, check_operators
+from simulator.schedule.schedule import Operator, check_operators
 
 
 @dataclass(frozen=True)

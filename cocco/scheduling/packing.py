@@ -9,7 +9,7 @@ from cocco.allocation.allocate import allocate
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import Plan
 from simulator.allocation.judge import Buffer
-from simulator.schedule.replay import Enters, Leaves, Schedule, Segment, parameter_names
+from simulator.schedule.schedule import Enters, Leaves, Schedule, Segment, parameter_names
 
 NODES = 200_000  #: of the allocator's complete search; its own default
 CP_NODES = 20_000  #: where that gave up: ten units of CP-SAT's deterministic time; our choice

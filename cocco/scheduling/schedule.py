@@ -22,7 +22,8 @@ from cocco.scheduling.searches.fixed import STATES, fixed_order
 from cocco.scheduling.searches.linear import linear
 from simulator.accelerator import MAX_CAPACITY
 from simulator.schedule.operators import Concat, operators_of
-from simulator.schedule.replay import Operator, compulsory_bytes, parameter_names, replay
+from simulator.schedule.replay import replay
+from simulator.schedule.schedule import Operator, compulsory_bytes, parameter_names
 from workloads.errors import shown
 from workloads.network.network import Network
 

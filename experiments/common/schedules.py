@@ -13,7 +13,7 @@ from cocco.scheduling.budgets import NAMES, budgets_of
 from cocco.scheduling.graph import graph_of
 from experiments.sweep.points import Point
 from simulator.schedule.operators import operators_of
-from simulator.schedule.replay import Operator
+from simulator.schedule.schedule import Operator
 
 #: the networks of COSMA's Figure 3 that people designed, and ours
 HUMAN = (

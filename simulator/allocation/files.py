@@ -32,9 +32,37 @@ def read_buffers(
 
     Columns in any order: id, lower (start, begin), upper (stop, end), size, and where wanted alignment, offset and
     gaps (such as "3-5 8-9", split by blanks); empty cells of these three mean none. A column `hint` is not used.
-    inclusive: upper and the ends of gaps are the last step rather than the one after it. google/minimalloc reads the
-    column name `end` like that, and no other; here it has one meaning under every name (our choice), and a warning
-    says so. Raises FileFormatError, one line with file, line, column and value, for anything malformed.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        In the format of google/minimalloc.
+    inclusive : bool
+        Upper and the ends of gaps are the last step rather than the one after it. google/minimalloc reads the column
+        name `end` like that, and no other; here it has one meaning under every name (our choice), and a warning says
+        so.
+    ignore_offsets : bool
+        Leave the column `offset` out, so that no buffer is fixed.
+
+    Returns
+    -------
+    tuple of Buffer
+
+    Raises
+    ------
+    FileFormatError
+        One line with file, line, column and value, for anything malformed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from simulator.allocation import read_buffers
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "buffers.csv")
+    ...     _ = file.write_text("id,lower,upper,size\\na,0,2,8\\nb,1,3,16\\n")
+    ...     [buffer.size for buffer in read_buffers(file)]
+    [8, 16]
     """
     rows = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     try:
@@ -70,10 +98,30 @@ def read_buffers(
 
 
 def write_buffers(path: str | PathLike[str], buffers: Sequence[Buffer], allocation: Allocation | None = None) -> None:
-    """Write buffers to a CSV file, whole or not at all; with an allocation, its addresses are the offsets.
+    """Write buffers to a CSV file, whole or not at all.
 
     Reading the file back gives the same buffers, each fixed where the allocation has it. Columns that no buffer uses
     are left out.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Of the file; a file that is there is replaced.
+    buffers : sequence of Buffer
+    allocation : Allocation, optional
+        Its addresses are the offsets.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from simulator.allocation import Allocation, Buffer, write_buffers
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "buffers.csv")
+    ...     write_buffers(file, [Buffer("a", 0, 2, 8)], Allocation({"a": 16}))
+    ...     print(file.read_text(), end="")
+    id,lower,upper,size,offset
+    a,0,2,8,16
     """
     columns = [*REQUIRED]
     columns += ["alignment"] if any(buffer.alignment != 1 for buffer in buffers) else []

@@ -20,15 +20,32 @@ Interval = tuple[int, int]  #: first and one after the last
 
 
 class AllocationError(ValueError):
-    """A buffer or a list of buffers that is malformed: the message names the buffer, the rule and the value."""
+    """A buffer or a list of buffers that is malformed: the message names the buffer, the rule and the value.
+
+    Examples
+    --------
+    >>> from simulator.allocation import Buffer
+    >>> Buffer("a", lower=3, upper=3, size=8)
+    Traceback (most recent call last):
+    simulator.allocation.judge.AllocationError: buffer 'a': upper must exceed lower 3, got 3
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """Some bytes that one thing needs for some steps: live in [lower, upper) but for its gaps.
 
-    Raises AllocationError where the values are out of range: 0 <= lower < upper, size and alignment from 1, an
-    offset that is a multiple of the alignment, gaps in order that lie within the life and leave some of it.
+    Raises
+    ------
+    AllocationError
+        Values are out of range: 0 <= lower < upper, size and alignment from 1, an offset that is a multiple of the
+        alignment, gaps in order that lie within the life and leave some of it.
+
+    Examples
+    --------
+    >>> from simulator.allocation import Buffer
+    >>> Buffer("x", lower=0, upper=10, size=64, gaps=((3, 7),))
+    Buffer(id='x', lower=0, upper=10, size=64, alignment=1, offset=None, gaps=((3, 7),))
     """
 
     id: str
@@ -81,17 +98,34 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Allocation:
-    """The address in bytes of each buffer, by its id."""
+    """The address in bytes of each buffer, by its id.
 
-    addresses: Mapping[str, int]
+    Examples
+    --------
+    >>> from simulator.allocation import Allocation
+    >>> Allocation({"a": 0, "b": 64})
+    Allocation(2 addresses)
+    """
+
+    addresses: Mapping[str, int]  #: id -> first byte
+
+    def __repr__(self) -> str:
+        return f"Allocation({len(self.addresses)} addresses)"
 
 
 class Violation(NamedTuple):
-    """One broken rule of an allocation: the rule, the buffers, and a line that says how."""
+    """One broken rule of an allocation.
+
+    Examples
+    --------
+    >>> from simulator.allocation import Allocation, Buffer, check_allocation
+    >>> check_allocation([Buffer("a", 0, 2, 8)], Allocation({"a": -8}), capacity=64)
+    [Violation(kind='negative', ids=('a',), message="buffer 'a' is at -8, below 0")]
+    """
 
     kind: Literal["missing", "unknown", "negative", "beyond_capacity", "misaligned", "moved", "overlap"]
-    ids: tuple[str, ...]
-    message: str
+    ids: tuple[str, ...]  #: of the buffers
+    message: str  #: a line that says how
 
 
 def live_intervals(buffer: Buffer) -> list[Interval]:
@@ -107,7 +141,24 @@ def live_intervals(buffer: Buffer) -> list[Interval]:
 
 
 def check_buffers(buffers: Iterable[Buffer]) -> None:
-    """Raise AllocationError where an id is repeated or the totals could outgrow 64-bit integers."""
+    """Check the buffers of one memory as a whole; each is checked when it is made.
+
+    Parameters
+    ----------
+    buffers : iterable of Buffer
+
+    Raises
+    ------
+    AllocationError
+        An id is repeated, or the totals could outgrow 64-bit integers.
+
+    Examples
+    --------
+    >>> from simulator.allocation import Buffer, check_buffers
+    >>> check_buffers([Buffer("a", 0, 2, 8), Buffer("a", 2, 4, 8)])
+    Traceback (most recent call last):
+    simulator.allocation.judge.AllocationError: buffer id 'a' is repeated; every buffer needs its own
+    """
     seen: set[str] = set()
     total = 0
     for buffer in buffers:
@@ -120,9 +171,24 @@ def check_buffers(buffers: Iterable[Buffer]) -> None:
 
 
 def lower_bound(buffers: Sequence[Buffer]) -> int:
-    """Return the largest contention in bytes: the sum of the sizes live in one step (Sec. 3.1).
+    """Return the largest contention: the sum of the sizes live in one step (TelaMalloc, Sec. 3.1).
 
     No allocation is lower; with alignment, gaps or fixed offsets there may be none as low.
+
+    Parameters
+    ----------
+    buffers : sequence of Buffer
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Examples
+    --------
+    >>> from simulator.allocation import Buffer, lower_bound
+    >>> lower_bound([Buffer("a", 0, 2, 8), Buffer("b", 1, 3, 16), Buffer("c", 2, 4, 8)])
+    24
     """
     changes: dict[int, int] = {}
     for buffer in buffers:
@@ -137,16 +203,60 @@ def lower_bound(buffers: Sequence[Buffer]) -> int:
 
 
 def height(buffers: Sequence[Buffer], allocation: Allocation) -> int:
-    """Return the bytes of memory that an allocation takes: the largest address + size; 0 without buffers."""
+    """Return the memory that an allocation takes: the largest address + size; 0 without buffers.
+
+    Parameters
+    ----------
+    buffers : sequence of Buffer
+    allocation : Allocation
+        With an address for each of them.
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Examples
+    --------
+    >>> from simulator.allocation import Allocation, Buffer, height
+    >>> height([Buffer("a", 0, 2, 8), Buffer("b", 1, 3, 16)], Allocation({"a": 0, "b": 8}))
+    24
+    """
     return max((allocation.addresses[buffer.id] + buffer.size for buffer in buffers), default=0)
 
 
 def check_allocation(buffers: Sequence[Buffer], allocation: Allocation, capacity: int) -> list[Violation]:
-    """Return every broken rule of an allocation in a memory of so many bytes; an empty list if it is right.
+    """Return every broken rule of an allocation; an empty list if it is right.
 
     Every buffer has an address, it is no less than 0, a multiple of the alignment and the fixed offset where one is
     given, address + size is at most the capacity, and no two buffers that share a live step share a byte. Touching
-    is allowed in time and in space. Every pair is compared.
+    is allowed in time and in space. Every pair is compared (TelaMalloc, Sec. 3).
+
+    Parameters
+    ----------
+    buffers : sequence of Buffer
+    allocation : Allocation
+        The answer to judge, whoever made it.
+    capacity : int
+        Bytes of the memory.
+
+    Returns
+    -------
+    list of Violation
+
+    Raises
+    ------
+    AllocationError
+        The buffers are malformed.
+
+    Examples
+    --------
+    >>> from simulator.allocation import Allocation, Buffer, check_allocation
+    >>> buffers = [Buffer("a", 0, 2, 8), Buffer("b", 1, 3, 16)]
+    >>> check_allocation(buffers, Allocation({"a": 0, "b": 8}), capacity=24)
+    []
+    >>> check_allocation(buffers, Allocation({"a": 0, "b": 4}), capacity=24)[0].kind
+    'overlap'
     """
     check_buffers(buffers)
     addresses = allocation.addresses

@@ -13,8 +13,8 @@ from zlib import crc32
 import numpy as np
 
 from simulator.execution.arithmetic import Block
-from simulator.execution.machine import Execution, Miss, Span, TensorMemory, ring_cells
-from simulator.model.held import Memory, Plan, tensor_id, weights_id
+from simulator.execution.executor import Execution, Miss, Span, TensorMemory, ring_cells
+from simulator.model.held import BufferPlan, Memory, tensor_id, weights_id
 from simulator.model.regions import Region
 
 Bytes = np.ndarray  #: uint8
@@ -26,7 +26,7 @@ VALUE_BYTES = 2  #: of a number in memory; values are residues below 2**16
 class AddressedMemory:
     """The byte arrays of one core, and what is in them while the subgraphs of a plan run, one after the other."""
 
-    def __init__(self, plan: Plan, addresses: Addresses) -> None:
+    def __init__(self, plan: BufferPlan, addresses: Addresses) -> None:
         self.plan, self.addresses = plan, addresses
         self.bytes = {memory: np.zeros(plan.capacity(memory), dtype=np.uint8) for memory in plan.buffers}
         self.weights: dict[str, Bytes] = {}

@@ -7,25 +7,23 @@ its own, and cores share a sample by columns.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from simulator.accelerator import Accelerator
 from simulator.execution.addressed import AddressedMemory, Addresses
 from simulator.execution.arithmetic import Arithmetic, Block
-from simulator.execution.machine import Execution, Miss, Span, Trace
-from simulator.model.cost import price_subgraphs
+from simulator.execution.executor import Counts, Execution, Miss, Span
 from simulator.model.held import make_plan
+from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.model.regions import allocate_regions, derive_tiling
-from simulator.model.streaming import Stream, residencies
-from simulator.model.subgraph import Geometry, Subgraph
+from simulator.model.streaming import Residency, input_reads, residency_of, whole_operands
+from simulator.model.subgraph import ROWS, Geometry, Subgraph
 from simulator.model.tiling import TileRule
+from simulator.model.traffic import count_updates
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
 from workloads.errors import NetworkError
@@ -40,15 +38,28 @@ FACTORS = (1, 2, 4, 8, 16, 32)  #: our choice: how far maps are scaled down
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether the partition ran as claimed; `message` names the first failure, `notes` what was scaled or left out."""
+    """Whether a partition ran as claimed.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, KiB, Partition
+    >>> from simulator.execution import verify
+    >>> vgg = workloads.load("vgg16")
+    >>> found = verify(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=64 * KiB))
+    >>> found.verified, found.subgraphs
+    (True, 21)
+    >>> found.notes[0]
+    'tensors were executed with up to 2 channels each'
+    """
 
     verified: bool
-    message: str
-    notes: tuple[str, ...]
+    message: str  #: the first failure, empty where there is none
+    notes: tuple[str, ...]  #: what was scaled down or left out
     subgraphs: int  #: executed
 
 
-class _Scaled:
+class Scaled:
     """The network at one scale, and the values of all its tensors from running layer by layer."""
 
     def __init__(self, network: Network, factor: int, technology: Technology) -> None:
@@ -74,20 +85,54 @@ def verify(
 ) -> Verification:
     """Return whether every subgraph of the partition runs in the regions that the model claims for it.
 
-    addresses: of every buffer of simulator.model.held.plan_buffers; then all runs in one array of bytes for each
-    memory, and what overlaps fails. Raises ValueError where cores share a sample, which is not executed.
+    It is executed tile by tile with real numbers (docs/model.md, section 9).
+
+    Parameters
+    ----------
+    network : Network
+        What is computed, such as `workloads.load("resnet50")`.
+    partition : Partition
+        Which layers run together; a partition of this network.
+    accelerator : Accelerator
+        The hardware: capacities in bytes of one core, cores, batch, technology.
+    tile_rule : {"exact", "paper"}
+        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
+    addresses : mapping of memory to mapping of buffer id to first byte, optional
+        Of every buffer of simulator.model.held.plan_buffers: then all runs in one array of bytes for each memory,
+        and what overlaps fails.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type; the message shows one that would do.
+    ValueError
+        The partition is of another network, there is no such tile rule, or addresses are given where cores share a
+        sample, which is not executed.
+
+    Examples
+    --------
+    The paper's tile rule loses data where branches of different depth meet:
+
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition
+    >>> from simulator.execution import verify
+    >>> network = workloads.load("resnet50")
+    >>> block = Partition.from_groups(network, [["s1b1_*"]])
+    >>> found = verify(network, block, Accelerator(shared_buffer=1 * MiB), tile_rule="paper")
+    >>> found.verified, found.message.partition("tensor ")[2][:40]
+    (False, "'pool1': a reader wants [0:16, 0:16], bu")
     """
+    priced = price_partition(network, partition, accelerator, tile_rule)
     if addresses is not None and accelerator.bands > 1:
         raise ValueError(f"addresses are executed for one core a sample; here {accelerator.bands} cores share one")
-    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
-    models = [SubgraphModel(rules, group) for group in partition.subgraphs]
-    scales = {1: _Scaled(network, 1, accelerator.technology)}
+    scales = {1: Scaled(network, 1, accelerator.technology)}
     shrunk: dict[int, int] = {}
-    prices = price_subgraphs(models, accelerator)
-    memory = None
-    if addresses is not None and all(isinstance(price, Price) for price in prices):
-        memory = AddressedMemory(make_plan(network, accelerator, partition.names, models, prices), addresses)
-    for step, (names, model, price) in enumerate(zip(partition.names, models, prices)):
+    memory = AddressedMemory(make_plan(priced), addresses) if addresses is not None and priced.fits else None
+    for step, (names, model, price) in enumerate(zip(partition.names, priced.models, priced.prices)):
         where = f"subgraph [{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}]"
         if isinstance(price, Shortage):
             return Verification(False, f"{where}: {price.reason}", (), 0)
@@ -97,13 +142,13 @@ def verify(
         try:
             if memory is not None:
                 memory.begin(step)
-            _run(model, price, scale, tile_rule, memory)
+            run_subgraph(model, price, scale, memory)
             if memory is not None:
                 memory.end()
         except Miss as miss:
             message = f"{where}, tile {price.tile[0]}x{price.tile[1]}: {miss}"
             return Verification(False, message, _notes(shrunk, accelerator), 0)
-    return Verification(True, "", _notes(shrunk, accelerator), len(models))
+    return Verification(True, "", _notes(shrunk, accelerator), len(partition))
 
 
 def _notes(shrunk: dict[int, int], accelerator: Accelerator) -> tuple[str, ...]:
@@ -116,134 +161,89 @@ def _notes(shrunk: dict[int, int], accelerator: Accelerator) -> tuple[str, ...]:
 
 
 def _affordable(
-    network: Network, model: SubgraphModel, price: Price, scales: dict[int, _Scaled], tile_rule: TileRule
-) -> _Scaled:
+    network: Network, model: SubgraphModel, price: Price, scales: dict[int, Scaled], tile_rule: TileRule
+) -> Scaled:
     """Return the network at the largest scale at which this subgraph takes no more than UPDATES tile updates."""
     best = scales[1]
     for factor in FACTORS:
         if factor not in scales:
             try:
-                scales[factor] = _Scaled(network, factor, best.geometry.technology)
+                scales[factor] = Scaled(network, factor, best.geometry.technology)
             except NetworkError:  # a kernel no longer fits its map
                 break
         best = scales[factor]
-        if _count_updates(best.geometry, model.subgraph.layers, price, tile_rule) <= UPDATES:
+        if _updates(Subgraph(best.geometry, model.subgraph.layers), price, tile_rule) <= UPDATES:
             break
     return best
 
 
-def _count_updates(geometry: Geometry, layers: Sequence[int], price: Price, tile_rule: TileRule) -> int:
+def _updates(subgraph: Subgraph, price: Price, tile_rule: TileRule) -> int:
     """Return the updates to execute; a row of a passing operand counts as one."""
-    subgraph = Subgraph(geometry, layers)
-    tiling = derive_tiling(subgraph, price.tile, tile_rule)
-    assert tiling is not None, "a priced subgraph has a tiling"
-    height, width = geometry.extent
-    updates = {u: -(-height[u] // tiling.merged[u]) * -(-width[u] // tiling.columns[u].step) for u in subgraph.tensors}
+    tiling = residency_of(subgraph, price.tile, None, tile_rule).tiling
+    updates = {u: count_updates(subgraph, tiling, u) for u in subgraph.tensors}
     passed = 0
-    if price.stream is not None and price.stream.order == "operand":
-        passed = max(height[u] for u in subgraph.inputs) * updates[subgraph.layers[0]]
+    if price.streaming is not None and price.streaming.order == "operand":
+        passed = max(subgraph.geometry.extent[ROWS][u] for u in subgraph.inputs) * updates[subgraph.layers[0]]
     return sum(updates.values()) + passed
 
 
-def _run(
-    model: SubgraphModel, price: Price, scale: _Scaled, tile_rule: TileRule, memory: AddressedMemory | None
-) -> None:
-    """Execute one subgraph; raises Miss where anything is not as claimed."""
-    subgraph = Subgraph(scale.geometry, model.subgraph.layers)
-    if price.stream is not None:
-        stored = _run_streamed(subgraph, price.stream, price.tile, scale, tile_rule, memory)
+def run_subgraph(model: SubgraphModel, price: Price, scale: Scaled, memory: AddressedMemory | None = None) -> None:
+    """Execute one subgraph; raises Miss where anything is not as claimed.
+
+    Of a streamed layer, every pass over the inputs is the same sweep with other weights: one is executed.
+    """
+    subgraph, streaming = Subgraph(scale.geometry, model.subgraph.layers), price.streaming
+    held = residency_of(subgraph, price.tile, streaming, model.rules.tile_rule)
+    if streaming is not None and streaming.order == "element":
+        stored, counts = _run_elements(subgraph, scale)
     else:
-        tiling = derive_tiling(subgraph, price.tile, tile_rule)
-        assert tiling is not None, "a priced subgraph has a tiling"
-        execution = Execution(subgraph, tiling, allocate_regions(subgraph, tiling), scale.arithmetic, scale.values)
-        _place(execution, memory)
-        check_traffic(subgraph, execution.run())
+        is_passing = streaming is not None and streaming.order == "operand"
+        execution = Execution(
+            subgraph, held.tiling, held.regions, scale.arithmetic, scale.values,
+            reload_halo=not held.has_side, passing=whole_operands(subgraph) if is_passing else (),
+        )  # fmt: skip
+        if memory is not None:
+            memory.put(execution)
+        counts = execution.run()
         stored = execution.stored
+    check_traffic(subgraph, counts, _claim(subgraph, held, price, scale, model.rules))
     for v, result in stored.items():
         if not np.array_equal(result, scale.values[v]):
             raise Miss(f"tensor {scale.network.layers[v].name!r}: differs from running the layers one by one")
 
 
-def _place(execution: Execution, memory: AddressedMemory | None) -> None:
-    """Let the execution work at the addresses of a map, where there is one."""
-    if memory is not None:
-        memory.put(execution)
+class Claim(NamedTuple):
+    """What the model says crosses to DRAM, bytes of one sample."""
+
+    read: int
+    written: int
+    passes: int = 1  #: over the inputs, one of which is executed
+    is_bound: bool = False  #: `read` is the most: rows read again are counted for full tiles, windows without padding
 
 
-def check_traffic(subgraph: Subgraph, trace: Trace) -> None:
-    """Raise Miss unless each of in(S) was loaded once and each of out(S) stored once: the model's EMA."""
-    tensors = subgraph.geometry.network.tensors
-    for what, counted, expected in (
-        ("loads", trace.dram_read, subgraph.inputs),
-        ("stores", trace.dram_written, subgraph.outputs),
-    ):
-        if dict(counted) != {u: tensors[u].height * tensors[u].width for u in expected}:
-            found = {tensors[u].name: count for u, count in counted.items()}
-            raise Miss(f"DRAM {what} {found} (elements); the model has {subgraph_names(subgraph, expected)} once each")
+def _claim(subgraph: Subgraph, held: Residency, price: Price, scale: Scaled, rules: PricingRules) -> Claim:
+    """Return what is priced, or on maps scaled down, and where cores share a map, what would be priced."""
+    streaming = price.streaming
+    read, written = price.ema_input_bytes // rules.batch, price.ema_output_bytes // rules.batch
+    if scale.factor > 1 or rules.bands > 1:
+        read = input_reads(subgraph, held, streaming) if streaming else subgraph.input_bytes
+        written = subgraph.output_bytes
+    is_bound = streaming is not None and (streaming.order == "element" or held.halo > 1)
+    return Claim(read, written, streaming.input_passes if streaming else 1, is_bound)
 
 
-def subgraph_names(subgraph: Subgraph, tensors: Sequence[int]) -> str:
-    """Return the names of some tensors, for a message."""
-    return ", ".join(subgraph.geometry.network.names(tensors))
-
-
-def _run_streamed(
-    subgraph: Subgraph,
-    stream: Stream,
-    tile: tuple[int, int],
-    scale: _Scaled,
-    tile_rule: TileRule,
-    memory: AddressedMemory | None,
-) -> dict[int, Block]:
-    """Execute a single layer that does not fit. Every pass over the inputs is the same sweep with other weights."""
-    (v,) = subgraph.layers
-    if stream.order == "element":
-        return {v: _run_elements(subgraph, scale)}
-    if stream.order == "operand":
-        return _run_passing(subgraph, tile, scale, tile_rule, memory)
-    residency = next(
-        each
-        for each in residencies(subgraph, tile_rule)
-        if each.has_side == stream.has_side
-        and each.is_whole_map == stream.is_whole_map
-        and (each.is_whole_map or each.tile == tile)
-    )
-    execution = Execution(
-        subgraph, residency.tiling, residency.regions, scale.arithmetic, scale.values,
-        reload_halo=not residency.has_side,
-    )  # fmt: skip
-    _place(execution, memory)
-    trace = execution.run()
-    channels = subgraph.geometry.channels
-    read = stream.input_passes * sum(count * channels[u] for u, count in trace.dram_read.items())
-    claimed = math.ceil(subgraph.input_bytes * stream.input_passes * residency.halo)
-    if read > claimed or (residency.halo == 1 and read != claimed):
-        raise Miss(f"DRAM loads {read} bytes of {subgraph_names(subgraph, subgraph.inputs)}; the model has {claimed}")
-    return execution.stored
-
-
-def _run_passing(
-    subgraph: Subgraph, tile: tuple[int, int], scale: _Scaled, tile_rule: TileRule, memory: AddressedMemory | None
-) -> dict[int, Block]:
-    """Execute a layer whose whole operands pass by, row by row, for each tile."""
-    (v,) = subgraph.layers
-    tiling = derive_tiling(subgraph, tile, tile_rule)
-    assert tiling is not None, "a single layer has a tiling"
-    regions = allocate_regions(subgraph, tiling)
-    passing = [u for u in subgraph.inputs if subgraph.readers[u][0].whole]
-    for u in passing:
-        regions[u] = regions[u]._replace(main=(1, regions[u].main[1]))
-    execution = Execution(subgraph, tiling, regions, scale.arithmetic, scale.values, passing=passing)
-    _place(execution, memory)
-    trace = execution.run()
-    layer = scale.network.layers[v]
-    tiles = -(-layer.height // tile[0]) * -(-layer.width // tile[1])
-    for u in subgraph.inputs:
-        tensor = scale.network.tensors[u]
-        claimed = tensor.height * tensor.width * (tiles if u in passing else 1)
-        if trace.dram_read[u] != claimed:
-            raise Miss(f"DRAM loads {trace.dram_read[u]} elements of {tensor.name!r}; the model has {claimed}")
-    return execution.stored
+def check_traffic(subgraph: Subgraph, counts: Counts, claim: Claim) -> None:
+    """Raise Miss unless what was counted is what the model claims: its EMA."""
+    channels, names = subgraph.geometry.channels, subgraph.geometry.network.names
+    read = claim.passes * sum(count * channels[u] for u, count in counts.dram_read.items())
+    written = sum(count * channels[v] for v, count in counts.dram_written.items())
+    if read > claim.read or (read < claim.read and not claim.is_bound):
+        what = ", ".join(names(subgraph.inputs))
+        raise Miss(f"DRAM loads {read} bytes of {what}; the model has {claim.read}")
+    if written != claim.written:
+        raise Miss(
+            f"DRAM stores {written} bytes of {', '.join(names(subgraph.outputs))}; the model has {claim.written}"
+        )
 
 
 def taps_inside(layer: Layer, axis: int, output: int, inside: Span) -> int:
@@ -254,30 +254,28 @@ def taps_inside(layer: Layer, axis: int, output: int, inside: Span) -> int:
     return sum(place % spread == 0 and inside[0] <= place // spread < inside[1] for place in places)
 
 
-def _run_elements(subgraph: Subgraph, scale: _Scaled) -> Block:
-    """Execute the last resort: every output position loads its window, and whole operands, from DRAM."""
+def _run_elements(subgraph: Subgraph, scale: Scaled) -> tuple[dict[int, Block], Counts]:
+    """Execute the last resort: every output position loads its window, and whole operands, from DRAM, each once."""
     (v,) = subgraph.layers
     layer, values = scale.network.layers[v], scale.values
-    result = np.zeros_like(values[v])
-    loads: Counter[int] = Counter()
+    result, counts = np.zeros_like(values[v]), Counts()
+    windows: dict[int, int] = {}  # elements by operand, however often it is read at one position
+    wholes: dict[int, int] = {}
 
     def read(u: int, rows: Span, columns: Span) -> Block:
-        loads[u] += taps_inside(layer, 0, row, rows) * taps_inside(layer, 1, column, columns)
+        windows[u] = taps_inside(layer, 0, row, rows) * taps_inside(layer, 1, column, columns)
         return values[u][:, rows[0] : rows[1], columns[0] : columns[1]]
 
     def whole(u: int) -> Block:
-        loads[u] += values[u].shape[1] * values[u].shape[2]
+        wholes[u] = values[u].shape[1] * values[u].shape[2]
         return values[u]
 
-    for row in range(layer.height):
-        for column in range(layer.width):
-            block = scale.arithmetic.block(v, (row, row + 1), (column, column + 1), read, whole)
-            result[:, row : row + 1, column : column + 1] = block
-    for u in subgraph.inputs:
-        ((_, local, whole_edge),) = subgraph.readers[u]
-        elements = values[u].shape[1] * values[u].shape[2]
-        times = local * layer.kernel[0] * layer.kernel[1] + whole_edge * layer.height * layer.width
-        if loads[u] > elements * times * scale.network.operands[v].count(u):
-            name = scale.network.tensors[u].name
-            raise Miss(f"DRAM loads {loads[u]} elements of {name!r}; the model has {times} times it")
-    return result
+    for row, column in np.ndindex(layer.height, layer.width):
+        windows.clear()
+        wholes.clear()
+        block = scale.arithmetic.block(v, (row, row + 1), (column, column + 1), read, whole)
+        result[:, row : row + 1, column : column + 1] = block
+        counts.dram_read.update(windows)
+        counts.dram_read.update(wholes)
+        counts.dram_written[v] += 1
+    return {v: result}, counts

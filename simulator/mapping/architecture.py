@@ -11,16 +11,12 @@ from typing import Any
 from simulator import technology as numbers
 from simulator.mapping.shapes import TENSORS
 from simulator.technology import KiB, MiB
-from workloads.errors import shown
+from workloads.display import changes
+from workloads.errors import check_count, shown
 from workloads.files import read_mapping
 
 MAX_ENTRIES = 2**50  #: our choice: above any memory
 MAX_LEVELS = 16
-
-
-def _count(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_ENTRIES:
-        raise ValueError(f"{name} must be an integer from 1 to {MAX_ENTRIES}, got {shown(value)}")
 
 
 def _is_number(value: object) -> bool:
@@ -29,27 +25,37 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Level:
-    """One level of memory. entries: words of one instance, None for DRAM, which has no limit.
+    """One level of memory.
 
-    stores: the share of the entries that each tensor may take. fanout: lanes, or instances of the next inner level
-    used here, below one instance. energy_pj: of one word read or written, None for that of an SRAM of this size.
+    Raises
+    ------
+    ValueError
+        One line that names the level, the field, the rule and the value.
+
+    Examples
+    --------
+    >>> from simulator import Technology
+    >>> from simulator.mapping import Level
+    >>> level = Level("global buffer", entries=2**20, instances=1, stores={"I": 0.5, "O": 0.5}, fanout=16)
+    >>> level.room("I"), level.word_pj(Technology())
+    (524288.0, 1.0)
     """
 
     name: str
-    entries: int | None
+    entries: int | None  #: words of one instance, None for DRAM, which has no limit
     instances: int
-    stores: Mapping[str, float] = field(hash=False)
-    fanout: int = 1
-    energy_pj: float | None = None
+    stores: Mapping[str, float] = field(hash=False)  #: the share of the entries that W, I and O may take
+    fanout: int = 1  #: lanes, or instances of the next inner level used here, below one instance
+    energy_pj: float | None = None  #: of one word read or written, None for that of an SRAM of this size
 
     def __post_init__(self) -> None:
         where = f"level {shown(self.name)}"
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(f"the name of a level must be a text, got {shown(self.name)}")
         if self.entries is not None:
-            _count(f"{where}: entries", self.entries)
-        _count(f"{where}: instances", self.instances)
-        _count(f"{where}: fanout", self.fanout)
+            check_count(f"{where}: entries", self.entries, MAX_ENTRIES)
+        check_count(f"{where}: instances", self.instances, MAX_ENTRIES)
+        check_count(f"{where}: fanout", self.fanout, MAX_ENTRIES)
         if not isinstance(self.stores, Mapping) or not self.stores or not set(self.stores) <= set(TENSORS):
             raise ValueError(f"{where}: stores must name shares of W, I or O, got {shown(self.stores)}")
         for tensor, share in self.stores.items():
@@ -73,10 +79,24 @@ class Level:
 
 @dataclass(frozen=True)
 class Architecture:
-    """Levels, innermost first; the last one is DRAM. The level before it is the one whose loops are ordered."""
+    """A machine that a layer is mapped on. The level before DRAM is the one whose loops are ordered.
 
-    levels: tuple[Level, ...]
-    macs: int
+    Raises
+    ------
+    ValueError
+        One line that names the level, the rule and the value.
+
+    Examples
+    --------
+    >>> from simulator.mapping import SIMBA
+    >>> SIMBA
+    Architecture(simba: 6 levels, 1024 MACs)
+    >>> SIMBA.names
+    ('registers', 'accumulation buffer', 'weight buffer', 'input buffer', 'global buffer', 'DRAM')
+    """
+
+    levels: tuple[Level, ...]  #: innermost first; the last one is DRAM
+    macs: int  #: the product of all fan-outs
     dram_read_words_per_cycle: float = numbers.MAPPING_DRAM_WORDS_PER_CYCLE
     dram_write_words_per_cycle: float = numbers.MAPPING_DRAM_WORDS_PER_CYCLE
     name: str = "custom"
@@ -97,13 +117,16 @@ class Architecture:
                 raise ValueError(f"no level on the chip stores {tensor}")
         if len({level.name for level in self.levels}) < len(self.levels):
             raise ValueError("two levels have the same name")
-        _count("macs", self.macs)
+        check_count("macs", self.macs, MAX_ENTRIES)
         lanes = math.prod(level.fanout for level in self.levels)
         if lanes != self.macs:
             raise ValueError(f"macs must be the product of the fan-outs, {lanes}, got {self.macs}")
         for name in ("dram_read_words_per_cycle", "dram_write_words_per_cycle"):
             if not _is_number(getattr(self, name)) or not getattr(self, name):
                 raise ValueError(f"{name} must be a finite number above 0, got {shown(getattr(self, name))}")
+
+    def __repr__(self) -> str:
+        return f"Architecture({self.name}: {len(self.levels)} levels, {self.macs} MACs)"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -148,25 +171,33 @@ COCCO_CORE = Architecture(
 class Core:
     """What the closed form sees of a machine: a square of PEs, the lanes of one, what it keeps, the buffers.
 
-    input_entries: words of I that one PE keeps; sums: partial sums of each output lane. axes: "KC" fixes what the two
-    axes unroll, None leaves them free.
+    Examples
+    --------
+    >>> from simulator.mapping import SIMBA, Core
+    >>> Core()
+    Core()
+    >>> Core.of(SIMBA, axes="KC").macs
+    1024
     """
 
-    side: int = numbers.PE_ROWS
-    inputs: int = numbers.PE_INPUTS
-    outputs: int = numbers.PE_OUTPUTS
-    light: int = numbers.PE_LIGHT_CHANNELS
-    input_entries: int = 4096  #: of CoSA's array, as the next
-    sums: int = 64
-    global_buffer: int = 1 * MiB
-    weight_buffer: int = 1152 * KiB
+    side: int = numbers.PE_ROWS  #: PEs along each axis
+    inputs: int = numbers.PE_INPUTS  #: lanes of a PE over C
+    outputs: int = numbers.PE_OUTPUTS  #: lanes of a PE over K
+    light: int = numbers.PE_LIGHT_CHANNELS  #: channels of depth-wise work that keep a PE busy
+    input_entries: int = 4096  #: words of I that one PE keeps; of CoSA's array, as the next
+    sums: int = 64  #: partial sums of each output lane
+    global_buffer: int = 1 * MiB  #: bytes
+    weight_buffer: int = 1152 * KiB  #: bytes
     dram_read_words_per_cycle: float = numbers.MAPPING_DRAM_WORDS_PER_CYCLE
     dram_write_words_per_cycle: float = numbers.MAPPING_DRAM_WORDS_PER_CYCLE
-    axes: str | None = None
+    axes: str | None = None  #: "KC" fixes what the two axes unroll, None leaves them free
 
     def __post_init__(self) -> None:
         if self.axes is not None and (len(self.axes) != 2 or not set(self.axes) <= set("KCPQ")):
             raise ValueError(f"the fixed axes must be two of K, C, P, Q, such as K,C; got {self.axes!r}")
+
+    def __repr__(self) -> str:
+        return changes(self)
 
     @property
     def macs(self) -> int:
@@ -199,9 +230,38 @@ class Core:
 
 
 def read_architecture(path: str | PathLike[str]) -> Architecture:
-    """Return the architecture in a YAML or JSON file with the fields of `Architecture` and `Level`.
+    """Return the architecture in a file.
 
-    Raises FileFormatError or ValueError, one line that names the file, the level and the rule.
+    Parameters
+    ----------
+    path : str or PathLike
+        A YAML or JSON file with the fields of `Architecture` and `Level`.
+
+    Returns
+    -------
+    Architecture
+
+    Raises
+    ------
+    ValueError
+        One line that names the file, the level and the rule.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from simulator.mapping import read_architecture
+    >>> text = '''
+    ... name: small
+    ... macs: 16
+    ... levels:
+    ...   - {name: buffer, entries: 4096, stores: {W: 0.5, I: 0.25, O: 0.25}, fanout: 16}
+    ...   - {name: DRAM, stores: {W: 1, I: 1, O: 1}}
+    ... '''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "small.yaml").write_text(text)
+    ...     read_architecture(Path(folder, "small.yaml"))
+    Architecture(small: 2 levels, 16 MACs)
     """
     content = read_mapping(path)
     try:

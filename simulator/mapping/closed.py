@@ -46,8 +46,31 @@ def layer_cycles(
     """Return the cycles of one core that computes `samples` samples of its band of columns of this layer.
 
     Conv and matmul reduce over 8 input channels per PE and cycle; depth-wise convolutions, pools and
-    element-wise layers keep 4 channels of a PE busy. tile: rows and columns that run as one piece, all if None.
-    technology: other PEs than these of the paper.
+    element-wise layers keep 4 channels of a PE busy (Cocco, Sec. 5.1.2; docs/model.md, section 4).
+
+    Parameters
+    ----------
+    layer : Layer
+    samples : int
+        That the core computes.
+    bands : int
+        Cores that share the columns of a map.
+    tile : tuple of int, optional
+        Rows and columns that run as one piece; the whole map unless given.
+    technology : Technology, optional
+        Other PEs than those of the paper.
+
+    Returns
+    -------
+    int
+        Cycles.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator.mapping import layer_cycles
+    >>> layer_cycles(workloads.load("vgg16").layers[1])
+    1806336
     """
     array = technology or Technology()
     rows, columns = layer.height, -(-layer.width // bands)
@@ -82,10 +105,28 @@ def closed_form(
 ) -> tuple[Axes, LayerCost]:
     """Return what the two axes of the PE array best unroll, and the cost of the layer so computed.
 
-    tile: rows and columns of the output that run as one piece, the whole map if None; the last ones are smaller.
     Ties: fewest words read from the global buffer, then the order K, C, P, Q of the first axis, then of the second.
     Groups run one after another; depth-wise work never enters the lanes over C. Without local levels the energy of a
-    MAC is OPERATION_PJ, which contains them; DRAM is read and written once.
+    MAC is OPERATION_PJ, which contains them; DRAM is read and written once (docs/mapping.md).
+
+    Parameters
+    ----------
+    shape : LayerShape
+    core : Core, optional
+        That of Cocco unless given.
+    tile : tuple of int, optional
+        Rows and columns of the output that run as one piece, the last ones smaller; the whole map unless given.
+
+    Returns
+    -------
+    tuple of (str, str) and LayerCost
+
+    Examples
+    --------
+    >>> from simulator.mapping import LayerShape, closed_form
+    >>> axes, cost = closed_form(LayerShape(r=3, s=3, p=14, q=14, c=256, k=256))
+    >>> axes, cost
+    (('C', 'C'), LayerCost(112,896 cycles, 100.0% of the lanes, 109 uJ))
     """
     core = core or Core()
     best = min(

@@ -21,22 +21,29 @@ Accesses = dict[str, dict[str, tuple[int, int]]]
 
 @dataclass(frozen=True)
 class LayerCost:
-    """What a layer costs. accesses: level -> tensor -> (words read, words written), all instances.
+    """What a layer costs. Where it is not valid, cycles and energy are infinite and there are no accesses.
 
-    Where valid is false, `violations` says why, cycles and energy are infinite and there are no accesses.
-    compute_cycles: the product of the temporal factors; cycles: no less than what DRAM takes. utilization: MACs over
-    lanes times compute cycles.
+    Examples
+    --------
+    >>> from simulator.mapping import LayerShape, closed_form
+    >>> _, cost = closed_form(LayerShape(r=3, s=3, p=14, q=14, c=256, k=256))
+    >>> cost.accesses["DRAM"]["W"]
+    (589824, 0)
     """
 
-    cycles: float
-    compute_cycles: int
-    utilization: float
-    bound_cycles: float
-    accesses: Accesses
+    cycles: float  #: no less than what DRAM takes
+    compute_cycles: int  #: the product of the temporal factors
+    utilization: float  #: MACs over lanes times compute cycles
+    bound_cycles: float  #: the roofline
+    accesses: Accesses  #: level -> tensor -> (words read, words written), all instances
     energy_pj: float
-    valid: bool = True
+    valid: bool = True  #: if not, `violations` says why
     violations: tuple[str, ...] = ()
     excess: Mapping[tuple[int, str], float] | None = None  #: (level, tensor) -> words needed over words there
+
+    def __repr__(self) -> str:
+        costs = f"{self.cycles:,.0f} cycles, {self.utilization:.1%} of the lanes, {self.energy_pj / 1e6:.4g} uJ"
+        return f"LayerCost({costs})" if self.valid else f"LayerCost(not valid: {self.violations[0]})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain data of `cocco map --json`."""
@@ -54,7 +61,27 @@ class LayerCost:
 
 
 def bound_cycles(shape: LayerShape, lanes: int, read_rate: float, write_rate: float) -> float:
-    """Return the roofline: no mapping computes or moves the layer in fewer cycles; rates in words per cycle."""
+    """Return the roofline: no mapping computes or moves the layer in fewer cycles.
+
+    Parameters
+    ----------
+    shape : LayerShape
+    lanes : int
+        MACs that work at once.
+    read_rate, write_rate : float
+        Words per cycle of DRAM.
+
+    Returns
+    -------
+    float
+        Cycles.
+
+    Examples
+    --------
+    >>> from simulator.mapping import LayerShape, bound_cycles
+    >>> bound_cycles(LayerShape(r=3, s=3, p=14, q=14, c=256, k=256), lanes=1024, read_rate=10, write_rate=10)
+    112896.0
+    """
     moved = (shape.weight_words + shape.touched_words) / read_rate
     return max(shape.macs / lanes, moved, shape.output_words / write_rate)
 
@@ -64,8 +91,40 @@ def evaluate(
 ) -> LayerCost:
     """Return what the mapping costs; one that does not fit is an answer with its violations, not an error.
 
-    A shape with groups is computed group by group with the same mapping of one group. Raises ValueError where the
-    mapping has another number of levels, or names a dimension that there is not.
+    A shape with groups is computed group by group with the same mapping of one group (docs/mapping.md, section 3).
+
+    Parameters
+    ----------
+    mapping : LayerMapping
+        The answer to judge, whoever made it.
+    shape : LayerShape
+    arch : Architecture
+        With as many levels as the mapping.
+    technology : Technology, optional
+        Energies; those of the paper unless given.
+
+    Returns
+    -------
+    LayerCost
+        Cycles, words moved, pJ.
+
+    Raises
+    ------
+    ValueError
+        The mapping has another number of levels, or names a dimension that there is not.
+
+    Examples
+    --------
+    >>> from simulator.mapping import Architecture, LayerMapping, LayerShape, Level, evaluate
+    >>> small = Architecture((
+    ...     Level("buffer", 4096, 1, {"W": 0.5, "I": 0.25, "O": 0.25}, fanout=4),
+    ...     Level("DRAM", None, 1, {"W": 1, "I": 1, "O": 1}),
+    ... ), macs=4)
+    >>> mapping = LayerMapping.of([({"K": 4}, [("C", 8), ("P", 6)]), ({}, [("Q", 6)])])
+    >>> evaluate(mapping, LayerShape(r=1, s=1, p=6, q=6, c=8, k=4), small)
+    LayerCost(288 cycles, 100.0% of the lanes, 0.04825 uJ)
+    >>> evaluate(mapping, LayerShape(r=1, s=1, p=6, q=6, c=8, k=5), small).violations
+    ('the factors of K come to 4, its bound is 5',)
     """
     technology = technology or Technology()
     _check(mapping, arch)

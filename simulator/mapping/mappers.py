@@ -19,21 +19,35 @@ Times = tuple[int, int]  #: how often each word moves, as a fraction of whole nu
 
 
 class Work(NamedTuple):
-    """One core computing a layer. cycles: of its samples and its band, over all updates.
+    """One core computing a layer; how often words move is never below once.
 
-    inputs: reads of the global buffer for each word of the windows; weights: reads for each word and update; outputs:
-    words written and read back for each word of the result. None is ever below 1.
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator.mapping import Enumerate
+    >>> Enumerate(tiled=True).work(workloads.load("vgg16").layers[1], samples=1, bands=1, tile=(4, 4))
+    Work(cycles=1806336, inputs=(7225344, 7225344), weights=(115605504, 115605504), outputs=(1, 1))
     """
 
-    cycles: int
-    inputs: Times = (1, 1)
-    weights: Times = (1, 1)
-    outputs: Times = (1, 1)
+    cycles: int  #: of its samples and its band, over all updates
+    inputs: Times = (1, 1)  #: reads of the global buffer for each word of the windows
+    weights: Times = (1, 1)  #: reads of the weight buffer for each word and update
+    outputs: Times = (1, 1)  #: words written and read back for each word of the result
 
 
 @runtime_checkable
 class Mapper(Protocol):
-    """Frozen, comparable data with two questions; is_flat: whether updates do not matter and words move once."""
+    """How a layer runs on the PE array: frozen, comparable data with two questions (docs/mapping.md, section 7).
+
+    Examples
+    --------
+    >>> from simulator import Accelerator
+    >>> from simulator.mapping import Enumerate, Mapper
+    >>> isinstance(Enumerate(), Mapper)
+    True
+    >>> Accelerator(shared_buffer=2**20, mapper=Enumerate(tiled=True)).mapper.is_flat
+    False
+    """
 
     @property
     def name(self) -> str:
@@ -52,9 +66,18 @@ class Mapper(Protocol):
 
 @dataclass(frozen=True)
 class Enumerate:
-    """The closed form. tiled: per update, with its reads; else of whole layers, as in the paper's model."""
+    """The closed form as a mapper.
 
-    tiled: bool = False
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator.mapping import Enumerate
+    >>> layer = workloads.load("vgg16").layers[1]
+    >>> Enumerate().cycles(layer, samples=1, bands=1), Enumerate(tiled=True).work(layer, 1, 1, (7, 7)).cycles
+    (1806336, 1806336)
+    """
+
+    tiled: bool = False  #: per update, with its reads; else of whole layers, as in the paper's model
     name: str = "enumerate"
 
     @property

@@ -10,15 +10,35 @@ from simulator.mapping.shapes import DIMENSIONS
 
 
 class LevelLoops(NamedTuple):
-    """What one level does: lanes below it that work at once, and its own loops, innermost first."""
+    """What one level does: lanes below it that work at once, and its own loops.
 
-    spatial: Mapping[str, int]
-    temporal: tuple[tuple[str, int], ...]
+    Examples
+    --------
+    >>> from simulator.mapping import LevelLoops
+    >>> LevelLoops(spatial={"K": 8}, temporal=(("P", 14), ("Q", 7))).spatial
+    {'K': 8}
+    """
+
+    spatial: Mapping[str, int]  #: lanes by dimension
+    temporal: tuple[tuple[str, int], ...]  #: (dimension, factor), innermost first
 
 
 @dataclass(frozen=True)
 class LayerMapping:
-    """The loops of every level, the innermost level first; factors of 1 may be left out."""
+    """The loops of every level, the innermost level first; factors of 1 may be left out.
+
+    Examples
+    --------
+    >>> from simulator.mapping import LayerMapping
+    >>> mapping = LayerMapping.of([({"K": 4}, [("P", 2)]), ({}, [("Q", 3)])])
+    >>> print(mapping.to_text(["buffer", "DRAM"]))
+    # DRAM
+    for q in 0..2
+      # buffer
+      for p in 0..1
+        parallel for k in 0..3
+          multiply, accumulate
+    """
 
     levels: tuple[LevelLoops, ...]
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from workloads.errors import check_count
 from workloads.network.frames import Frames
 from workloads.network.layer import Layer
 
@@ -19,32 +20,45 @@ MAX_STRIDE = 2**10
 
 @dataclass(frozen=True)
 class LayerShape:
-    """Extents of one layer; p, q are those of its output, c the input channels of one group, k all output channels.
+    """Extents of one layer as seven nested loops (CoSA, Sec. III).
 
-    stride and dilation: (width, height). Raises ValueError that names the field, the rule and the value.
+    Raises
+    ------
+    ValueError
+        One line that names the field, the rule and the value.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator.mapping import LayerShape
+    >>> shape = LayerShape.of_layer(workloads.load("vgg16").layers[0])
+    >>> shape
+    LayerShape(r=3, s=3, p=224, q=224, c=3, k=64, n=1, stride=(1, 1), groups=1, dilation=(1, 1))
+    >>> shape.macs, shape.weight_words
+    (86704128, 1728)
     """
 
-    r: int
-    s: int
-    p: int
-    q: int
-    c: int
-    k: int
-    n: int = 1
-    stride: tuple[int, int] = (1, 1)
+    r: int  #: width of the filter
+    s: int  #: its height
+    p: int  #: width of the output
+    q: int  #: its height
+    c: int  #: input channels of one group
+    k: int  #: output channels of all groups
+    n: int = 1  #: samples
+    stride: tuple[int, int] = (1, 1)  #: width, height
     groups: int = 1
-    dilation: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)  #: width, height
 
     def __post_init__(self) -> None:
         for name in "rspqckn":
-            _check(name.upper(), getattr(self, name), MAX_EXTENT)
-        _check("groups", self.groups, MAX_EXTENT)
+            check_count(name.upper(), getattr(self, name), MAX_EXTENT)
+        check_count("groups", self.groups, MAX_EXTENT)
         for name in ("stride", "dilation"):
             pair = getattr(self, name)
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise ValueError(f"{name} must be a pair (width, height), got {pair!r}")
             for axis, value in zip(("width", "height"), pair):
-                _check(f"{name} ({axis})", value, MAX_STRIDE)
+                check_count(f"{name} ({axis})", value, MAX_STRIDE)
         if self.k % self.groups:
             raise ValueError(f"K must be a multiple of groups, got {self.k} and {self.groups}")
 
@@ -154,8 +168,3 @@ def _covered(outputs: int, taps: int, stride: int, dilation: int) -> int:
     common = math.gcd(stride, dilation)
     repeated = max(0, outputs - dilation // common) * max(0, taps - stride // common)
     return outputs * taps - repeated
-
-
-def _check(name: str, value: object, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ValueError(f"{name} must be an integer from 1 to {most}, got {value!r}")

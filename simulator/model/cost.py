@@ -6,6 +6,8 @@ Totals are integers; each float comes from one formula at the end, so that the o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
 from simulator.accelerator import Accelerator
@@ -90,6 +92,11 @@ def latency_prefetch_cycles(prices: Sequence[Price], accelerator: Accelerator) -
 def bandwidths(prices: Sequence[Price]) -> list[float]:
     """Return the DRAM bandwidth that each subgraph needs, bytes per cycle, with weight prefetch (our reading)."""
     return [size / price.compute_cycles for price, size in zip(prices, prefetch_bytes(prices))]
+
+
+def added(values: Iterable[float]) -> float:
+    """Return the sum of floats from left to right, the same on every Python (from 3.12 on `sum` corrects rounding)."""
+    return reduce(add, values, 0)
 
 
 def price_subgraphs(models: Sequence[SubgraphModel], accelerator: Accelerator) -> list[Price | Shortage]:

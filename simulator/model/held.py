@@ -5,17 +5,14 @@ Step i is the i-th subgraph in execution order. Bytes are those of one core, as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.allocation.judge import Buffer
-from simulator.model.cost import price_subgraphs
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.model.regions import Region, allocate_regions, derive_tiling
-from simulator.model.streaming import residencies
-from simulator.model.subgraph import Geometry
+from simulator.model.priced import PricedPartition, price_partition
+from simulator.model.pricing import Price
+from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
@@ -33,7 +30,7 @@ class Holding(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class BufferPlan:
     """The buffers of a partition in each memory, and what they are made of."""
 
     network: Network
@@ -55,7 +52,7 @@ class Plan:
 
 def plan_buffers(
     network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
-) -> Plan | None:
+) -> BufferPlan | None:
     """Return the buffers of a partition, or None where a subgraph does not fit by its bytes (see `evaluate`).
 
     One shared memory, or "global" for activations and "weight" for weights. A tensor is one buffer, its MAIN and
@@ -63,28 +60,19 @@ def plan_buffers(
     The weights of a subgraph are one buffer. All live in [i, i + 1); with prefetch="resident" weights that are not
     streamed live in [i - 1, i + 1): they are loaded while the previous subgraph runs. Sizes are rounded up to words.
     """
-    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
-    models = [SubgraphModel(rules, group) for group in partition.subgraphs]
-    prices = price_subgraphs(models, accelerator)
-    if any(isinstance(price, Shortage) for price in prices):
-        return None
-    return make_plan(network, accelerator, partition.names, models, prices)
+    priced = price_partition(network, partition, accelerator, tile_rule)
+    return make_plan(priced) if priced.fits else None
 
 
-def make_plan(
-    network: Network,
-    accelerator: Accelerator,
-    names: Sequence[tuple[str, ...]],
-    models: Sequence[SubgraphModel],
-    prices: Sequence[Price | Shortage],
-) -> Plan:
-    """Return the buffers of subgraphs that are priced, all feasible, in execution order."""
+def make_plan(priced: PricedPartition) -> BufferPlan:
+    """Return the buffers of a partition whose subgraphs all fit."""
+    assert priced.fits, "a subgraph does not fit"
+    network, accelerator = priced.network, priced.accelerator
     holdings = tuple(
-        Holding(layers, held_regions(model, price), price.weight_bytes, price.is_streamed)
-        for layers, model, price in zip(names, models, prices)
+        Holding(layers, model.residency(price).regions, price.weight_bytes, price.is_streamed)
+        for layers, model, price in zip(priced.partition.names, priced.models, priced.prices)
         if isinstance(price, Price)
     )
-    assert len(holdings) == len(names), "a subgraph does not fit"
     buffers: dict[Memory, list[Buffer]] = {"shared": []} if accelerator.is_shared else {"global": [], "weight": []}
     word = accelerator.technology.buffer_word_bytes
     first, last = list(buffers.values())[0], list(buffers.values())[-1]
@@ -96,30 +84,7 @@ def make_plan(
             is_ahead = accelerator.prefetch == "resident" and not holding.is_streamed
             size = round_up(holding.weight_bytes, word)
             last.append(Buffer(weights_id(i), max(i - is_ahead, 0), i + 1, size, word))
-    return Plan(network, accelerator, holdings, {memory: tuple(found) for memory, found in buffers.items()})
-
-
-def held_regions(model: SubgraphModel, price: Price) -> dict[int, Region]:
-    """Return MAIN and SIDE by tensor id, as they were priced: all held, or those of the way a layer is streamed."""
-    subgraph, rules, stream = model.subgraph, model.rules, price.stream
-    samples, bands = rules.samples, rules.bands
-    if stream is not None and stream.order == "element":
-        return {}
-    if stream is not None and stream.order != "operand":
-        return next(
-            each.regions
-            for each in residencies(subgraph, rules.tile_rule, samples, bands)
-            if (each.tile, each.has_side, each.is_whole_map) == (price.tile, stream.has_side, stream.is_whole_map)
-        )
-    tiling = derive_tiling(subgraph, price.tile, rules.tile_rule)
-    assert tiling is not None, "it was priced"
-    regions = allocate_regions(subgraph, tiling, samples, bands)
-    if stream is not None:  # whole operands pass by, row by row
-        for u in subgraph.inputs:
-            if subgraph.readers[u][0].whole:
-                rows, columns = regions[u].main
-                regions[u] = Region((1, columns), (0, 0), regions[u].main_bytes // rows, 0)
-    return regions
+    return BufferPlan(network, accelerator, holdings, {memory: tuple(found) for memory, found in buffers.items()})
 
 
 def tensor_id(network: Network, step: int, tensor: int) -> str:

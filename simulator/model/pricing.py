@@ -12,7 +12,7 @@ from typing import NamedTuple
 from simulator.accelerator import Accelerator
 from simulator.mapping.mappers import Work
 from simulator.model.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
-from simulator.model.streaming import Stream, stream_layer
+from simulator.model.streaming import Residency, Streaming, residency_of, stream_layer
 from simulator.model.subgraph import Geometry, Subgraph
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.model.traffic import buffer_bytes, weight_buffer_bytes
@@ -24,7 +24,7 @@ class Price(NamedTuple):
     tile: tuple[int, int]
     activation_bytes: int
     weight_bytes: int
-    stream: Stream | None  #: how a single layer is streamed that does not fit, None where all is held
+    streaming: Streaming | None  #: how a single layer is streamed that does not fit, None where all is held
     ema_weight_bytes: int
     ema_input_bytes: int
     ema_output_bytes: int
@@ -37,7 +37,7 @@ class Price(NamedTuple):
     @property
     def is_streamed(self) -> bool:
         """Whether weights or maps pass through the buffers in pieces."""
-        return self.stream is not None
+        return self.streaming is not None
 
     @property
     def ema_bytes(self) -> int:
@@ -112,6 +112,15 @@ class SubgraphModel:
         if self.is_single:
             return self._streamed(activation_capacity, weight_capacity)
         return self._shortage(activation_capacity, weight_capacity)
+
+    def residency(self, price: Price) -> Residency:
+        """Return what a price of this subgraph holds in one core: MAIN and SIDE by tensor id, and the tiling."""
+        rules = self.rules
+        if price.streaming is None:
+            found = self.tiling(price.tile[0])
+            assert found is not None, "it was priced"
+            return Residency(price.tile, *found)
+        return residency_of(self.subgraph, price.tile, price.streaming, rules.tile_rule, rules.samples, rules.bands)
 
     @property
     def rule_broken(self) -> Shortage | None:
@@ -193,24 +202,24 @@ class SubgraphModel:
             rules.bands,
         )
         return self._total(
-            plan.tile,
+            plan.residency.tile,
             plan.activation_bytes,
             plan.weight_bytes,
-            plan.stream,
+            plan.streaming,
             plan.weight_reads,
             plan.input_reads,
-            self._work(plan.tiling, plan.regions),
+            self._work(plan.residency.tiling, plan.residency.regions),
         )
 
     def _total(
-        self, tile: tuple[int, int], activation: int, weights: int, stream: Stream | None,
+        self, tile: tuple[int, int], activation: int, weights: int, streaming: Streaming | None,
         weight_reads: int, input_reads: int, work: tuple[int, int, int],
     ) -> Price:  # fmt: skip
         buffered, weighed, cycles = work
         batch = self.rules.batch
         inputs, outputs = batch * input_reads, batch * self.outputs
         return Price(
-            tile, activation, weights, stream, weight_reads, inputs, outputs,
+            tile, activation, weights, streaming, weight_reads, inputs, outputs,
             global_buffer_bytes=inputs + outputs + batch * buffered,
             weight_buffer_bytes=weight_reads + weighed,
             crossbar_bytes=(self.rules.cores - 1) * self.weights,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -20,7 +20,7 @@ from simulator.model.traffic import window_ends
 Order = Literal["chunk", "tile", "operand", "element"]
 
 
-class Stream(NamedTuple):
+class Streaming(NamedTuple):
     """How the loops of a streamed layer are nested, and what stays on chip."""
 
     order: Order  #: the outermost loop: chunks of weights, tiles, tiles that an operand passes by, single elements
@@ -30,30 +30,32 @@ class Stream(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StreamPlan:
-    """How a single layer runs that does not fit; bytes read are those of one sample."""
+class Residency:
+    """The activations that a subgraph holds on chip, while weights may stream by."""
 
     tile: tuple[int, int]
     tiling: Tiling
-    regions: dict[int, Region]
-    stream: Stream
+    regions: dict[int, Region]  #: by tensor id
+    halo: Fraction = Fraction(1)  #: input elements read per element, where nothing is kept for the next row of tiles
+    has_side: bool = True
+    is_whole_map: bool = False
+
+    @property
+    def activation_bytes(self) -> int:
+        """Bytes of one core."""
+        return activation_bytes(self.regions)
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """How a single layer runs that does not fit; bytes read are those of one sample."""
+
+    residency: Residency
+    streaming: Streaming
     activation_bytes: int
     weight_bytes: int  #: held by one core
     weight_reads: int
     input_reads: int
-
-
-@dataclass(frozen=True)
-class Residency:
-    """Activations on chip while the weights stream by."""
-
-    tile: tuple[int, int]
-    tiling: Tiling
-    regions: dict[int, Region]
-    activation_bytes: int
-    halo: Fraction  #: input elements read per element, where nothing is kept for the next row of tiles
-    has_side: bool
-    is_whole_map: bool
 
 
 def stream_layer(
@@ -66,10 +68,11 @@ def stream_layer(
     """
     best: StreamPlan | None = None
     for residency in residencies(subgraph, rule, samples, bands):
-        if residency.activation_bytes > capacity:
+        need = residency.activation_bytes
+        if need > capacity:
             continue
-        room = capacity - residency.activation_bytes if weight_capacity is None else weight_capacity
-        for plan in _orders(subgraph, residency, room, cores, bands):
+        room = capacity - need if weight_capacity is None else weight_capacity
+        for plan in _orders(subgraph, residency, need, room, cores, bands):
             if best is None or plan.weight_reads + plan.input_reads < best.weight_reads + best.input_reads:
                 best = plan
     return (
@@ -79,23 +82,61 @@ def stream_layer(
     )
 
 
+def residency_of(
+    subgraph: Subgraph,
+    tile: tuple[int, int],
+    streaming: Streaming | None,
+    rule: TileRule,
+    samples: int = 1,
+    bands: int = 1,
+) -> Residency:
+    """Return what a priced subgraph holds: every region, or those of the way in which its only layer is streamed.
+
+    The last resort, where single elements pass by, holds nothing.
+    """
+    if streaming is None:
+        return _tiled(subgraph, tile, rule, samples, bands)
+    if streaming.order == "element":
+        return replace(_tiled(subgraph, tile, rule, samples, bands), regions={}, has_side=False)
+    if streaming.order == "operand":
+        return _beside_a_row(subgraph, tile, rule, samples, bands)
+    if streaming.is_whole_map:
+        return _whole_map(subgraph, rule, samples, bands)
+    held = _tiled(subgraph, tile, rule, samples, bands)
+    return held if streaming.has_side else _without_side(subgraph, held)
+
+
 def residencies(subgraph: Subgraph, rule: TileRule, samples: int = 1, bands: int = 1) -> Iterator[Residency]:
     """Yield what can stay on chip: tiles from the largest, with SIDE and without, then the whole map."""
+    for t in subgraph.geometry.technology.tiles:
+        held = _tiled(subgraph, (t, t), rule, samples, bands)
+        yield held
+        yield _without_side(subgraph, held)
+    yield _whole_map(subgraph, rule, samples, bands)
+
+
+def _tiled(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule, samples: int, bands: int) -> Residency:
+    tiling = derive_tiling(subgraph, tile, rule)
+    assert tiling is not None, "it was priced, or a single layer has one path to each of its inputs"
+    return Residency(tile, tiling, allocate_regions(subgraph, tiling, samples, bands))
+
+
+def _without_side(subgraph: Subgraph, held: Residency) -> Residency:
+    regions = {u: region._replace(side=(0, 0), side_bytes=0) for u, region in held.regions.items()}
+    return replace(held, regions=regions, halo=_halo(subgraph, held.tile[ROWS]), has_side=False)
+
+
+def _whole_map(subgraph: Subgraph, rule: TileRule, samples: int, bands: int) -> Residency:
     geometry, (v,) = subgraph.geometry, subgraph.layers
     height, width = geometry.extent
-    for t in geometry.technology.tiles:
-        tiling = _derive(subgraph, (t, t), rule)
-        regions = allocate_regions(subgraph, tiling, samples, bands)
-        yield Residency((t, t), tiling, regions, activation_bytes(regions), Fraction(1), True, False)
-        without = {u: region._replace(side=(0, 0), side_bytes=0) for u, region in regions.items()}
-        yield Residency((t, t), tiling, without, activation_bytes(without), _halo(subgraph, t), False, False)
-    tile = (height[v], width[v])
-    regions, alignment = {}, geometry.technology.channel_alignment
+    held = _tiled(subgraph, (height[v], width[v]), rule, samples, bands)
+    alignment = geometry.technology.channel_alignment
+    regions = {}
     for u in subgraph.tensors:
         main = (height[u], -(-width[u] // bands))
         channels = -(-geometry.channels[u] // alignment) * alignment
         regions[u] = Region(main, (0, 0), main[0] * main[1] * channels * samples, 0)
-    yield Residency(tile, _derive(subgraph, tile, rule), regions, activation_bytes(regions), Fraction(1), True, True)
+    return replace(held, regions=regions, is_whole_map=True)
 
 
 def _halo(subgraph: Subgraph, tile: int) -> Fraction:
@@ -113,7 +154,9 @@ def _halo(subgraph: Subgraph, tile: int) -> Fraction:
     return 1 + max(Fraction(shared, step), Fraction((-(-height // tile) - 1) * shared, least))
 
 
-def _orders(subgraph: Subgraph, residency: Residency, room: int, cores: int, bands: int) -> Iterator[StreamPlan]:
+def _orders(
+    subgraph: Subgraph, residency: Residency, need: int, room: int, cores: int, bands: int
+) -> Iterator[StreamPlan]:
     """Yield the two loop orders that are possible with so many bytes for the weights of one core."""
     geometry, (v,) = subgraph.geometry, subgraph.layers
     layer, weights = geometry.network.layers[v], subgraph.weight_bytes
@@ -129,60 +172,73 @@ def _orders(subgraph: Subgraph, residency: Residency, room: int, cores: int, ban
         chunks = -(-units // (chunk_bytes // unit))
     resident = -(-min(weights, chunk_bytes) // cores)
     passes = 1 if residency.is_whole_map or chunks == 1 else min(chunks, groups)
-    rows, columns = geometry.extent[ROWS][v], -(-geometry.extent[COLUMNS][v] // bands)
-    tiles = -(-rows // residency.tile[ROWS]) * -(-columns // residency.tile[COLUMNS])
+    tiles = _tiles(subgraph, residency, bands)
     orders: tuple[tuple[Order, int, int], ...] = (("chunk", 1, passes), ("tile", 1 if chunks == 1 else tiles, 1))
     for order, weight_passes, input_passes in orders:
-        yield StreamPlan(
-            residency.tile,
-            residency.tiling,
-            residency.regions,
-            Stream(order, residency.has_side, residency.is_whole_map, input_passes),
-            residency.activation_bytes,
-            resident,
-            weights * weight_passes,
-            math.ceil(subgraph.input_bytes * input_passes * residency.halo),
-        )
+        streaming = Streaming(order, residency.has_side, residency.is_whole_map, input_passes)
+        reads = input_reads(subgraph, residency, streaming)
+        yield StreamPlan(residency, streaming, need, resident, weights * weight_passes, reads)
+
+
+def input_reads(subgraph: Subgraph, held: Residency, streaming: Streaming, bands: int = 1) -> int:
+    """Return the bytes of in(S) that a streamed layer reads, one sample.
+
+    A passing operand is read for each tile of the band of one core; in the last resort a window is read for each
+    position, and a whole operand in full.
+    """
+    if streaming.order not in ("operand", "element"):
+        return math.ceil(subgraph.input_bytes * streaming.input_passes * held.halo)
+    geometry, (v,) = subgraph.geometry, subgraph.layers
+    kernel, whole, window = geometry.network.layers[v].kernel, _tiles(subgraph, held, bands), 1
+    if streaming.order == "element":
+        whole, window = geometry.extent[ROWS][v] * geometry.extent[COLUMNS][v], kernel[ROWS] * kernel[COLUMNS]
+    return sum(
+        geometry.size_bytes[u] * (reader.local * window + reader.whole * whole)
+        for u in subgraph.inputs
+        for reader in subgraph.readers[u]
+    )
+
+
+def _tiles(subgraph: Subgraph, held: Residency, bands: int) -> int:
+    """Return the tiles of the band of one core: cores work in lock-step on the same weights."""
+    (v,) = subgraph.layers
+    height, width = subgraph.geometry.extent
+    return -(-height[v] // held.tile[ROWS]) * -(-width[v] // (bands * held.tile[COLUMNS]))
 
 
 def _stream_operand(subgraph: Subgraph, capacity: int, rule: TileRule, samples: int, bands: int) -> StreamPlan | None:
     """Read a whole operand row by row for each tile, the largest that fits beside one row (our choice, as weights)."""
-    geometry, (v,) = subgraph.geometry, subgraph.layers
-    width = geometry.extent[COLUMNS]
-    passing = [u for u in subgraph.inputs if subgraph.readers[u][0].whole]
+    passing = whole_operands(subgraph)
     if not passing or any(subgraph.readers[u][0].local for u in passing):
         return None
-    rows, columns = geometry.extent[ROWS][v], -(-width[v] // bands)
-    for t in geometry.technology.tiles:
-        tiling = _derive(subgraph, (t, t), rule)
-        regions = allocate_regions(subgraph, tiling, samples, bands)
-        for u in passing:
-            regions[u] = Region((1, width[u]), (0, 0), regions[u].main_bytes // regions[u].main[ROWS], 0)
-        need = activation_bytes(regions)
-        if need <= capacity:
-            tiles = -(-rows // t) * -(-columns // t)
-            reads = sum(geometry.size_bytes[u] * (tiles if u in passing else 1) for u in subgraph.inputs)
-            return StreamPlan((t, t), tiling, regions, Stream("operand", True, False, 1), need, 0, 0, reads)
+    streaming = Streaming("operand", True, False, 1)
+    for t in subgraph.geometry.technology.tiles:
+        held = _beside_a_row(subgraph, (t, t), rule, samples, bands)
+        if held.activation_bytes <= capacity:
+            reads = input_reads(subgraph, held, streaming, bands)
+            return StreamPlan(held, streaming, held.activation_bytes, 0, 0, reads)
     return None
+
+
+def whole_operands(subgraph: Subgraph) -> list[int]:
+    """Return the inputs of a single layer that it needs in full."""
+    return [u for u in subgraph.inputs if subgraph.readers[u][0].whole]
+
+
+def _beside_a_row(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule, samples: int, bands: int) -> Residency:
+    """Return the regions where whole operands pass by, one row of each on chip."""
+    held = _tiled(subgraph, tile, rule, samples, bands)
+    rows = {
+        u: Region((1, columns), (0, 0), held.regions[u].main_bytes // height, 0)
+        for u in whole_operands(subgraph)
+        for height, columns in [held.regions[u].main]
+    }
+    return replace(held, regions=held.regions | rows)
 
 
 def _last_resort(subgraph: Subgraph, capacity: int, rule: TileRule, samples: int, bands: int) -> StreamPlan:
     """One output position at a time: its weights and its window are read anew, a whole operand in full."""
     geometry, (v,) = subgraph.geometry, subgraph.layers
-    positions = geometry.extent[ROWS][v] * geometry.extent[COLUMNS][v]
-    kernel = geometry.network.layers[v].kernel
-    reads = sum(
-        geometry.size_bytes[u] * (local * kernel[ROWS] * kernel[COLUMNS] + whole * positions)
-        for u in subgraph.inputs
-        for _, local, whole in subgraph.readers[u]
-    )
-    tiling = _derive(subgraph, (1, 1), rule)
-    regions = allocate_regions(subgraph, tiling, samples, bands)
-    weight_reads = subgraph.weight_bytes * positions
-    return StreamPlan((1, 1), tiling, regions, Stream("element", False, False, 1), capacity, 0, weight_reads, reads)
-
-
-def _derive(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule) -> Tiling:
-    tiling = derive_tiling(subgraph, tile, rule)
-    assert tiling is not None, "a single layer has one path to each of its inputs"
-    return tiling
+    held, streaming = _tiled(subgraph, (1, 1), rule, samples, bands), Streaming("element", False, False, 1)
+    weight_reads = subgraph.weight_bytes * geometry.extent[ROWS][v] * geometry.extent[COLUMNS][v]
+    return StreamPlan(held, streaming, capacity, 0, weight_reads, input_reads(subgraph, held, streaming))

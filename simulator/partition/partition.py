@@ -8,12 +8,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from simulator.partition.errors import PartitionError
 from simulator.partition.files import read_handwritten
 from simulator.partition.patterns import expand
+from workloads.display import html
 from workloads.files import write_atomic
-from workloads.network.network import Network
+from workloads.network.network import Network, check_network
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Partition", "PartitionError", "connected_parts", "order_subgraphs"]
 
@@ -25,15 +30,51 @@ class Partition:
     A valid partition covers every layer once, each subgraph is weakly connected through its own layers, and the
     subgraphs can run one after the other. Execution order: of the subgraphs that are ready, the one whose first
     layer is earliest in the network's order. So two partitions are equal if and only if their sets of sets are.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Partition
+    >>> vgg = workloads.load("vgg16")
+    >>> plan = Partition.from_groups(vgg, [["conv1_1..pool1"], ["conv2_*", "pool2"]])
+    >>> plan
+    Partition(vgg16, 21 layers in 17 subgraphs)
+    >>> plan.names[1]
+    ('conv2_1', 'conv2_2', 'pool2')
+    >>> plan.to_frame().head(2)
+                      layers  count
+    0  conv1_1 conv1_2 pool1      3
+    1  conv2_1 conv2_2 pool2      3
     """
 
     network_name: str
-    subgraphs: tuple[tuple[int, ...], ...]
-    names: tuple[tuple[str, ...], ...]
+    subgraphs: tuple[tuple[int, ...], ...]  #: layer ids, ascending in each
+    names: tuple[tuple[str, ...], ...]  #: the same by name
+
+    def __repr__(self) -> str:
+        layers = sum(map(len, self.subgraphs))
+        return f"Partition({self.network_name}, {layers} layers in {len(self)} subgraphs)"
+
+    def _repr_html_(self) -> str:
+        return html(self.summary(), self.to_frame())
+
+    def summary(self) -> str:
+        """Return a few lines of text: how many subgraphs there are, and of how many layers."""
+        sizes = sorted(map(len, self.subgraphs))
+        alone = f"{sizes.count(1)} layers run alone" if sizes[0] == 1 else "no layer runs alone"
+        counts = f"{sum(sizes)} layers in {len(sizes)} subgraphs"
+        return f"{self.network_name}: {counts}\n  at most {sizes[-1]} layers together; {alone}"
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per subgraph in execution order: its layers joined by spaces, and how many they are."""
+        import pandas
+
+        return pandas.DataFrame({"layers": map(" ".join, self.names), "count": map(len, self.names)})
 
     @classmethod
     def from_ids(cls, network: Network, groups: Iterable[Iterable[int]]) -> Partition:
         """Return the partition with these groups of layer ids; raises PartitionError where it is not valid."""
+        check_network(network)
         ordered = order_subgraphs(network, [tuple(sorted(group)) for group in groups])
         return cls(network.name, ordered, tuple(network.names(group) for group in ordered))
 
@@ -41,10 +82,22 @@ class Partition:
     def from_groups(cls, network: Network, groups: Iterable[Iterable[str]]) -> Partition:
         """Return the partition with these groups of layer names; layers that are not named run alone.
 
-        A name may be a wildcard ("s1b1_*") or a range ("conv1..pool1"): simulator.partition.patterns.
-        Raises PartitionError for an unknown or repeated layer, a pattern without a layer, an empty or disconnected
-        group, or groups that wait for each other.
+        Parameters
+        ----------
+        network : Network
+            Whose layers they are.
+        groups : iterable of iterables of str
+            Names, wildcards ("s1b1_*") and ranges ("conv1..pool1"): simulator.partition.patterns.
+
+        Raises
+        ------
+        TypeError
+            The network is no Network, or the groups are no lists of names.
+        PartitionError
+            An unknown or repeated layer, a pattern without a layer, an empty or disconnected group, or groups that
+            wait for each other.
         """
+        check_network(network)
         ids = named_groups(network, groups)
         seen = {v for group in ids for v in group}
         return cls.from_ids(network, ids + [[v] for v in range(len(network.layers)) if v not in seen])
@@ -52,6 +105,7 @@ class Partition:
     @classmethod
     def layerwise(cls, network: Network) -> Partition:
         """Return the partition in which every layer runs alone."""
+        check_network(network)
         return cls.from_ids(network, [[i] for i in range(len(network.layers))])
 
     @classmethod
@@ -60,6 +114,7 @@ class Partition:
 
         Layers that are not named run alone; a file with "rest: greedy" is for cocco.load_partition, which has prices.
         """
+        check_network(network)
         found = read_handwritten(path, network)
         if found.rest != "layerwise":
             raise PartitionError(

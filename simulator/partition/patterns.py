@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from simulator.partition.errors import PartitionError
+from workloads.errors import shown
 from workloads.network.network import Network
 
 RANGE = ".."
@@ -27,7 +28,11 @@ def expand(network: Network, groups: Iterable[Iterable[object]]) -> list[list[ob
     """
     found: list[list[object]] = []
     seen: dict[object, tuple[int, object]] = {}
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        raise TypeError(f"groups must be a list of lists of layer names; got {shown(groups)}")
     for position, group in enumerate(groups):
+        if not isinstance(group, Iterable):
+            raise TypeError(f"subgraph {position} is {shown(group)}; it must be a list of layer names")
         if isinstance(group, str):
             raise PartitionError(f"subgraph {position} is the string {group!r}; it must be a list of layer names")
         names: list[object] = []

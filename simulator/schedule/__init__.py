@@ -2,7 +2,8 @@
 
 from simulator.schedule.files import read_order, read_schedule, write_schedule
 from simulator.schedule.operators import operators_of
-from simulator.schedule.replay import Operator, Replay, Schedule, ScheduleError, Segment, replay
+from simulator.schedule.replay import Replay, replay
+from simulator.schedule.schedule import Operator, Schedule, ScheduleError, Segment
 
 __all__ = [
     "Operator",

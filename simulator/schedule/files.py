@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, get_args
 
-from simulator.schedule.replay import Enters, Leaves, Schedule, Segment
+from simulator.schedule.schedule import Enters, Leaves, Schedule, Segment
 from workloads.errors import FileFormatError, shown
 from workloads.files import read_mapping, write_atomic
 
@@ -20,8 +20,31 @@ MAX_NUMBER = 2**62
 def read_schedule(path: str | PathLike[str]) -> Schedule:
     """Return the schedule in a file; keys that are not the order or the segments are information only.
 
-    Raises FileFormatError, one line with file, place, rule and value, for anything malformed. Whether the schedule
-    works, `simulator.schedule.replay` says.
+    Whether the schedule works, `replay` says.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        A tensor-schedule/1 file (.json): docs/scheduling.md.
+
+    Returns
+    -------
+    Schedule
+
+    Raises
+    ------
+    FileFormatError
+        One line with file, place, rule and value, for anything malformed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from simulator.schedule import Schedule, read_schedule, write_schedule
+    >>> with TemporaryDirectory() as folder:
+    ...     write_schedule(Path(folder, "x.json"), Schedule(("x", "y"), ()), {"network": "tiny"})
+    ...     read_schedule(Path(folder, "x.json"))
+    Schedule(2 operators, 0 stays)
     """
     content = _content(path)
     order = _order(path, content)
@@ -32,12 +55,58 @@ def read_schedule(path: str | PathLike[str]) -> Schedule:
 
 
 def read_order(path: str | PathLike[str]) -> tuple[str, ...]:
-    """Return the order in a file: {"order": [names]}, so a schedule will do."""
+    """Return the order in a file: {"order": [names]}, so a schedule will do.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        A .json or .yaml file.
+
+    Returns
+    -------
+    tuple of str
+        Names of operators, one a step.
+
+    Raises
+    ------
+    FileFormatError
+        One line with file, place, rule and value, for anything malformed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from simulator.schedule import read_order
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "order.json")
+    ...     _ = file.write_text('{"order": ["x", "y"]}')
+    ...     read_order(file)
+    ('x', 'y')
+    """
     return _order(path, _content(path))
 
 
 def write_schedule(path: str | PathLike[str], schedule: Schedule, about: Mapping[str, Any]) -> None:
-    """Write a schedule whole or not at all; about: what the file says beside it, such as the network."""
+    """Write a schedule to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Of the file (.json); a file that is there is replaced.
+    schedule : Schedule
+    about : mapping
+        Plain data that the file holds beside it, such as the network.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from simulator.schedule import Schedule, read_order, write_schedule
+    >>> with TemporaryDirectory() as folder:
+    ...     write_schedule(Path(folder, "x.json"), Schedule(("x", "y"), ()), {})
+    ...     read_order(Path(folder, "x.json"))
+    ('x', 'y')
+    """
     content = {
         "format": FORMAT,
         **about,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from simulator.schedule.replay import MAX_BYTES, Operator, check_operators
+from simulator.schedule.schedule import MAX_BYTES, Operator, check_operators
 from workloads.errors import shown
 from workloads.network import concats
-from workloads.network.network import Network
+from workloads.network.network import Network, check_network
 
 Concat = Literal["copy", "dissolved"]
 CONCATS: tuple[Concat, ...] = ("copy", "dissolved")
@@ -19,12 +19,38 @@ def operators_of(
 ) -> tuple[Operator, ...]:
     """Return the operators of a network in its own order: the model inputs, then the layers as they were written.
 
-    parameters: weights lie in the scratchpad at the step of their layer; else they are no part of the question.
-    concat: "copy", every concatenation that the network dissolved is an operator again, its parts and its result
-    resident at once; "dissolved", its readers read the parts. Our choice is "copy": a whole tensor is contiguous.
-    batch: samples at once; each makes its own tensors, all share the weights (COSMA's transformer has 32).
-    Raises NetworkError where no layer can be the reader of a concatenation.
+    Parameters
+    ----------
+    network : Network
+        Also one with windows over time, which the model of tiles gives no price.
+    parameters : bool
+        Weights lie in the scratchpad at the step of their layer; else they are no part of the question.
+    concat : {"copy", "dissolved"}
+        "copy": every concatenation that the network dissolved is an operator again, its parts and its result resident
+        at once (our choice: a whole tensor is contiguous). "dissolved": its readers read the parts.
+    batch : int
+        Samples at once; each makes its own tensors, all share the weights (COSMA's transformer has 32).
+
+    Returns
+    -------
+    tuple of Operator
+
+    Raises
+    ------
+    NetworkError
+        No layer can be the reader of a concatenation.
+    ValueError
+        There is no such `concat`, or the batch is no whole number.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator.schedule import operators_of
+    >>> operators = operators_of(workloads.load("googlenet"), parameters=True)
+    >>> operators[1].name, operators[1].inputs, operators[1].size, operators[1].parameters
+    ('conv1', ('image',), 802816, 9408)
     """
+    check_network(network)
     if concat not in CONCATS:
         raise ValueError(f"concat must be one of {', '.join(CONCATS)}, got {concat!r}")
     if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= MAX_BYTES:

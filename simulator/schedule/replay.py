@@ -1,8 +1,4 @@
-"""Schedules of whole tensors, and replay(): runs one step by step, checks every rule and counts off-chip bytes.
-
-The model of COSMA (arXiv 2311.18246, Sec. III): an operator is one unit and takes one step; its operands, its result
-and its parameters lie in the scratchpad at that step; a tensor does not move unless it leaves and comes back.
-"""
+"""replay(): runs a schedule step by step, checks every rule and counts off-chip bytes (COSMA, Sec. III)."""
 
 from __future__ import annotations
 
@@ -10,52 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from simulator.schedule.schedule import (
+    Enters,
+    Operator,
+    Schedule,
+    Segment,
+    check_operators,
+    compulsory_bytes,
+    parameter_names,
+)
 from workloads.errors import shown
 
-MAX_BYTES = 2**62  #: of all tensors together; our choice: sums stay within 64 bits
 MAX_OVERLAPS = 1_000  #: pairs of stays that replay names; our choice: a malformed file must not fill the memory
 
-Enters = Literal["created", "retrieved", "loaded"]
-Leaves = Literal["dead", "spilled", "dropped"]
 Rule = Literal[
     "order", "creation", "residency", "overlap", "bounds", "alignment", "host copy", "spilled once", "size", "time",
     "label",
 ]  # fmt: skip
-
-
-class ScheduleError(ValueError):
-    """Operators or a schedule that are malformed: one line that names the thing, the rule and the value."""
-
-
-@dataclass(frozen=True)
-class Operator:
-    """One unit of work, and the tensor that it makes, which carries its name."""
-
-    name: str
-    inputs: tuple[str, ...]  #: operators whose tensors it reads, each once
-    size: int  #: bytes of its tensor
-    parameters: int = 0  #: bytes that it alone reads and that lie in the scratchpad at its step; 0: none, or elsewhere
-    is_input: bool = False  #: a model input: its tensor comes from the host
-
-
-class Segment(NamedTuple):
-    """A stay of a tensor in the scratchpad: steps first to last, both included, at one address."""
-
-    tensor: str  #: an operator's name, or a name of parameter_names
-    first: int
-    last: int
-    address: int
-    size: int  #: bytes
-    enters: Enters  #: loaded: a model input at its step, or parameters
-    leaves: Leaves  #: spilled: written to the host; dropped: the host has a copy; dead: not read again
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """The order of the operators, one a step from step 0, and all stays of all tensors."""
-
-    order: tuple[str, ...]
-    segments: tuple[Segment, ...]
 
 
 class Violation(NamedTuple):
@@ -69,10 +36,20 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True)
 class Replay:
-    """What a schedule does, in bytes. The counts mean something only where there is no violation."""
+    """What a schedule does, in bytes. The counts mean something only where there is no violation.
 
-    spilled_bytes: int
-    retrieved_bytes: int
+    Examples
+    --------
+    >>> from simulator.schedule import Operator, Schedule, Segment, replay
+    >>> operators = [Operator("x", (), 8, is_input=True), Operator("y", ("x",), 16)]
+    >>> stays = (Segment("x", 0, 1, 0, 8, "loaded", "dead"), Segment("y", 1, 1, 8, 16, "created", "dead"))
+    >>> found = replay(Schedule(("x", "y"), stays), operators, capacity=24)
+    >>> found.compulsory_bytes, found.offchip_bytes, found.peak_live_bytes, found.violations
+    (24, 0, 24, ())
+    """
+
+    spilled_bytes: int  #: written to the host, to come back
+    retrieved_bytes: int  #: that come back
     compulsory_bytes: int  #: inputs and parameters loaded once, results stored once: the same for every schedule
     peak_live_bytes: int  #: the most that is resident in one step
     height_bytes: int  #: the highest address in use plus one
@@ -82,46 +59,6 @@ class Replay:
     def offchip_bytes(self) -> int:
         """Non-compulsory bytes: what spilling and retrieving moves (Eq. 12)."""
         return self.spilled_bytes + self.retrieved_bytes
-
-
-def check_operators(operators: Sequence[Operator]) -> None:
-    """Raise ScheduleError where a name repeats, an operator stands before what it reads, or a size is none."""
-    seen: set[str] = set()
-    total = 0
-    for operator in operators:
-        name = shown(operator.name)
-        if operator.name in seen:
-            raise ScheduleError(f"operator {name} is defined twice; names must be unique")
-        for producer in operator.inputs:
-            if producer not in seen:
-                raise ScheduleError(f"operator {name} reads {shown(producer)}, which is not defined before it")
-        if len(set(operator.inputs)) < len(operator.inputs):
-            raise ScheduleError(f"operator {name} names an input twice; a tensor that is read twice is named once")
-        if not 1 <= operator.size <= MAX_BYTES or not 0 <= operator.parameters <= MAX_BYTES:
-            raise ScheduleError(
-                f"operator {name} makes {shown(operator.size)} bytes from {shown(operator.parameters)} bytes of "
-                f"parameters; the first must be at least 1, the second at least 0, both at most {MAX_BYTES}"
-            )
-        seen.add(operator.name)
-        total += operator.size + operator.parameters
-    if total > MAX_BYTES:
-        raise ScheduleError(f"the tensors of all operators take {total} bytes; the most is {MAX_BYTES}")
-
-
-def parameter_names(operators: Sequence[Operator]) -> dict[str, str]:
-    """Return the name of each operator's parameters, where it has some: no operator has the same name."""
-    taken = {operator.name for operator in operators}
-    suffix = " (parameters)"
-    while any(f"{operator.name}{suffix}" in taken for operator in operators):
-        suffix += "'"
-    return {each.name: f"{each.name}{suffix}" for each in operators if each.parameters}
-
-
-def compulsory_bytes(operators: Sequence[Operator]) -> int:
-    """Return the bytes that every schedule moves: inputs and parameters in, tensors that no operator reads out."""
-    read = {name for operator in operators for name in operator.inputs}
-    loaded = sum(each.parameters + (each.size if each.is_input else 0) for each in operators)
-    return loaded + sum(each.size for each in operators if each.name not in read and not each.is_input)
 
 
 def replay(
@@ -137,8 +74,38 @@ def replay(
     are resident; stays are apart in step x address, inside [0, capacity), the last step included; a tensor is made
     once; it comes back only if the host has a copy, and is spilled at most once. A tensor may leave at the end of one
     step and be back, elsewhere, at the next: both are counted (our choice: the paper wants a step between, the
-    baselines repack). input_has_host_copy: a model input need not be spilled before it is retrieved.
-    Raises ScheduleError for malformed operators.
+    baselines repack).
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The answer to judge, whoever made it.
+    operators : sequence of Operator
+        In an order that works, such as that of `operators_of`.
+    capacity : int
+        Bytes of the scratchpad.
+    input_has_host_copy : bool
+        A model input need not be spilled before it is retrieved.
+    alignment : int
+        Bytes; every address is a multiple of it.
+
+    Returns
+    -------
+    Replay
+        Bytes that move, and every broken rule.
+
+    Raises
+    ------
+    ScheduleError
+        The operators are malformed.
+
+    Examples
+    --------
+    >>> from simulator.schedule import Operator, Schedule, Segment, replay
+    >>> operators = [Operator("x", (), 8, is_input=True), Operator("y", ("x",), 16)]
+    >>> stays = (Segment("x", 0, 1, 0, 8, "loaded", "dead"), Segment("y", 1, 1, 8, 16, "created", "dead"))
+    >>> replay(Schedule(("x", "y"), stays), operators, capacity=20).violations[0].message
+    "'y' from step 1 lies at [8, 24), outside the scratchpad of 20 bytes"
     """
     check_operators(operators)
     by_name = {operator.name: operator for operator in operators}

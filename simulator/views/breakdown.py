@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.model.cost import price_subgraphs
-from simulator.model.held import held_regions
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
-from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.views.least_capacity import Need, Room, held_in, need_of, shared_thresholds, threshold, weight_thresholds
+from workloads.display import span
 from workloads.network.network import Network
 
 Role = Literal["input", "inner", "output"]
@@ -46,43 +45,85 @@ class WeightBytes(NamedTuple):
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Where the bytes of one subgraph are; bytes of one core, those who take most first.
+    """Where the bytes of one subgraph are, in one core.
 
-    Of a subgraph that does not fit, the tile that takes least; no tile where its updates cannot be aligned.
-    reserved_bytes: kept free for the next weights (prefetch="resident").
-    fits_from: by buffer, the least capacity on which it is held as it is, None where no memory is enough: of a
-    subgraph that runs, how far each buffer alone may shrink; else what they must grow to.
+    fits_from: of a subgraph that runs, how far each buffer alone may shrink; else what they must grow to.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition, breakdown
+    >>> vgg = workloads.load("vgg16")
+    >>> found = breakdown(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))[1]
+    >>> found
+    Breakdown(conv1_2: held, tile 64x64, 569600 B of activations, 36864 B of weights)
+    >>> [(each.tensor, each.role, each.main, each.side) for each in found.tensors]
+    [('conv1_1', 'input', (66, 66), (2, 224)), ('conv1_2', 'output', (64, 64), (0, 0))]
+    >>> found.fits_from
+    {'shared_buffer': 66176}
     """
 
     layers: tuple[str, ...]
     status: Literal["held", "streamed", "infeasible"]
-    reason: str | None
-    tile: tuple[int, int] | None
+    reason: str | None  #: why it does not fit
+    tile: tuple[int, int] | None  #: that runs; of one that does not fit what takes least, None where none can
     activation_bytes: int
     weight_bytes: int
-    reserved_bytes: int
-    fits_from: dict[str, int] | None
-    tensors: tuple[TensorBytes, ...]
-    weights: tuple[WeightBytes, ...]
+    reserved_bytes: int  #: kept free for the next weights (prefetch="resident")
+    fits_from: dict[str, int] | None  #: by buffer, the least capacity to hold it as it is; None where none is enough
+    tensors: tuple[TensorBytes, ...]  #: those that take most first
+    weights: tuple[WeightBytes, ...]  #: the same of layers
+
+    def __repr__(self) -> str:
+        tile = "no tile" if self.tile is None else f"tile {self.tile[0]}x{self.tile[1]}"
+        needs = f"{self.activation_bytes} B of activations, {self.weight_bytes} B of weights"
+        return f"Breakdown({span(self.layers)}: {self.status}, {tile}, {needs})"
 
 
 def breakdown(
     network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
 ) -> tuple[Breakdown, ...]:
-    """Return where the bytes of each subgraph are, in execution order, whether it fits or not.
+    """Return where the bytes of each subgraph are, whether it fits or not.
 
-    Raises ValueError for a partition of another network.
+    Parameters
+    ----------
+    network : Network
+        What is computed, such as `workloads.load("resnet50")`.
+    partition : Partition
+        Which layers run together; a partition of this network.
+    accelerator : Accelerator
+        The hardware: capacities in bytes of one core, cores, batch, technology.
+    tile_rule : {"exact", "paper"}
+        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
+
+    Returns
+    -------
+    tuple of Breakdown
+        One for each subgraph, in execution order.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type; the message shows one that would do.
+    ValueError
+        The partition is of another network, or there is no such tile rule.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, KiB, Partition, breakdown
+    >>> vgg = workloads.load("vgg16")
+    >>> plan = Partition.from_groups(vgg, [["conv1_1..pool1"]])
+    >>> found = breakdown(vgg, plan, Accelerator(shared_buffer=64 * KiB))[0]
+    >>> found.status, found.tile, found.fits_from
+    ('infeasible', (1, 1), {'shared_buffer': 72320})
     """
-    if partition.network_name != network.name:
-        raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
-    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
-    models = [SubgraphModel(rules, group) for group in partition.subgraphs]
-    prices = price_subgraphs(models, accelerator)
-    needs = [Need(0, 0, True) if model.rule_broken else need_of(model) for model in models]
+    priced = price_partition(network, partition, accelerator, tile_rule)
+    needs = [Need(0, 0, True) if model.rule_broken else need_of(model) for model in priced.models]
     found = []
-    for i, (model, price) in enumerate(zip(models, prices)):
+    for i, (model, price) in enumerate(zip(priced.models, priced.prices)):
         start = None if model.rule_broken else fits_from(needs, i, accelerator)
-        following = prices[i + 1] if i + 1 < len(prices) else None
+        following = priced.prices[i + 1] if i + 1 < len(partition) else None
         found.append(_breakdown(model, price, reserved_bytes(following, accelerator), start))
     return tuple(found)
 
@@ -124,7 +165,7 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, reserved: int, sta
     weights = tuple(sorted(weights, key=lambda each: -each.weight_bytes))
     if isinstance(price, Price):
         status: Literal["held", "streamed"] = "streamed" if price.is_streamed else "held"
-        tensors = _tensors(model, held_regions(model, price), price)
+        tensors = _tensors(model, model.residency(price).regions, price)
         return Breakdown(
             names, status, None, price.tile, price.activation_bytes, price.weight_bytes, reserved, start,
             tensors, weights,

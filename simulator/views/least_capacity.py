@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Unpack
 from simulator.accelerator import Machine, MachineFields, machine_of
 from simulator.evaluate import Infeasible
 from simulator.keywords import check_keywords
+from simulator.model.priced import check_partition
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
@@ -40,20 +41,29 @@ class Room(NamedTuple):
 class LeastCapacity:
     """The least buffers on which a partition runs, bytes of one core; None where it runs in no memory.
 
-    shared_buffer: if activations and weights share one. global_buffer: the least of all pairs; weight_buffer: the
-    least beside that. The layers are the subgraph that takes most, by which the capacity is decided.
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Partition, least_capacity
+    >>> vgg = workloads.load("vgg16")
+    >>> least_capacity(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]))
+    LeastCapacity(vgg16, shared_buffer=72320, global_buffer=33728, weight_buffer=38592)
     """
 
     network: str
     streaming: bool  #: whether single layers may be streamed, which then need one byte only
-    shared_buffer: int | None
-    global_buffer: int | None
-    weight_buffer: int | None
-    shared_layers: tuple[str, ...]
+    shared_buffer: int | None  #: if activations and weights share one
+    global_buffer: int | None  #: the least of all pairs
+    weight_buffer: int | None  #: the least beside that
+    shared_layers: tuple[str, ...]  #: the subgraph that takes most, by which the capacity is decided
     global_layers: tuple[str, ...]
     weight_layers: tuple[str, ...]
     needs: tuple[Need, ...] = ()  #: of each subgraph where it is held, in execution order
-    infeasible: tuple[Infeasible, ...] = ()  #: subgraphs that break a rule that no memory mends
+    infeasible: tuple[Infeasible, ...] = ()  #: subgraphs that break a rule whatever the memory
+
+    def __repr__(self) -> str:
+        buffers = (f"{name}={getattr(self, name)}" for name in ("shared_buffer", "global_buffer", "weight_buffer"))
+        return f"LeastCapacity({self.network}, {', '.join(buffers)})"
 
     @property
     def fits(self) -> bool:
@@ -78,28 +88,42 @@ def least_capacity(
 
     Parameters
     ----------
-    network, partition
-        What runs.
-    machine
-        Everything but the buffers, by default one core of the paper.
-    tile_rule
-        As in `evaluate`.
-    streaming
-        Whether a single layer runs in any memory, because it can be streamed; False: the least memory on which
-        nothing is streamed.
+    network : Network
+        What is computed, such as `workloads.load("resnet50")`.
+    partition : Partition
+        Which layers run together; a partition of this network.
+    machine : Machine, optional
+        Everything but the buffers; by default one core of the paper.
+    tile_rule : {"exact", "paper"}
+        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
+    streaming : bool
+        A single layer runs in any memory, because it can be streamed. False: the least memory on which nothing is.
     **fields
         Fields of the machine by their names, in place of its own: cores, batch, max_regions, prefetch, ...
 
+    Returns
+    -------
+    LeastCapacity
+        Bytes of one core, and the subgraph that decides each.
+
     Raises
     ------
-    ValueError
-        For a partition of another network, or a machine that breaks a rule.
     TypeError
-        For a keyword that is no field.
+        An argument is of another type (the message shows one that would do), or a keyword is no field.
+    ValueError
+        The partition is of another network, the machine breaks a rule, or there is no such tile rule.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Partition, least_capacity
+    >>> vgg = workloads.load("vgg16")
+    >>> found = least_capacity(vgg, Partition.layerwise(vgg), streaming=False)
+    >>> found.shared_buffer, found.shared_layers  # 7 * 7 * 512 * 4096 weights, and its maps
+    (102789632, ('fc6',))
     """
     check_keywords(least_capacity, fields, MachineFields.__optional_keys__)
-    if partition.network_name != network.name:
-        raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")
+    check_partition(network, partition)
     accelerator = machine_of(machine, fields).with_buffers(shared_buffer=1)
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
     models = [SubgraphModel(rules, group) for group in partition.subgraphs]

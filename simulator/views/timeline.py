@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from simulator.evaluate import Evaluation, SubgraphCost
+from simulator.evaluate import Evaluation, SubgraphCost, check_evaluation
 from simulator.views.occupancy import Occupancy, occupancies
 from workloads.network.network import Network
 
@@ -41,13 +41,27 @@ class Timeline:
 
     A slot is the time in which DRAM moves one byte: 1 / slots_per_cycle cycles. So every time is an integer, and the
     end is the latency of the evaluation, exactly.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition, evaluate, timeline
+    >>> vgg = workloads.load("vgg16")
+    >>> drawn = timeline(vgg, evaluate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB)))
+    >>> drawn
+    Timeline(vgg16, 100 spans, 23,336,062 cycles)
+    >>> drawn.spans[0]
+    Span(kind='subgraph', subgraph=0, start=0, stop=3612672, size_bytes=3363520)
     """
 
     network: str
-    prefetch: bool
+    prefetch: bool  #: whether the next weights are loaded while a subgraph runs
     slots_per_cycle: int  #: DRAM bytes per cycle of all cores
     spans: tuple[Span, ...]
     held: tuple[Held, ...]
+
+    def __repr__(self) -> str:
+        return f"Timeline({self.network}, {len(self.spans)} spans, {self.latency_cycles:,.0f} cycles)"
 
     @property
     def end(self) -> int:
@@ -63,9 +77,37 @@ class Timeline:
 def timeline(network: Network, evaluation: Evaluation, prefetch: bool = False) -> Timeline:
     """Return when what happens. It ends at latency_cycles, with prefetch at latency_prefetch_cycles.
 
-    prefetch: the next weights are loaded while a subgraph runs, the first ones before. Raises ValueError for an
-    evaluation that is infeasible, or of another network.
+    Parameters
+    ----------
+    network : Network
+        What is computed, such as `workloads.load("resnet50")`.
+    evaluation : Evaluation
+        What a partition of it costs: `simulator.evaluate`.
+    prefetch : bool
+        The next weights are loaded while a subgraph runs, the first ones before.
+
+    Returns
+    -------
+    Timeline
+        Spans of subgraphs, computing and transfers, and what the buffers hold, in slots.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type; the message shows one that would do.
+    ValueError
+        The evaluation is infeasible, or of another network.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition, evaluate, timeline
+    >>> vgg = workloads.load("vgg16")
+    >>> priced = evaluate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
+    >>> timeline(vgg, priced, prefetch=True).latency_cycles == priced.latency_prefetch_cycles
+    True
     """
+    check_evaluation(network, evaluation)
     if not evaluation.fits:
         raise ValueError(f"the partition of {evaluation.network!r} cannot run, so it has no timeline")
     costs, bandwidth = evaluation.subgraphs, evaluation.accelerator.dram_bytes_per_cycle

@@ -15,7 +15,7 @@ from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition
 from simulator.schedule.operators import operators_of
-from simulator.schedule.replay import compulsory_bytes
+from simulator.schedule.schedule import compulsory_bytes
 from simulator.technology import MiB
 from tests.helpers.tiny_network import write_tiny
 

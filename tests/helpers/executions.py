@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.execution.arithmetic import Arithmetic
-from simulator.execution.machine import Execution
-from simulator.execution.verify import check_traffic
+from simulator.execution.executor import Execution
+from simulator.execution.verify import Claim, check_traffic
 from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import Geometry, Subgraph
 from simulator.partition.partition import connected_parts
@@ -15,7 +15,7 @@ TILES = (1, 2, 3, 4, 8)
 
 
 def execute(network, tile, rule="exact", layers=None, change=lambda regions: regions):
-    """Execute the largest connected part and return its trace; None where the subgraph has no tiling."""
+    """Execute the largest connected part and return what it counted; None where the subgraph has no tiling."""
     if layers is None:
         layers = max(connected_parts(network, range(len(network.layers))), key=len)
     subgraph = Subgraph(Geometry(network), layers)
@@ -26,8 +26,8 @@ def execute(network, tile, rule="exact", layers=None, change=lambda regions: reg
     values = arithmetic.run_layers(arithmetic.model_inputs())
     regions = change(allocate_regions(subgraph, tiling))
     execution = Execution(subgraph, tiling, regions, arithmetic, values)
-    trace = execution.run()
-    check_traffic(subgraph, trace)
+    counts = execution.run()
+    check_traffic(subgraph, counts, Claim(subgraph.input_bytes, subgraph.output_bytes))
     for v, stored in execution.stored.items():
         assert np.array_equal(stored, values[v])
-    return trace
+    return counts

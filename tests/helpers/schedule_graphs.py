@@ -7,7 +7,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from simulator.schedule.replay import Operator
+from simulator.schedule.schedule import Operator
 from workloads import Builder, Network
 
 

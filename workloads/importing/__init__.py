@@ -1,8 +1,10 @@
-"""Networks from other programs: ONNX files and PyTorch modules become layers and folded nodes (docs/importing.md).
+"""Networks from other programs: files and PyTorch modules become layers and folded nodes (docs/importing.md).
 
-views       how the dimensions of an array lie on the rows, columns and channels of a map
-sketch      the layers found so far: what folds, what splits, what is left over
-combining, sliding, multiplying, moving    the operators, in families; both readers speak to these
-onnx_file, onnx_constants, onnx_table      one ONNX file: limits, numbers that shapes need, operator to family
-torch_table                                one torch.export graph
+views         how the dimensions of an array lie on the rows, columns and channels of a map
+values        what a reader knows of a value: an array on maps, or a constant
+sketch        the layers found so far: what folds, what splits, what is left over
+families      the operators, in families: sliding, moving, multiplying, combining; both readers speak to these
+layer_graph   the format of this project, read and written
+onnx          one ONNX file: limits, numbers that shapes need, operator to family
+torch         one torch.export graph, operator to family
 """

@@ -1,1 +1,9 @@
-"""What a network is: layers, shapes, windows, the checked graph, and the builder that infers shapes."""
+"""Layers and networks: checked data, the builder, shapes."""
+
+from workloads.network.builder import Builder
+from workloads.network.frames import Frames
+from workloads.network.layer import Concat, Layer, Note, Tensor
+from workloads.network.network import Network
+from workloads.network.resize import shrink
+
+__all__ = ["Builder", "Concat", "Frames", "Layer", "Network", "Note", "Tensor", "shrink"]

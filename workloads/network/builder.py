@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 
 from workloads.errors import NetworkError, shown
+from workloads.network.concats import dissolve
 from workloads.network.frames import Frames, check_frames, rows_of_a_frame
-from workloads.network.layer import Concat, Layer, Tensor
+from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
-from workloads.network.ops import WINDOW_OPS
 from workloads.network.shapes import (
-    MAX_EDGES,
-    MAX_OPERANDS,
     Shape,
     check_layer,
     check_name,
@@ -44,6 +41,21 @@ class Builder:
     Raises NetworkError as soon as a layer does not fit its inputs. A `concat` becomes no layer where all its
     readers are conv, fc, pools or concat: they read its parts, and Network.concats remembers it. Otherwise (a model
     output, or any other reader) it is one layer, an ordinary 1x1 pool, for all its readers.
+
+    Parameters
+    ----------
+    name : str
+        Of the network.
+
+    Examples
+    --------
+    >>> from workloads import Builder
+    >>> b = Builder("tiny")
+    >>> x = b.conv("conv1", b.input("image", 32, 32, 3), 16, kernel=3, padding=1)
+    >>> y = b.conv("conv2", b.depthwise("dw", x), 16)
+    >>> _ = b.add("sum", [x, y])
+    >>> b.build()
+    Network(tiny, 4 layers, 851,968 MACs, 832 B of weights)
     """
 
     def __init__(self, name: str) -> None:
@@ -254,37 +266,8 @@ class Builder:
 
     def build(self) -> Network:
         """Return the network; the builder can go on afterwards."""
-        dissolved = self._dissolved()
-        parts: dict[str, tuple[str, ...]] = {}
-        layers: list[Layer] = []
-        concats: list[Concat] = []
-        edges = 0
-        for layer in self._layers:
-            inputs = layer.inputs
-            if not dissolved.isdisjoint(inputs):
-                inputs = tuple(part for name in inputs for part in parts.get(name, (name,)))
-                if len(inputs) > MAX_OPERANDS:
-                    raise NetworkError(
-                        f"layer {layer.name!r} has {len(inputs)} inputs once concats dissolve; "
-                        f"it must have at most {MAX_OPERANDS}"
-                    )
-            edges += len(inputs)
-            if edges > MAX_EDGES:
-                raise NetworkError(
-                    f"network {self.name!r} has more than {MAX_EDGES} edges once concats dissolve (at {layer.name!r})"
-                )
-            if layer.name in dissolved:
-                parts[layer.name] = inputs
-                concats.append(Concat(layer.name, layer.inputs, len(layers)))
-            else:
-                layers.append(layer if inputs is layer.inputs else replace(layer, inputs=inputs))
-        return Network(self.name, tuple(self._inputs), tuple(layers), tuple(concats))
-
-    def _dissolved(self) -> set[str]:
-        """Names of the concats that are read, and by conv, fc, pools and concats only."""
-        read = {name for layer in self._layers for name in layer.inputs}
-        kept = {name for layer in self._layers if layer.op not in WINDOW_OPS for name in layer.inputs}
-        return {layer.name for layer in self._layers if layer.op == "concat" and layer.name in read - kept}
+        layers, concats = dissolve(self.name, self._layers)
+        return Network(self.name, tuple(self._inputs), layers, concats)
 
     def _check_new(self, name: str) -> None:
         check_name("a layer", name)

@@ -1,14 +1,57 @@
-"""Who read the concatenations that dissolved: the inputs of every layer as they were written."""
+"""Concatenations by channel: which dissolve into their readers, and who read those that did."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 
 from workloads.errors import NetworkError
+from workloads.network.layer import Concat, Layer
 from workloads.network.network import Network
 from workloads.network.ops import WINDOW_OPS
+from workloads.network.shapes import MAX_EDGES, MAX_OPERANDS
 
 Place = tuple[str, int, int]  #: a layer, and the first and last + 1 of the operands that a concat supplies
+
+
+def dissolve(name: str, written: Sequence[Layer]) -> tuple[tuple[Layer, ...], tuple[Concat, ...]]:
+    """Return the layers of a network without the concats that only conv, fc, pools and concats read, and those concats.
+
+    Their readers have the parts as inputs. Raises NetworkError where these become too many.
+    """
+    dissolved = _dissolved(written)
+    parts: dict[str, tuple[str, ...]] = {}
+    layers: list[Layer] = []
+    concats: list[Concat] = []
+    edges = 0
+    for layer in written:
+        inputs = layer.inputs
+        if not dissolved.isdisjoint(inputs):
+            inputs = tuple(part for source in inputs for part in parts.get(source, (source,)))
+            if len(inputs) > MAX_OPERANDS:
+                raise NetworkError(
+                    f"layer {layer.name!r} has {len(inputs)} inputs once concats dissolve; "
+                    f"it must have at most {MAX_OPERANDS}"
+                )
+        edges += len(inputs)
+        if edges > MAX_EDGES:
+            raise NetworkError(
+                f"network {name!r} has more than {MAX_EDGES} edges once concats dissolve (at {layer.name!r})"
+            )
+        if layer.name in dissolved:
+            parts[layer.name] = inputs
+            concats.append(Concat(layer.name, layer.inputs, len(layers)))
+        else:
+            layers.append(layer if inputs is layer.inputs else replace(layer, inputs=inputs))
+    return tuple(layers), tuple(concats)
+
+
+def _dissolved(written: Sequence[Layer]) -> set[str]:
+    """Names of the concats that are read, and by conv, fc, pools and concats only."""
+    read = {name for layer in written for name in layer.inputs}
+    kept = {name for layer in written if layer.op not in WINDOW_OPS for name in layer.inputs}
+    return {layer.name for layer in written if layer.op == "concat" and layer.name in read - kept}
 
 
 def sources(network: Network) -> dict[str, tuple[str, ...]]:

@@ -19,10 +19,17 @@ MAX_FRAMES = 2**16  #: our choice, far above any clip
 
 @dataclass(frozen=True)
 class Frames:
-    """What one layer does along time; frames are counted, and every frame has the same rows."""
+    """What one layer does along time; frames are counted, and every frame has the same rows.
+
+    Examples
+    --------
+    >>> from workloads import Frames
+    >>> Frames(16, kernel=3, stride=2, padding=1).outputs
+    8
+    """
 
     count: int  #: frames of the operands
-    kernel: int = 1
+    kernel: int = 1  #: frames of a window
     stride: int = 1
     padding: int = 0  #: empty frames before the first, and as many after the last
 

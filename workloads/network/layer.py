@@ -12,11 +12,18 @@ from workloads.network.ops import DENSE_OPS, ELEMENTWISE_OPS
 
 @dataclass(frozen=True)
 class Tensor:
-    """A feature map of one sample: height x width x channels elements of one byte (INT8)."""
+    """A feature map of one sample: height x width x channels elements of one byte (INT8).
+
+    Examples
+    --------
+    >>> from workloads import Tensor
+    >>> Tensor("image", 224, 224, 3).size_bytes
+    150528
+    """
 
     name: str
-    height: int
-    width: int
+    height: int  #: rows; the positions of a sequence
+    width: int  #: columns; 1 for a sequence
     channels: int
 
     @property
@@ -39,15 +46,24 @@ class Layer:
     An element-wise operand may have one channel, or height or width 1, where the output has more (broadcast).
     A matmul has `groups` heads and `in_channels` channels of operand 0; head by head its second operand is
     multiplied transposed where its channels are `in_channels` and its positions times heads are `channels`.
+
+    Examples
+    --------
+    >>> from workloads import Layer
+    >>> layer = Layer("conv1", "conv", ("image",), 112, 112, 64, 3, (7, 7), (2, 2), (3, 3, 3, 3))
+    >>> layer
+    Layer(conv1: conv 7x7/2x2 of image, 112x112x64)
+    >>> layer.macs, layer.weight_bytes
+    (118013952, 9408)
     """
 
     name: str
-    op: str
+    op: str  #: one of workloads.network.ops.OPS
     inputs: tuple[str, ...]
-    height: int
+    height: int  #: of the output, as width and channels
     width: int
     channels: int
-    in_channels: int
+    in_channels: int  #: of all inputs together
     kernel: tuple[int, int] = (1, 1)  #: taps, rows x columns
     stride: tuple[int, int] = (1, 1)
     padding: tuple[int, int, int, int] = (0, 0, 0, 0)  #: top, left, bottom, right; negative crops
@@ -56,6 +72,12 @@ class Layer:
     whole: tuple[int, ...] = ()
     upsample: tuple[int, int] = (1, 1)  #: the window slides over the map with upsample - 1 empty rows in between
     frames: Frames | None = None  #: of a layer over time (conv, pools): its map is a stack of frames
+
+    def __repr__(self) -> str:
+        window = "" if self.kernel == (1, 1) else f" {_pair(self.kernel)}"
+        window += "" if self.stride == (1, 1) else f"/{_pair(self.stride)}"
+        shape = f"{self.height}x{self.width}x{self.channels}"
+        return f"Layer({self.name}: {self.op}{window} of {', '.join(self.inputs)}, {shape})"
 
     @property
     def output(self) -> Tensor:
@@ -138,6 +160,13 @@ class Concat:
     """A concatenation by channel that is no layer: its readers have several producers instead.
 
     Kept because scheduling whole tensors counts it as a copy; `concats.sources` tells who reads it.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> concat = workloads.load("googlenet").concats[0]
+    >>> concat.name, len(concat.inputs), concat.position
+    ('inception_3a_concat', 4, 12)
     """
 
     name: str
@@ -146,8 +175,19 @@ class Concat:
 
 
 class Note(NamedTuple):
-    """A node of an imported graph that is no layer."""
+    """A node of an imported graph that is no layer: `Network.notes` has them.
+
+    Examples
+    --------
+    >>> from workloads import Note
+    >>> Note("relu1", "Relu", "folded")
+    Note(node='relu1', op='Relu', how='folded')
+    """
 
     node: str
     op: str  #: its operator, as the file names it
     how: str  #: "folded" into what is around it, or "passed": not understood, it hands its input on
+
+
+def _pair(pair: tuple[int, int]) -> str:
+    return f"{pair[0]}x{pair[1]}"

@@ -2,29 +2,55 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from workloads.errors import NetworkError, shown
+from workloads.display import html
+from workloads.errors import NetworkError, check_type, shown
 from workloads.network.layer import Concat, Layer, Note, Tensor
 from workloads.network.ops import OPS
 from workloads.network.shapes import Shape, check_layer, check_name, check_tensor
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
 class Network:
     """A checked DAG of layers in topological order. Tensor ids: layer i is i, model input j is len(layers) + j.
 
-    Raises NetworkError where a name repeats, an input is unknown, a layer stands before its input, or the shape
-    of a layer does not follow from those of its inputs.
+    Raises
+    ------
+    NetworkError
+        A name repeats, an input is unknown, a layer stands before its input, or the shape of a layer does not follow
+        from those of its inputs.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> network = workloads.load("resnet50")
+    >>> network
+    Network(resnet50, 72 layers, 3,857,973,248 MACs, 25,502,912 B of weights)
+    >>> print(network.summary())
+    resnet50: 72 layers (53 conv, 16 add, 1 maxpool, 1 avgpool, 1 fc), 87 edges
+      inputs   image 224x224x3
+      MACs     3,857,973,248
+      weights  25,502,912 B
+    >>> network.to_frame().loc[:2, ["layer", "op", "height", "width", "channels", "macs"]]
+        layer       op  height  width  channels       macs
+    0   conv1     conv     112    112        64  118013952
+    1   pool1  maxpool      56     56        64          0
+    2  s1b1_a     conv      56     56        64   12845056
     """
 
     name: str
-    inputs: tuple[Tensor, ...]
+    inputs: tuple[Tensor, ...]  #: of the model, each a tensor in DRAM
     layers: tuple[Layer, ...]
-    concats: tuple[Concat, ...] = field(default=())
+    concats: tuple[Concat, ...] = field(default=())  #: that are no layers, where they stood
     notes: tuple[Note, ...] = field(default=(), compare=False, repr=False)  #: for people, where it was imported
 
     def __post_init__(self) -> None:
@@ -53,6 +79,41 @@ class Network:
             shapes[layer.name] = (layer.height, layer.width, layer.channels)
         if self.concats:
             self._check_concats()
+
+    def __repr__(self) -> str:
+        return (
+            f"Network({self.name}, {len(self.layers)} layers, {self.macs:,} MACs, {self.weight_bytes:,} B of weights)"
+        )
+
+    def _repr_html_(self) -> str:
+        return html(self.summary(), self.to_frame())
+
+    def summary(self) -> str:
+        """Return a few lines of text: layers by operator, edges, MACs and bytes of one sample."""
+        counts = Counter(layer.op for layer in self.layers)
+        ops = ", ".join(f"{count} {op}" for op, count in counts.most_common())
+        sources = ", ".join(f"{each.name} {each.height}x{each.width}x{each.channels}" for each in self.inputs)
+        return "\n".join([
+            f"{self.name}: {len(self.layers)} layers ({ops}), {self.edges} edges",
+            f"  inputs   {sources}",
+            f"  MACs     {self.macs:,}",
+            f"  weights  {self.weight_bytes:,} B",
+        ])  # fmt: skip
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per layer: name, operator, inputs joined by spaces, shapes, MACs and bytes of one sample."""
+        import pandas
+
+        return pandas.DataFrame([
+            {
+                "layer": layer.name, "op": layer.op, "inputs": " ".join(layer.inputs),
+                "height": layer.height, "width": layer.width, "channels": layer.channels,
+                "kernel_rows": layer.kernel[0], "kernel_columns": layer.kernel[1],
+                "stride_rows": layer.stride[0], "stride_columns": layer.stride[1], "groups": layer.groups,
+                "macs": layer.macs, "weight_bytes": layer.weight_bytes, "output_bytes": layer.size_bytes,
+            }
+            for layer in self.layers
+        ])  # fmt: skip
 
     def __getstate__(self) -> dict[str, object]:
         """The fields alone, for pickle and copy: what is derived from them is derived again."""
@@ -146,6 +207,11 @@ class Network:
     def names(self, layers: Iterable[int]) -> tuple[str, ...]:
         """Names of the given layer or tensor ids."""
         return tuple(self.tensors[i].name for i in layers)
+
+
+def check_network(network: Network) -> None:
+    """Raise TypeError, one line, where a network is something else, such as its name."""
+    check_type("network", network, Network, "workloads.load('resnet50')")
 
 
 def _check_new(what: str, name: str, defined: Mapping[str, object]) -> None:

@@ -9,7 +9,7 @@ from typing import get_args
 
 from workloads.errors import NetworkError, shown
 from workloads.network.layer import Layer
-from workloads.network.network import Network
+from workloads.network.network import Network, check_network
 from workloads.network.ops import WINDOW_OPS
 from workloads.network.shapes import (
     Shape,
@@ -26,15 +26,39 @@ from workloads.network.windows import Method, Spread, resize_window
 
 
 def shrink(network: Network, factor: int) -> Network:
-    """Return the network with the height and width of its model inputs divided by `factor`, rounded up.
+    """Return the network on smaller maps: height and width of its model inputs divided by `factor`, rounded up.
 
     Every other map follows through its layer's own kernel, stride, padding and dilation, rounding as it did. What
     spans its whole map keeps spanning it (a flattening fc, a global pool), a resize makes its extents divided by
     `factor`, rounded up, by the method it had, what is cropped to one window keeps that window (a class token);
     asymmetric "same" padding is computed anew; channels stay, except where they count positions (scores of attention).
-    Raises NetworkError where a kernel no longer fits its map or two branches no longer meet in equal maps, when a
-    smaller factor may do, and where a layer works on the frames of a clip.
+
+    Parameters
+    ----------
+    network : Network
+        Which stays as it is.
+    factor : int
+        At least 1.
+
+    Returns
+    -------
+    Network
+        With the same layers and weights.
+
+    Raises
+    ------
+    NetworkError
+        A kernel no longer fits its map or two branches no longer meet in equal maps, when a smaller factor may do; or
+        a layer works on the frames of a clip.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> small = workloads.shrink(workloads.load("resnet50"), 4)
+    >>> small.inputs
+    (Tensor(name='image', height=56, width=56, channels=3),)
     """
+    check_network(network)
     if type(factor) is not int or factor < 1:
         raise NetworkError(f"a network shrinks by a factor of {shown(factor)}; it must be an integer of at least 1")
     inputs = tuple(

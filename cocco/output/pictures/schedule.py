@@ -20,7 +20,7 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from cocco.output.pictures.saving import write_picture
 from cocco.output.pictures.style import bytes_unit
 from cocco.scheduling.answer import ScheduleResult
-from simulator.schedule.replay import Segment
+from simulator.schedule.schedule import Segment
 
 SIZE_INCHES = (9.0, 5.8)
 LABEL_HEIGHT = 0.045  #: of the axis that a stay must have for its name; our choice

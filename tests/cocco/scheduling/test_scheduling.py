@@ -20,7 +20,8 @@ from cocco.scheduling.searches.fixed import fixed_order
 from cocco.scheduling.searches.linear import linear
 from cocco.scheduling.searches.peak import least_peak
 from simulator.schedule.operators import operators_of
-from simulator.schedule.replay import Operator, replay
+from simulator.schedule.replay import replay
+from simulator.schedule.schedule import Operator
 from tests.helpers.schedule_graphs import (
     encoder_stack,
     least_bytes,

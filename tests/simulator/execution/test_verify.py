@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import Accelerator, KiB, Partition
-from simulator.execution.machine import Miss
+from simulator.execution.executor import Miss
 from simulator.execution.verify import verify
 from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph

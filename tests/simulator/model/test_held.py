@@ -7,7 +7,7 @@ import pytest
 from simulator import Accelerator, KiB, Partition
 from simulator.allocation.judge import lower_bound
 from simulator.execution.verify import verify
-from simulator.model.held import Plan, held_regions, plan_buffers
+from simulator.model.held import BufferPlan, plan_buffers
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.regions import activation_bytes
 from simulator.model.subgraph import Geometry
@@ -16,13 +16,13 @@ from tests.helpers.graphs import chain, residual
 from tests.helpers.random_graphs import random_network
 
 
-def plan_of(network, partition, accelerator) -> Plan:
+def plan_of(network, partition, accelerator) -> BufferPlan:
     plan = plan_buffers(network, partition, accelerator)
     assert plan is not None
     return plan
 
 
-def stacked(plan: Plan) -> dict:
+def stacked(plan: BufferPlan) -> dict:
     """The construction of docs/allocation.md: even weights from 0, odd ones down from the bound, regions between."""
     found = {}
     for memory, buffers in plan.buffers.items():
@@ -81,10 +81,10 @@ def test_regions_sum_to_what_was_priced_streamed_layers_too(seed):
         for v in range(len(network.layers)):
             model = SubgraphModel(rules, [v])
             price = model.price(capacity, 0)
-            if price.stream is not None and price.stream.order == "element":
-                assert held_regions(model, price) == {}
+            if price.streaming is not None and price.streaming.order == "element":
+                assert model.residency(price).regions == {}
             else:
-                assert activation_bytes(held_regions(model, price)) == price.activation_bytes
+                assert activation_bytes(model.residency(price).regions) == price.activation_bytes
 
 
 @pytest.mark.parametrize("prefetch", ["free", "resident"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator import Accelerator, Partition
-from simulator.execution.machine import Miss
+from simulator.execution.executor import Miss
 from simulator.execution.verify import verify
 from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph

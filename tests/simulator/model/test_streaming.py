@@ -23,7 +23,7 @@ def stream_of(layer, inputs, accelerator):
     rules = PricingRules(Geometry(Network("one", tuple(inputs), (layer,))), accelerator, "exact")
     price = SubgraphModel(rules, [0]).price(accelerator.activation_capacity, accelerator.weight_capacity)
     assert isinstance(price, Price)
-    return price.stream
+    return price.streaming
 
 
 def test_vgg_fc6_reads_its_weights_once():

@@ -10,8 +10,8 @@ import pytest
 import workloads
 from simulator.schedule.files import read_order, read_schedule, write_schedule
 from simulator.schedule.operators import operators_of
-from simulator.schedule.replay import (
-    MAX_OVERLAPS,
+from simulator.schedule.replay import MAX_OVERLAPS, replay
+from simulator.schedule.schedule import (
     Operator,
     Schedule,
     ScheduleError,
@@ -19,7 +19,6 @@ from simulator.schedule.replay import (
     check_operators,
     compulsory_bytes,
     parameter_names,
-    replay,
 )
 from workloads.errors import FileFormatError
 

@@ -70,9 +70,11 @@ def test_parts_of_every_layer_of_googlenet_and_gpt_sum_to_what_was_priced(chip: 
 def side_bytes(model: SubgraphModel, chip: Accelerator) -> int:
     """Return the SIDE bytes of what the pricing chose, told by its stream."""
     price = model.price(chip.activation_capacity, chip.weight_capacity)
-    if price.stream is None:
+    if price.streaming is None:
         regions = model.tiling(price.tile[0])[1]
-    elif not price.stream.has_side or price.stream.is_whole_map or price.stream.order in ("operand", "element"):
+    elif (
+        not price.streaming.has_side or price.streaming.is_whole_map or price.streaming.order in ("operand", "element")
+    ):
         return 0
     else:
         found = residencies(model.subgraph, model.rules.tile_rule, model.rules.samples, model.rules.bands)

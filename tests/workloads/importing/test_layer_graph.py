@@ -7,6 +7,7 @@ from hypothesis import given
 
 import workloads
 from tests.helpers.random_networks import QUICK, networks
+from workloads.errors import NetworkError
 from workloads.importing.layer_graph.files import decode, encode, read, write
 from workloads.network.builder import Builder
 from workloads.network.layer import Concat, Layer, Tensor
@@ -124,6 +125,32 @@ def test_every_op_is_read(tmp_path):
 def test_a_matmul_of_three_extents_has_one_head():
     found = layers(TEXT, node("qk", "matmul", ["text", "text"], [1, 10, 10]))
     assert (found["qk"].groups, found["qk"].channels, found["qk"].macs) == (1, 10, 10 * 10 * 16)
+
+
+@pytest.mark.parametrize("op", ["conv", "conv_transpose"])
+def test_a_convolution_may_leave_out_stride_padding_dilation_and_groups(op):
+    """They are 1, 0, 1 and 1: all of them written out, one left out, or none there, it is the same network."""
+    keys = {"stride": [1, 1], "padding": [0, 0, 0, 0], "dilation": [1, 1], "groups": 1}
+    more = {"upsample": [1, 1]} if op == "conv_transpose" else {}
+
+    def read_with(given):
+        content = node("c", op, ["x"], [1, 4, 6, 6], kernel=[3, 3], in_channels=3, **given, **more)
+        return decode(graph(node("x", "input", [], [1, 3, 8, 8]), content))
+
+    written = read_with(keys)
+    layer = written.layers[0]
+    assert (layer.stride, layer.padding, layer.dilation, layer.groups) == ((1, 1), (0, 0, 0, 0), (1, 1), 1)
+    assert read_with({}) == written
+    for key in keys:
+        assert read_with({name: value for name, value in keys.items() if name != key}) == written
+
+
+def test_a_pool_may_not_leave_out_its_stride_or_padding():
+    for key in ("stride", "padding"):
+        given = {"kernel": [2, 2], "stride": [2, 2], "padding": [0, 0, 0, 0]}
+        del given[key]
+        with pytest.raises(NetworkError, match=f"node 'p' \\(maxpool\\) has no key '{key}'"):
+            decode(graph(node("x", "input", [], [1, 3, 8, 8]), node("p", "maxpool", ["x"], [1, 3, 4, 4], **given)))
 
 
 def test_a_pad_goes_into_its_readers():

@@ -8,8 +8,8 @@ By op it has too
 
     input                     a model input
     embed                     a model input as well; the model inputs it reads are dropped
-    conv                      kernel, stride, dilation [rows, columns], padding [top, left, bottom, right], groups,
-                              in_channels
+    conv                      kernel [rows, columns], in_channels; where it is not 1, 0, 1, 1: stride [rows, columns],
+                              padding [top, left, bottom, right], dilation [rows, columns], groups
     fc                        in_features, out_features
     maxpool, avgpool          kernel, stride, padding (dilation where it is not 1); rounds up where out_shape says so
     add, mul                  element-wise; an input with extents of 1 is broadcast

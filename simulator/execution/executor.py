@@ -2,7 +2,7 @@
 
 Every tensor lives in a MAIN and a SIDE region of exactly the claimed elements, and nowhere else on chip. Each cell
 knows which element it holds; a read of an element that was overwritten or never made is a `Miss`. DRAM counts what
-crosses. Of tiling.py only the sizes and steps under test are used: the order of events is derived in sweep.py.
+crosses. Of tiling.py only the sizes and steps under test are used: the order of events is derived in timetable.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simulator.execution.arithmetic import Arithmetic, Block
-from simulator.execution.sweep import derive_sweep
+from simulator.execution.timetable import derive_timetable
 from simulator.model.regions import Region, Tiling
 from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
 
@@ -26,7 +26,7 @@ class Miss(Exception):
 
 
 @dataclass
-class Trace:
+class Counts:
     """What an execution counted: elements of the executed channels, per tensor or (producer, layer) edge."""
 
     dram_read: Counter[int] = field(default_factory=Counter)
@@ -113,33 +113,33 @@ class Execution:
         self.memory = {u: TensorMemory(tensors[u].name, channels[u], regions[u]) for u in subgraph.tensors}
         self.made = {u: np.zeros((tensors[u].height, tensors[u].width), dtype=bool) for u in subgraph.tensors}
         self.stored = {v: np.zeros_like(dram_map(arithmetic, v)) for v in subgraph.outputs}
-        self.trace = Trace()
+        self.counts = Counts()
         self.oldest: dict[int, int] = {}  # of the current row of tiles
 
-    def run(self) -> Trace:
+    def run(self) -> Counts:
         """Run all tiles; raises Miss at the first element that is not where the plan claims it."""
         height, width = self.subgraph.geometry.extent
         room = [{u: region.main[axis] for u, region in self.regions.items()} for axis in (ROWS, COLUMNS)]
         steps = [{u: tile.step for u, tile in tiles.items()} for tiles in (self.tiling.rows, self.tiling.columns)]
         full_width = all(room[COLUMNS][u] == width[u] for u in self.subgraph.tensors)
         if full_width:
-            for event in derive_sweep(self.subgraph, ROWS, steps[ROWS], room[ROWS], False).events():
+            for event in derive_timetable(self.subgraph, ROWS, steps[ROWS], room[ROWS], False).events():
                 self._advance(event.tensor, (event.start, event.stop), (0, width[event.tensor]))
         else:
-            columns = derive_sweep(self.subgraph, COLUMNS, steps[COLUMNS], room[COLUMNS], False).events()
+            columns = derive_timetable(self.subgraph, COLUMNS, steps[COLUMNS], room[COLUMNS], False).events()
             for operation in self._row_operations(steps[ROWS], room[ROWS]):
                 self.oldest = self._oldest_rows(operation)
                 for event in columns:
                     self._advance(event.tensor, operation[event.tensor], (event.start, event.stop))
         self._check_complete()
-        return self.trace
+        return self.counts
 
     def _row_operations(self, steps: dict[int, int], room: dict[int, int]) -> list[dict[int, Span]]:
         height = self.subgraph.geometry.extent[ROWS]
         everything = all(room[u] == height[u] for u in self.subgraph.tensors)
         if everything and not self.subgraph.has_whole_edge:
             return [{u: (0, height[u]) for u in self.subgraph.tensors}]
-        return derive_sweep(self.subgraph, ROWS, steps, room, True).operations()
+        return derive_timetable(self.subgraph, ROWS, steps, room, True).operations()
 
     def _oldest_rows(self, operation: dict[int, Span]) -> dict[int, int]:
         """Return the first row of each tensor in DRAM that this row of tiles reads; its end where it reads none."""
@@ -160,11 +160,11 @@ class Execution:
         if kept:
             top = max(0, rows[0] - kept, rows[1] - memory.main_shape[0])
             if top < rows[0]:
-                self.trace.side_read[u] += memory.restore((top, rows[0]), columns)
+                self.counts.side_read[u] += memory.restore((top, rows[0]), columns)
         elif self.reload_halo and u in self.dram and memory.main_shape[1] < self.made[u].shape[1]:
             self._reload(u, (self.oldest[u], rows[0]), columns)
         if rows[1] > rows[0] and u not in self.passing:
-            self.trace.updates[u] += 1
+            self.counts.updates[u] += 1
             rows_at_once = rows[1] - rows[0] if self.subgraph.readers[u] else self.tiling.rows[u].step
             for first in range(rows[0], rows[1], rows_at_once):
                 self._make(u, (first, min(first + rows_at_once, rows[1])), columns)
@@ -173,7 +173,7 @@ class Execution:
 
     def _reload(self, u: int, rows: Span, columns: Span) -> None:
         if rows[0] < rows[1]:
-            self.trace.dram_read[u] += (rows[1] - rows[0]) * (columns[1] - columns[0])
+            self.counts.dram_read[u] += (rows[1] - rows[0]) * (columns[1] - columns[0])
             self.memory[u].write(rows, columns, self.dram[u][:, rows[0] : rows[1], columns[0] : columns[1]])
 
     def _make(self, u: int, rows: Span, columns: Span) -> None:
@@ -183,7 +183,7 @@ class Execution:
         self.made[u][place] = True
         elements = (rows[1] - rows[0]) * (columns[1] - columns[0])
         if u in self.dram:
-            self.trace.dram_read[u] += elements
+            self.counts.dram_read[u] += elements
             self.memory[u].write(rows, columns, self.dram[u][:, rows[0] : rows[1], columns[0] : columns[1]])
             return
         values = self.arithmetic.block(
@@ -191,16 +191,16 @@ class Execution:
         )
         self.memory[u].write(rows, columns, values)
         if u in self.stored:
-            self.trace.dram_written[u] += elements
+            self.counts.dram_written[u] += elements
             self.stored[u][(slice(None), *place)] = self.memory[u].read(rows, columns)
 
     def _window(self, producer: int, reader: int, rows: Span, columns: Span) -> Block:
-        self.trace.window_read[producer, reader] += (rows[1] - rows[0]) * (columns[1] - columns[0])
+        self.counts.window_read[producer, reader] += (rows[1] - rows[0]) * (columns[1] - columns[0])
         return self.memory[producer].read(rows, columns)
 
     def _whole(self, producer: int, reader: int) -> Block:
         height, width = self.made[producer].shape
-        self.trace.whole_read[producer, reader] += height * width
+        self.counts.whole_read[producer, reader] += height * width
         if producer in self.passing:
             return np.concatenate([self._pass_row(producer, row) for row in range(height)], axis=1)
         return self.memory[producer].read((0, height), (0, width))
@@ -208,7 +208,7 @@ class Execution:
     def _pass_row(self, u: int, row: int) -> Block:
         """Load one row into the region and hand it to the PEs, which keep partial sums only."""
         rows, columns = (row, row + 1), (0, self.made[u].shape[1])
-        self.trace.dram_read[u] += columns[1]
+        self.counts.dram_read[u] += columns[1]
         self.memory[u].write(rows, columns, self.dram[u][:, row : row + 1, :])
         return self.memory[u].read(rows, columns).copy()
 

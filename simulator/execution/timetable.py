@@ -25,7 +25,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Timetable:
     """The schedule of one axis: how far a tensor is after each update, and the order of the updates."""
 
     subgraph: Subgraph
@@ -70,7 +70,9 @@ class Sweep:
         return found
 
 
-def derive_sweep(subgraph: Subgraph, axis: int, steps: dict[int, int], room: dict[int, int], is_merged: bool) -> Sweep:
+def derive_timetable(
+    subgraph: Subgraph, axis: int, steps: dict[int, int], room: dict[int, int], is_merged: bool
+) -> Timetable:
     """Return the schedule of one axis. room: elements that each tensor's MAIN holds; is_merged: operations, not
     single updates, are what runs (rows under a loop over columns)."""
     updates = _updates(subgraph, axis, steps)
@@ -78,7 +80,7 @@ def derive_sweep(subgraph: Subgraph, axis: int, steps: dict[int, int], room: dic
     extent = subgraph.geometry.extent[axis]
     first = {u: steps[u] * (updates[u] if is_merged else 1) + ahead[u] for u in subgraph.tensors}
     fits = all(min(first[u], extent[u]) <= room[u] for u in subgraph.tensors if subgraph.readers[u])
-    return Sweep(subgraph, axis, steps, updates, ahead, 1 if fits else None)
+    return Timetable(subgraph, axis, steps, updates, ahead, 1 if fits else None)
 
 
 def _updates(subgraph: Subgraph, axis: int, steps: dict[int, int]) -> dict[int, int]:

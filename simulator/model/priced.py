@@ -1,0 +1,54 @@
+"""A whole partition with the price of every subgraph: what `evaluate` and every other look at a plan start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.accelerator import Accelerator
+from simulator.model.cost import price_subgraphs
+from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.subgraph import Geometry
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
+from workloads.errors import check_type
+from workloads.network.network import Network, check_network
+
+
+@dataclass(frozen=True)
+class PricedPartition:
+    """The subgraphs of a partition in execution order, and for each its price or what is missing."""
+
+    network: Network
+    partition: Partition
+    accelerator: Accelerator
+    rules: PricingRules
+    models: tuple[SubgraphModel, ...]
+    prices: tuple[Price | Shortage, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether every subgraph can run."""
+        return all(isinstance(price, Price) for price in self.prices)
+
+
+def price_partition(
+    network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
+) -> PricedPartition:
+    """Return the price of every subgraph of a partition.
+
+    Raises TypeError or ValueError, one line, where an argument is of another type, the partition is of another
+    network, or there is no such tile rule.
+    """
+    check_partition(network, partition)
+    check_type("accelerator", accelerator, Accelerator, "simulator.Accelerator(shared_buffer=2**20)")
+    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
+    models = tuple(SubgraphModel(rules, group) for group in partition.subgraphs)
+    return PricedPartition(network, partition, accelerator, rules, models, tuple(price_subgraphs(models, accelerator)))
+
+
+def check_partition(network: Network, partition: Partition) -> None:
+    """Raise TypeError or ValueError unless these are a network and a partition of it."""
+    check_network(network)
+    check_type("partition", partition, Partition, "simulator.Partition.layerwise(network)")
+    if partition.network_name != network.name or sum(map(len, partition.subgraphs)) != len(network.layers):
+        raise ValueError(f"the partition is of network {partition.network_name!r}, not of {network.name!r}")

@@ -1,0 +1,119 @@
+"""The executor catches plans that lie: one plan for each of its checks, wrong in this point and in no other."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from simulator import Accelerator
+from simulator.execution import executor
+from simulator.execution.executor import Counts, Miss
+from simulator.execution.timetable import Event
+from simulator.execution.verify import Claim, Scaled, check_traffic, run_subgraph
+from simulator.model.pricing import PricingRules, SubgraphModel
+from simulator.model.subgraph import Geometry, Subgraph
+from simulator.technology import Technology
+from tests.helpers.executions import execute
+from tests.helpers.graphs import chain, conv, residual
+from workloads.network.layer import Layer, Tensor
+from workloads.network.network import Network
+
+A, B, X = 0, 1, 2
+
+
+def every_second_row() -> Network:
+    """x 6x1 -> a 1x1 -> b 1x1/2, 3x1: nobody reads the last row of a."""
+    return Network(
+        "second",
+        (Tensor("x", 6, 1, 1),),
+        (conv("a", "x", (6, 1, 1), 1), Layer("b", "conv", ("a",), 3, 1, 1, 1, stride=(2, 1))),
+    )
+
+
+def row_by_row() -> list[Event]:
+    """Return an order that works: a row of x, the same of a, and after every first of two one of b."""
+    events = []
+    for row in range(6):
+        events += [Event(X, row, row + 1), Event(A, row, row + 1)]
+        events += [Event(B, row // 2, row // 2 + 1)] if row % 2 == 0 else []
+    return events
+
+
+def run_in_order(monkeypatch, events: list[Event]) -> Counts:
+    """Execute it in this order of events, in regions that hold all rows."""
+    monkeypatch.setattr(executor, "derive_timetable", lambda *given: SimpleNamespace(events=lambda: events))
+    return execute(every_second_row(), 8)
+
+
+def test_an_order_by_hand_runs(monkeypatch):
+    counts = run_in_order(monkeypatch, row_by_row())
+    assert counts.dram_read == {X: 6} and counts.dram_written == {B: 3} and counts.updates == {X: 6, A: 6, B: 3}
+
+
+def test_an_element_that_is_never_made_is_caught_though_nobody_reads_it(monkeypatch):
+    """Without the last row of a every load, store and output is as it should be."""
+    events = [event for event in row_by_row() if event != Event(A, 5, 6)]
+    with pytest.raises(Miss, match=r"tensor 'a': element \(.*5.*\) is never made"):
+        run_in_order(monkeypatch, events)
+
+
+def test_an_element_that_is_made_twice_is_caught_though_it_comes_out_the_same(monkeypatch):
+    """Row 0 of a once more: x is still there, and nothing else crosses to DRAM."""
+    events = row_by_row()
+    with pytest.raises(Miss, match=r"tensor 'a': \[0:1, 0:1\] is made twice"):
+        run_in_order(monkeypatch, [*events[:2], Event(A, 0, 1), *events[2:]])
+
+
+def test_a_side_region_one_column_short_is_caught_where_its_rows_come_back():
+    """Tile 2 of a residual block 12x14: with 13 columns SIDE of x has column 13 where column 0 should be."""
+    x = 3
+
+    def narrower(regions):
+        kept, width = regions[x].side
+        assert (kept, width) == (1, 14)
+        return regions | {x: regions[x]._replace(side=(kept, 13))}
+
+    with pytest.raises(Miss, match=r"tensor '0': SIDE does not hold \["):
+        execute(residual(), 2, change=narrower)
+
+
+def test_a_byte_more_or_less_than_the_claim_is_caught():
+    """a of the chain: 16x16x8 = 2048 bytes in, 16x16x16 = 4096 out; a bound on what is read may be above it."""
+    subgraph, counts = Subgraph(Geometry(chain()), [0]), Counts()
+    counts.dram_read[3], counts.dram_written[0] = 256, 256
+    check_traffic(subgraph, counts, Claim(2048, 4096))
+    check_traffic(subgraph, counts, Claim(2049, 4096, is_bound=True))
+    check_traffic(subgraph, counts, Claim(3 * 2048, 4096, passes=3))
+    for claim, what in (
+        (Claim(2047, 4096), "loads 2048 bytes of x; the model has 2047"),
+        (Claim(2047, 4096, is_bound=True), "loads 2048 bytes of x; the model has 2047"),
+        (Claim(2049, 4096), "loads 2048 bytes of x; the model has 2049"),
+        (Claim(2048, 4096, passes=3), "loads 6144 bytes"),
+        (Claim(2048, 4095), "stores 4096 bytes of a; the model has 4095"),
+        (Claim(2048, 4097), "stores 4096 bytes of a; the model has 4097"),
+    ):
+        with pytest.raises(Miss, match=what):
+            check_traffic(subgraph, counts, claim)
+
+
+@pytest.mark.parametrize(
+    ("chip", "way", "counted"),
+    [
+        (Accelerator(global_buffer=6000, weight_buffer=4096), None, 16 * 16 * 16),
+        (Accelerator(global_buffer=300, weight_buffer=1200), ("chunk", False), 2 * 23 * 16 * 16),
+        (Accelerator(global_buffer=60, weight_buffer=300), ("element", False), 23 * 23 * 16),
+    ],
+)
+def test_a_price_that_claims_less_than_is_read_is_caught(chip, way, counted):
+    """b of the chain, 3x3/2 on 16x16x16: its 8 windows of rows meet 2 + 7 * 3 = 23 rows of the map."""
+    rules = PricingRules(Geometry(chain()), chip, "exact")
+    model, scale = SubgraphModel(rules, [1]), Scaled(chain(), 1, Technology())
+    price = model.price(chip.activation_capacity, chip.weight_capacity)
+    assert (price.streaming and (price.streaming.order, price.streaming.has_side)) == way
+    run_subgraph(model, price, scale)
+    run_subgraph(model, price._replace(ema_input_bytes=counted), scale)
+    with pytest.raises(Miss, match=f"loads {counted} bytes of a; the model has {counted - 1}"):
+        run_subgraph(model, price._replace(ema_input_bytes=counted - 1), scale)
+    with pytest.raises(Miss, match="stores 1024 bytes of b; the model has 1023"):
+        run_subgraph(model, price._replace(ema_output_bytes=1023), scale)
