@@ -53,6 +53,14 @@ def _chamber(room: str) -> str:
     return ".".join(room.split(".")[:2])
 
 
+def inside(graph: networkx.DiGraph, package: str) -> networkx.DiGraph:
+    """Return the rooms of one package, in their order, so that the same house gives the same picture."""
+    part = networkx.DiGraph()
+    part.add_nodes_from(room for room in graph if room.split(".")[0] == package)
+    part.add_edges_from(edge for edge in sorted(graph.edges) if set(edge) <= set(part))
+    return part
+
+
 def drawn_arrows(graph: networkx.DiGraph) -> list[tuple[str, str]]:
     """Return the imports that do not follow from others: what a picture needs."""
     return sorted(networkx.transitive_reduction(graph).edges)
@@ -127,8 +135,8 @@ def _column(start: Place, end: Place, row: int) -> float:
 def draw() -> Figure:
     """Return the picture: a band for each package, its rooms below what they import, arrows to what they import."""
     graph = chambers()
-    inside = [graph.subgraph([room for room in graph if room.split(".")[0] == package]) for package in PACKAGES]
-    places = [placed(each) for each in inside]
+    parts = [inside(graph, package) for package in PACKAGES]
+    places = [placed(each) for each in parts]
     heights = [DOWN * (1 + max(row for row, _ in each.values())) for each in places]
     width = LABEL + COLUMNS * ACROSS
     height = sum(heights) + GAP * (len(PACKAGES) - 1)
@@ -137,7 +145,7 @@ def draw() -> Figure:
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
     top = 0.0
-    for package, says, colour, rooms, each, tall in zip(PACKAGES, SAYS, COLOURS, inside, places, heights, strict=True):
+    for package, says, colour, rooms, each, tall in zip(PACKAGES, SAYS, COLOURS, parts, places, heights, strict=True):
         _box(axes, 0, top, width, tall, colour)
         axes.text(0.15, top + tall / 2, package, fontsize=13, weight="bold", va="bottom")
         axes.text(0.15, top + tall / 2 + 0.05, textwrap.fill(says, 19), fontsize=9, va="top")
