@@ -10,13 +10,14 @@ from cocco.exploration.explore import explore
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.result import Result
 from cocco.problem.criteria import CRITERIA
+from cocco.problem.shown import Shown
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from workloads.network.network import Network
 
 
-@dataclass(frozen=True)
-class Compromise:
+@dataclass(frozen=True, repr=False)
+class Compromise(Shown):
     """One network alone and on the common memory. cost: Formula 2 of this network, with its weight.
 
     value: the metric (bytes, pJ, cycles), without the weight. A value may be less on the common memory, where that is
@@ -38,6 +39,17 @@ class Compromise:
         """What the common memory costs more."""
         return self.common_cost - self.own_cost
 
+    def facts(self) -> dict[str, object]:
+        """Return the network, its cost alone and on the common memory, and what it pays."""
+        return {
+            "network": self.network,
+            "weight": self.weight,
+            **buffer_bytes(self.own),
+            "own_cost": self.own_cost,
+            "common_cost": self.common_cost,
+            "paid": self.paid,
+        }
+
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco explore --compare --json` adds."""
         column = CRITERIA[self.metric].column
@@ -55,8 +67,31 @@ class Compromise:
 def compromise(result: Result, networks: Sequence[Network], **question: Any) -> tuple[Compromise, ...]:
     """Return what each network pays for the common memory of a result.
 
-    networks, question: as `explore` was asked, which is asked again for each network alone, with its weight: as many
-    samples again for each. Where that search finds nothing better, the common memory is its own.
+    `explore` is asked again for each network alone, with its weight: as many samples again for each. Where that search
+    finds nothing better, the common memory is its own.
+
+    Parameters
+    ----------
+    result
+        What `explore` returned.
+    networks
+        The networks that it was asked for, in their order.
+    **question
+        The other arguments that it was asked with.
+
+    Raises
+    ------
+    ValueError
+        Where the networks are not those of the result, or it is one of given hardware.
+
+    Examples
+    --------
+    >>> import cocco, workloads
+    >>> networks = [workloads.load("vgg16"), workloads.load("resnet50")]
+    >>> question = {"space": cocco.SharedBuffer(2**18, 2**20, 2**18), "method": "ga", "samples": 100}
+    >>> paid = cocco.compromise(cocco.explore(networks, **question), networks, **question)
+    >>> [(each.network, each.paid >= 0) for each in paid]
+    [('vgg16', True), ('resnet50', True)]
     """
     names = [evaluation.network for evaluation in result.evaluations]
     if result.alpha is None or [network.name for network in networks] != names:

@@ -70,7 +70,7 @@ def partition(
     >>> chip = simulator.Accelerator(global_buffer=2**20, weight_buffer=1152 * 2**10)
     >>> found = cocco.partition(network, chip, samples=500)
     >>> found.status, len(found.plan.subgraphs), found.evaluation.ema_bytes
-    ('optimal', 0, 0)
+    ('optimal', 13, 143780520)
     """
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
@@ -134,7 +134,7 @@ def explore(
     >>> import cocco, workloads
     >>> found = cocco.explore(workloads.load("vgg16"), samples=500, seed=1)
     >>> found.accelerator.shared_buffer // 2**10, found.status
-    (0, 'optimal')
+    (960, 'optimal')
     """
     check_keywords(explore, fields, ExploreFields.__optional_keys__)
     chosen = effort_of(effort, fields)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cocco.problem.criteria import CRITERIA
+from cocco.problem.shown import Shown
 from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
@@ -16,14 +17,19 @@ if TYPE_CHECKING:
     import pandas
 
 
-@dataclass(frozen=True)
-class FrontPoint:
+@dataclass(frozen=True, repr=False)
+class FrontPoint(Shown):
     """A memory with a partition of each network, priced by the simulator; values in the order of the objectives."""
 
     values: tuple[float, ...]
     accelerator: Accelerator
     plans: tuple[Partition, ...]
     evaluations: tuple[Evaluation, ...]
+
+    def facts(self) -> dict[str, object]:
+        """Return the buffers, the number of subgraphs and the values."""
+        shown = ", ".join(f"{value:.6g}" for value in self.values)
+        return {**buffer_bytes(self.accelerator), "subgraphs": sum(map(len, self.plans)), "values": f"({shown})"}
 
     def to_json(self, objectives: Sequence[str]) -> dict[str, Any]:
         """Return the buffers, the objectives with their units, and the partition (of several networks, by name)."""
@@ -35,13 +41,30 @@ class FrontPoint:
         return content | {"partitions": partitions}
 
 
-@dataclass(frozen=True, eq=False)
-class Front:
+@dataclass(frozen=True, eq=False, repr=False)
+class Front(Shown):
     """The points that nothing found is better than, ascending by the first objective.
 
-    status: "optimal" (every point proved, none is missing), "feasible" (samples are spent), "stopped" (by the user;
-    the front so far). front: a row per point of `found`. points: per sample, in order, its generation, the bytes of
-    the buffers, number of subgraphs and objectives; columns have units.
+    Attributes
+    ----------
+    status
+        "optimal" (every point proved, none is missing), "feasible" (samples are spent), "gave_up" (exact could not
+        enumerate every memory), "stopped" (by the user; the front so far).
+    found
+        The points, each with its memory, its partitions and what the simulator says of them.
+    points
+        Per sample, in order, its generation, the bytes of the buffers, number of subgraphs and objectives; columns have
+        units.
+
+    Examples
+    --------
+    >>> import cocco, workloads
+    >>> space = cocco.SharedBuffer(256 * 2**10, 768 * 2**10, 256 * 2**10)
+    >>> front = cocco.pareto(workloads.load("vgg16"), space=space, samples=200)
+    >>> front
+    Front(networks='vgg16', status='feasible', method='nsga2', objectives='capacity, energy', points=3, samples=200)
+    >>> front.front[["capacity_bytes", "subgraphs"]].values.tolist()
+    [[262144, 17], [524288, 16], [786432, 15]]
     """
 
     method: str
@@ -67,6 +90,21 @@ class Front:
             for point in self.found
         ]
         return pandas.DataFrame(rows)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return `front`: a row per point."""
+        return self.front
+
+    def facts(self) -> dict[str, object]:
+        """Return the networks, the objectives, and how many points were found in how many samples."""
+        return {
+            "networks": ", ".join(self.networks),
+            "status": self.status,
+            "method": self.method,
+            "objectives": ", ".join(self.objectives),
+            "points": len(self.found),
+            "samples": self.samples,
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco pareto --json` prints."""

@@ -24,6 +24,7 @@ from cocco.problem.effort import Effort, FrontFields
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
+from cocco.problem.shown import Shown
 from cocco.problem.space import Space
 from cocco.problem.status import Status
 from cocco.search.genetic.nsga import Cloud
@@ -40,14 +41,19 @@ FOCUSED = 4  #: memories that are searched one by one for the least capacity; ou
 Memory = tuple[int, ...]  # positions in the candidates
 
 
-@dataclass(frozen=True, eq=False)
-class Limited:
-    """The least of one criterion under limits.
+@dataclass(frozen=True, eq=False, repr=False)
+class Limited(Shown):
+    """The least of one criterion under limits, as `minimize` returns it.
 
-    status: "optimal" (proved), "feasible" (samples are spent; a better one may exist), "infeasible" (proved: nothing
-    keeps the limits), "gave_up" (nothing found does), "stopped" (by the user; the best so far, if any).
-    best: None where nothing found keeps the limits; then `nearest` exceeds them by the smallest factor.
-    lower_bound: of what is minimized, for everything that keeps the limits; None where nothing does, proved.
+    Attributes
+    ----------
+    status
+        "optimal" (proved), "feasible" (samples are spent; a better one may exist), "infeasible" (proved: nothing keeps
+        the limits), "gave_up" (nothing found does), "stopped" (by the user; the best so far, if any).
+    best
+        None where nothing found keeps the limits; then `nearest` exceeds them by the smallest factor.
+    lower_bound
+        Of what is minimized, for everything that keeps the limits; None where nothing does, proved.
     """
 
     minimize: str
@@ -68,6 +74,19 @@ class Limited:
     def value(self) -> float | None:
         """What was minimized, of the best point."""
         return None if self.best is None else dict(zip(self.objectives, self.best.values))[self.minimize]
+
+    def facts(self) -> dict[str, object]:
+        """Return the networks, the question, and the answer with what is known of it."""
+        return {
+            "networks": ", ".join(self.networks),
+            "status": self.status,
+            "minimize": self.minimize,
+            "limits": ", ".join(f"{name} <= {bound:g}" for name, bound in self.limits.items()),
+            "value": self.value,
+            "lower_bound": self.lower_bound,
+            **({} if self.best is None else buffer_bytes(self.best.accelerator)),
+            "samples": self.samples,
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco explore --minimize --json` prints."""
@@ -132,9 +151,9 @@ def minimize(
     --------
     >>> import cocco, workloads
     >>> space = cocco.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
-    >>> found = cocco.minimize(workloads.load("vgg16"), "capacity", {"ema": 160 * 2**20}, space=space, samples=500)
+    >>> found = cocco.minimize(workloads.load("vgg16"), "capacity", {"ema": 145_000_000}, space=space, samples=500)
     >>> found.status, found.value
-    ('optimal', 0)
+    ('optimal', 1048576.0)
     """
     check_keywords(minimize, fields, FrontFields.__optional_keys__)
     bounds = check_limits(criterion, limits)

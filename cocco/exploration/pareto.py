@@ -95,7 +95,7 @@ def pareto(
     >>> space = cocco.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
     >>> front = cocco.pareto(workloads.load("vgg16"), space=space, samples=500)
     >>> front.front["capacity_bytes"].tolist()
-    []
+    [262144, 524288, 786432, 1048576]
     """
     check_keywords(pareto, fields, FrontFields.__optional_keys__)
     checked = check_objectives(objectives)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cocco.exploration.front import buffer_bytes
 from cocco.problem.names import Metric
+from cocco.problem.shown import Shown
 from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
@@ -15,16 +17,35 @@ if TYPE_CHECKING:
     import pandas
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Shown):
     """The best partition of each network, and the memory for all of them.
 
-    status: "optimal" (proved), "feasible" (an answer; the samples are spent), "stopped" (by the user; best so
-    far). cost: Formula 2 where alpha is given, else Formula 1, summed over the networks by their weights.
-    gap: (cost - lower_bound) / cost.
-    history: per generation the samples so far, best_cost so far, min_cost, mean_cost and std_cost of the generation
-    with its elite, and how many of its genomes are distinct. points: per sample, in order, its generation,
-    capacities, number of subgraphs, value (Formula 1), cost and best_cost so far.
+    Attributes
+    ----------
+    status
+        "optimal" (proved), "feasible" (an answer; the samples are spent), "stopped" (by the user; best so far) or
+        "gave_up" (exact outgrew its budget; the best of other methods).
+    cost
+        Formula 2 where alpha is given, else Formula 1, summed over the networks by their weights.
+    gap
+        (cost - lower_bound) / cost.
+    history
+        Per generation the samples so far, best_cost so far, min_cost, mean_cost and std_cost of the generation with its
+        elite, and how many of its genomes are distinct.
+    points
+        Per sample, in order, its generation, capacities, number of subgraphs, value (Formula 1), cost and best_cost so
+        far.
+
+    Examples
+    --------
+    >>> import cocco, simulator, workloads
+    >>> chip = simulator.Accelerator(shared_buffer=2**20)
+    >>> found = cocco.partition(workloads.load("vgg16"), chip, method="greedy")
+    >>> found.status, found.cost, len(found.plan)
+    ('feasible', 144583336.0, 14)
+    >>> int(found.to_frame().ema_bytes.sum())
+    144583336
     """
 
     method: str
@@ -55,6 +76,28 @@ class Result:
         """The evaluation of the only network; ValueError if there are several."""
         return self.evaluations[self._only("evaluation")]
 
+    def facts(self) -> dict[str, object]:
+        """Return the networks, the answer, and how good it is known to be."""
+        return {
+            "networks": ", ".join(evaluation.network for evaluation in self.evaluations),
+            "status": self.status,
+            "method": self.method,
+            **buffer_bytes(self.accelerator),
+            "metric": self.metric,
+            "cost": self.cost,
+            "gap": self.gap,
+            "subgraphs": sum(map(len, self.plans)),
+            "samples": self.samples,
+        }
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per subgraph, network by network, each in execution order (`Evaluation.to_frame`)."""
+        import pandas
+
+        frames = [each.to_frame().assign(network=each.network) for each in self.evaluations]
+        joined = pandas.concat(frames, ignore_index=True)
+        return joined[["network", *joined.columns.drop("network")]]
+
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco partition --json` and `cocco explore --json` print.
 
@@ -75,8 +118,7 @@ class Result:
             search["splits"] = self.splits
         if self.alpha is not None:
             search["alpha"] = self.alpha
-            names = ("shared",) if self.accelerator.is_shared else ("global", "weight")
-            search |= {f"{name}_buffer_bytes": getattr(self.accelerator, f"{name}_buffer") for name in names}
+            search |= buffer_bytes(self.accelerator)
         found = [
             evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
             for evaluation, plan in zip(self.evaluations, self.plans)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from cocco.problem.shown import Shown
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
 from simulator.model.cost import added
@@ -14,17 +15,32 @@ from simulator.partition.partition import Partition
 from simulator.views.least_capacity import LeastCapacity, least_capacity
 from workloads.network.network import Network
 
+if TYPE_CHECKING:
+    import pandas
+
 __all__ = ["Compared", "Comparison", "Difference", "Side", "compare"]
 
 
-@dataclass(frozen=True)
-class Compared:
+@dataclass(frozen=True, repr=False)
+class Compared(Shown):
     """One partition: its price, and the least memory on which it runs."""
 
     name: str
     partition: Partition
     evaluation: Evaluation
     least: LeastCapacity
+
+    def facts(self) -> dict[str, object]:
+        """Return what it costs, and the least memory for it."""
+        totals = self.evaluation.totals()
+        return {
+            "name": self.name,
+            "status": self.evaluation.status,
+            "subgraphs": len(self.partition),
+            **{name: totals[name] for name in ("ema_bytes", "energy_pj", "latency_cycles")},
+            "held_bytes": self.held_bytes,
+            "least_shared_buffer": self.least.shared_buffer,
+        }
 
     @property
     def held_bytes(self) -> int | None:
@@ -52,13 +68,24 @@ class Difference:
     sides: tuple[Side, ...]
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """The partitions in the order given, and where they differ, in the network's order."""
 
     network: str
     partitions: tuple[Compared, ...]
     differences: tuple[Difference, ...]
+
+    def facts(self) -> dict[str, object]:
+        """Return the network, the names of the partitions, and in how many places they differ."""
+        names = ", ".join(each.name for each in self.partitions)
+        return {"network": self.network, "partitions": names, "differences": len(self.differences)}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per partition: its totals, the most bytes held, and the least shared buffer for it."""
+        import pandas
+
+        return pandas.DataFrame([each.facts() for each in self.partitions])
 
     def to_json(self) -> dict[str, Any]:
         """Return what `cocco compare --json` prints (docs/partitions.md)."""
@@ -94,16 +121,38 @@ def compare(
 ) -> Comparison:
     """Return the partitions side by side on one accelerator; one that cannot run is an answer, not an error.
 
-    partitions: by the name under which they are shown. Raises ValueError where there are none, or one is of another
-    network.
+    Parameters
+    ----------
+    network
+        What they are partitions of.
+    partitions
+        By the name under which they are shown.
+    accelerator
+        The hardware that they are priced on.
+    tile_rule
+        As in `simulator.evaluate`.
+
+    Raises
+    ------
+    ValueError
+        Where there are no partitions, or one is of another network.
+
+    Examples
+    --------
+    >>> import cocco, simulator, workloads
+    >>> network, chip = workloads.load("vgg16"), simulator.Accelerator(shared_buffer=2**20)
+    >>> plans = {"by hand": simulator.Partition.from_groups(network, [["fc7", "fc8"]])}
+    >>> plans["layerwise"] = simulator.Partition.layerwise(network)
+    >>> found = cocco.compare(network, plans, chip)
+    >>> [difference.layers for difference in found.differences]
+    [('fc7', 'fc8')]
     """
     if not partitions:
         raise ValueError("compare needs at least one partition, got none")
-    machine = {name: getattr(accelerator, name) for name in ("cores", "batch", "max_regions", "prefetch", "technology")}
     compared = tuple(
         Compared(
             name, plan, evaluate(network, plan, accelerator, tile_rule),
-            least_capacity(network, plan, **machine, tile_rule=tile_rule),
+            least_capacity(network, plan, machine=accelerator.machine, tile_rule=tile_rule),
         )
         for name, plan in partitions.items()
     )  # fmt: skip

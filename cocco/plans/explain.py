@@ -1,4 +1,4 @@
-"""Why a partition does not fit or is dear: its bytes by tensor, the best split of a subgraph, the capacity it wants."""
+"""Why a partition does not fit or is expensive: its bytes by tensor, and the best split of each subgraph."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from cocco.plans.splits import Part, Splitter
 from cocco.problem.names import Metric
 from cocco.problem.problem import on_hardware
+from cocco.problem.shown import Shown
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
 from simulator.model.cost import METRICS, Totals, price_subgraphs, total
@@ -41,9 +42,9 @@ class Explained:
     split: Split | None  #: None for a single layer
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """The subgraphs that do not fit and those that are dear, in execution order.
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
+    """The subgraphs that do not fit and the most expensive ones, in execution order.
 
     mended: the partition with every subgraph that does not fit replaced by its split, and what it costs; None where
     all fit.
@@ -53,6 +54,18 @@ class Explanation:
     subgraphs: tuple[Explained, ...]
     mended: Partition | None
     mended_evaluation: Evaluation | None
+
+    def facts(self) -> dict[str, object]:
+        """Return how the partition ends, which subgraphs are explained, and what repairs it."""
+        facts: dict[str, object] = {
+            "network": self.evaluation.network,
+            "status": self.evaluation.status,
+            "infeasible": len(self.evaluation.infeasible),
+            "explained": ", ".join(str(each.position) for each in self.subgraphs),
+        }
+        if self.mended is not None and self.mended_evaluation is not None:
+            facts |= {"mended_subgraphs": len(self.mended), "mended_ema_bytes": self.mended_evaluation.ema_bytes}
+        return facts
 
     def to_json(self) -> dict[str, Any]:
         """Return what `cocco evaluate --explain --json` adds (docs/partitions.md)."""
@@ -78,12 +91,34 @@ def explain(
     tile_rule: TileRule = "exact",
     dearest: int = DEAREST,
 ) -> Explanation:
-    """Return what takes the bytes of each subgraph that does not fit, and of the `dearest` that do, by the metric.
+    """Return what takes the bytes of each subgraph that does not fit, and of the most expensive that do.
 
-    metric: "ema", "energy" or "latency", by which subgraphs are dear and splits are best. With the splits of all that
-    do not fit the partition runs: they are found from the last to the first, each beside the next weights where those
-    are resident, and the one before is split too where it would have no room for them. The split of a subgraph that
-    fits says what it would cost in its place.
+    With the splits of all that do not fit the partition runs: they are found from the last to the first, each beside
+    the next weights where those are resident, and the one before is split too where it would have no room for them. The
+    split of a subgraph that fits says what it would cost in its place.
+
+    Parameters
+    ----------
+    network, partition, accelerator, tile_rule
+        As in `simulator.evaluate`.
+    metric
+        "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles): by which subgraphs are expensive and splits best.
+    dearest
+        How many of the subgraphs that fit are explained.
+
+    Raises
+    ------
+    ValueError
+        For an unknown metric, or a partition of another network.
+
+    Examples
+    --------
+    >>> import cocco, simulator, workloads
+    >>> network, chip = workloads.load("vgg16"), simulator.Accelerator(shared_buffer=2**18)
+    >>> plan = simulator.Partition.from_groups(network, [["fc6", "fc7"]])
+    >>> found = cocco.explain(network, plan, chip)
+    >>> found.mended == simulator.Partition.layerwise(network)
+    True
     """
     evaluation = evaluate(network, partition, accelerator, tile_rule)
     bytes_of = breakdown(network, partition, accelerator, tile_rule)

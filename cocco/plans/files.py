@@ -29,7 +29,35 @@ def load_partition(
 
     "rest: greedy" fuses the layers that no group names as the greedy baseline does on this accelerator, and leaves
     the groups as they are written; so the same file may be another partition on another accelerator.
-    Raises ValueError where the file is malformed, or says "rest: greedy" and no accelerator is given.
+
+    Parameters
+    ----------
+    path
+        The file.
+    network
+        What it is a partition of.
+    accelerator
+        The hardware that "rest: greedy" fuses for; else not needed.
+    metric
+        What that fusion minimizes: "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles).
+    tile_rule
+        As in `simulator.evaluate`.
+
+    Raises
+    ------
+    ValueError
+        Where the file is malformed, or says "rest: greedy" and no accelerator is given.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, cocco, simulator, workloads
+    >>> network = workloads.load("vgg16")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "plan.yaml"
+    ...     _ = path.write_text("network: vgg16\\nsubgraphs:\\n- [fc7, fc8]\\n")
+    ...     plan = cocco.load_partition(path, network)
+    >>> plan == simulator.Partition.from_groups(network, [["fc7", "fc8"]])
+    True
     """
     found = read_handwritten(path, network)
     if found.rest == "layerwise":

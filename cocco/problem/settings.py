@@ -18,6 +18,11 @@ class Settings:
     The paper names them and gives no values (Cocco, Sec. 4.4); all defaults are our choice, from trials on GoogleNet,
     RandWire-A, RandWire-B and NASNet of 10,000 samples and up to 9 seeds (benchmarks/search_quality.py --ablation). The
     exact sizes and shares lie within the noise between seeds.
+
+    Examples
+    --------
+    >>> Settings(population=40, elite=10).plain().population  # the paper's operators only
+    100
     """
 
     population: int = 100  #: genomes of a generation (the paper's Fig. 13 has 500, for 20 generations)

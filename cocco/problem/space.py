@@ -13,7 +13,23 @@ MAX_CANDIDATES = 2**16  #: per buffer; our choice: far more than anybody builds,
 
 @dataclass(frozen=True)
 class Range:
-    """Capacities low, low + step, ... up to high, in bytes. Raises ValueError that names the field."""
+    """Capacities low, low + step, ... up to high, of one core.
+
+    Parameters
+    ----------
+    low, high, step
+        Bytes; high is a candidate where the steps meet it.
+
+    Raises
+    ------
+    ValueError
+        Names the field, the rule and the value.
+
+    Examples
+    --------
+    >>> Range(1024, 4096, 1024).candidates
+    (1024, 2048, 3072, 4096)
+    """
 
     low: int
     high: int
@@ -40,7 +56,13 @@ class Range:
 
 @dataclass(frozen=True)
 class SharedBuffer(Range):
-    """One buffer for activations and weights; by default the paper's 128..3072 KB in steps of 64 KB."""
+    """One buffer for activations and weights; by default the paper's 128..3072 KB in steps of 64 KB (Sec. 5.3.1).
+
+    Examples
+    --------
+    >>> len(SharedBuffer().candidates), SharedBuffer().candidates[0]
+    (47, 131072)
+    """
 
     low: int = 128 * KiB
     high: int = 3072 * KiB
@@ -56,7 +78,12 @@ class SharedBuffer(Range):
 class SeparateBuffers:
     """A global buffer (activations) and a weight buffer; by default the paper's candidates.
 
-    Global buffer 128..2048 KB in steps of 64 KB, weight buffer 144..2304 KB in steps of 72 KB.
+    Global buffer 128..2048 KB in steps of 64 KB, weight buffer 144..2304 KB in steps of 72 KB (Sec. 5.3.1).
+
+    Examples
+    --------
+    >>> {name: len(sizes) for name, sizes in SeparateBuffers().buffers.items()}
+    {'global_buffer': 31, 'weight_buffer': 31}
     """
 
     global_buffer: Range = field(default_factory=lambda: Range(128 * KiB, 2048 * KiB, 64 * KiB))

@@ -7,7 +7,8 @@ integers have no end, answers instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
@@ -15,20 +16,22 @@ from cocco.problem.settings import Settings
 if TYPE_CHECKING:
     from cocco.search.kernel._kernel import Orders
 
-Asked = ParamSpec("Asked")
+Asked = TypeVarTuple("Asked")
 Answered = TypeVar("Answered")
 Row = tuple[int, int, int, int, int, int, int, int]  # six totals, weights of one core, whether they are streamed
 Enumerated = tuple[list[list[int]] | None, int, int, int, float]  # groups, states, transitions, steps, cost
 
 
-def first_of(compiled: Callable[Asked, Answered], readable: Callable[Asked, Answered]) -> Callable[Asked, Answered]:
+def first_of(
+    compiled: Callable[[*Asked], Answered], readable: Callable[[*Asked], Answered]
+) -> Callable[[*Asked], Answered]:
     """Return a function that asks the compiled twin, and the readable one where 64 bits are too few."""
 
-    def ask(*question: Asked.args, **named: Asked.kwargs) -> Answered:
+    def ask(*question: *Asked) -> Answered:
         try:
-            return compiled(*question, **named)
+            return compiled(*question)
         except OverflowError:
-            return readable(*question, **named)
+            return readable(*question)
 
     return ask
 
@@ -42,10 +45,8 @@ class Compiled:
         self._twin = _kernel
         self.kernel = _kernel.Kernel(problem, settings)
         self.scratches = [_kernel.Scratch(self.kernel) for _ in range(threads)]
-
-    def price(self, group: Sequence[int], activations: int, weights: int) -> Row | None:
-        """Return what a subgraph costs in buffers of so many bytes, None where it does not fit."""
-        return self.kernel.price(self.scratches[0], group, activations, weights)
+        #: what a subgraph costs in buffers of so many bytes, None where it does not fit
+        self.price: Callable[[Sequence[int], int, int], Row | None] = partial(self.kernel.price, self.scratches[0])
 
     def exact(self, *budgets: int) -> Enumerated:
         """Return the cheapest partition: the kernel's `exact`, which says what the budgets are."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.kernel.choice import engine_name
-from cocco.search.kernel.compiled import Compiled, Row, first_of
+from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.genomes import Group, Pricer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import Totals, total
@@ -41,7 +41,7 @@ def part_prices(problem: Problem, engine: EngineName | None = None) -> PartPrice
     price = Compiled(problem).price
 
     def compiled(group: Group, activations: int, weights: int) -> Priced | None:
-        row: Row | None = price(group, activations, weights)
+        row = price(group, activations, weights)
         return None if row is None else Priced(Totals(*row[:6]), row[6], bool(row[7]))
 
     return first_of(compiled, readable)
@@ -51,11 +51,11 @@ def subgraph_costs(problem: Problem, engine: EngineName | None = None) -> Subgra
     """Return the costs of single subgraphs on given hardware. engine: None for the default."""
     if engine_name(engine, problem) == "reference":
         return SubgraphCosts(problem)
-    price = part_prices(problem, engine)
+    price, pricer = Compiled(problem).price, Pricer(problem)
     activations, weights = problem.accelerator.activation_capacity, problem.accelerator.weight_capacity
 
-    def totals(group: Group) -> Totals | None:
-        found = price(group, activations, weights)
-        return None if found is None else found.totals
+    def compiled(group: Group) -> Totals | None:
+        row = price(group, activations, weights)
+        return None if row is None else Totals(*row[:6])
 
-    return SubgraphCosts(problem, totals)
+    return SubgraphCosts(problem, first_of(compiled, lambda group: pricer.price(group, activations, weights)))
