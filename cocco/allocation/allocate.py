@@ -31,15 +31,47 @@ def allocate(
 ) -> AllocationResult:
     """Return an address for every buffer in a memory of so many bytes, or why there is none.
 
-    method: "auto" (the greedy portfolio, then "search"; with minimize and more than 20,000 buffers the portfolio
-    only), "greedy", "search" (complete, in canonical order), "telamalloc" (the paper's search),
-    "ilp" or "cp" (exact encodings, extra `solvers`). minimize: the least height within the capacity, rather than any.
-    nodes: the limit of the method, counted, never a time; None for its own default (200,000 frames; 500,000 steps for
-    telamalloc). engine: "fast" or "reference", None for what is there. explain: name buffers that cannot be placed
-    together where the answer is "infeasible".
+    Parameters
+    ----------
+    buffers : sequence of simulator.allocation.Buffer
+        Sizes, alignments and offsets in bytes; lives in steps.
+    capacity : int
+        Bytes of the memory.
+    method : str
+        "auto" (the greedy portfolio, then "search"; with `minimize` and more than 20,000 buffers the portfolio only),
+        "greedy", "search" (complete, in canonical order), "telamalloc" (the paper's search), "ilp" or "cp" (exact
+        encodings, extra `solvers`).
+    minimize : bool
+        Look for the least height within the capacity, rather than for any.
+    nodes : int, optional
+        The limit of the method, counted, never a time: 200,000 frames by default, 500,000 steps of telamalloc.
+    engine : str, optional
+        "fast" or "reference"; by default the compiled one where it is built. Both give the same answers.
+    explain : bool
+        Where the answer is "infeasible", name buffers that cannot be placed together.
 
-    Raises ValueError, one line, for malformed buffers and arguments. Every answer was checked by
-    simulator.allocation.check_allocation.
+    Returns
+    -------
+    AllocationResult
+        The addresses, checked by `simulator.allocation.check_allocation`, and what is proved.
+
+    Raises
+    ------
+    ValueError
+        One line, for malformed buffers and arguments, and where a method lacks its solver.
+
+    References
+    ----------
+    TelaMalloc (Maas et al., ASPLOS 2023); docs/allocation.md.
+
+    Examples
+    --------
+    Two buffers are live in step 1, so that 4 + 2 bytes are needed:
+
+    >>> from simulator.allocation.judge import Buffer
+    >>> found = allocate([Buffer("a", 0, 2, 4), Buffer("b", 1, 3, 2)], capacity=8, minimize=True)
+    >>> found.status, found.height_bytes
+    ('optimal', 6)
     """
     buffers = tuple(buffers)
     _check_arguments(buffers, capacity, method, nodes)

@@ -28,10 +28,49 @@ def map_layer(
 ) -> MappingResult:
     """Return how to run one layer on the machine.
 
-    method: "closed" (best of the ways to unroll two axes; axes such as "KC" leaves one), "cosa" (the mixed-integer
-    program; extra `solvers`; limit in units of deterministic time), "random" (best of `samples` valid mappings, 5),
-    "climb" (hill climbing, `samples` tries, 2000). No solution is an answer: its status says so. Raises ValueError
-    for an unknown method, and for what the method cannot map.
+    Parameters
+    ----------
+    shape : LayerShape
+        Extents R, S, P, Q, C, K, N of the seven loops, in elements.
+    arch : Architecture
+        The machine, from lanes to DRAM.
+    method : str
+        "closed" (best of the ways to unroll two axes), "cosa" (the mixed-integer program, extra `solvers`), "random"
+        (best of some valid mappings), "climb" (hill climbing).
+    rules : Rules, optional
+        How "cosa" counts footprints and traffic.
+    solver : str
+        "highs" or "cp", of "cosa".
+    limit : float
+        Deterministic time of the solver, about seconds.
+    samples : int, optional
+        Valid mappings of "random", 5 by default; tries of "climb", 2000 by default.
+    seed : int
+        Of "random" and "climb".
+    axes : str, optional
+        Leaves "closed" one way to unroll, such as "KC".
+
+    Returns
+    -------
+    MappingResult
+        The loop nest with the judge's cost. No solution is an answer: its status says so.
+
+    Raises
+    ------
+    ValueError
+        For an unknown method, and for what the method cannot map.
+
+    References
+    ----------
+    CoSA (Huang et al., ISCA 2021); docs/mapping.md.
+
+    Examples
+    --------
+    A layer of 14 x 14 x 64 outputs from 64 channels takes 802,816 operations, of which SIMBA does 1024 in a cycle:
+
+    >>> found = map_layer(LayerShape(1, 1, 14, 14, 64, 64), method="closed")
+    >>> found.cost.compute_cycles
+    784
     """
     if method == "closed":
         return _closed(shape, arch, axes)

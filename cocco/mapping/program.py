@@ -33,7 +33,7 @@ class Solution(NamedTuple):
 
 @dataclass
 class Program:
-    """Variables with their ranges, rows `sum of coefficients <= 0`, and what is to be made small."""
+    """Variables with their ranges, rows `sum of coefficients <= 0`, and what is minimized."""
 
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)

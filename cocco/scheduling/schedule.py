@@ -72,16 +72,58 @@ def schedule(
 ) -> ScheduleResult:
     """Return order, residency, spills and addresses of whole tensors, for the fewest off-chip bytes (COSMA).
 
-    network: or operators, which have their own parameters. scratchpad: bytes, or a budget: "minimum" (what the largest
-    operator needs), "peak" (the least peak without spilling), "half" (half way). parameters: weights lie there too.
-    method: "auto" ("tight" up to 250 operators, else "windows"; "gap" where an order is given), "tight" (proves the
-    joint optimum), "gap" (of a given order), "windows", "divide", "paper" (its program, of any order or a given one),
-    "beam" (ours, without a solver), "belady", "greedy" (baselines). order: "free", "default", "mpmf" (that of the least
-    peak) or names of operators; by default free, and "default" for gap and the baselines. limit: deterministic time of
-    CP-SAT in all. width: of the beam. seconds: from the call on; the solver stops then, our own search does not, and
-    the answer depends on the machine.
+    Parameters
+    ----------
+    network : Network or sequence of simulator.schedule.replay.Operator
+        Operators have their own parameters.
+    scratchpad : int or str
+        Bytes, or a budget: "minimum" (what the largest operator needs), "peak" (the least peak without spilling),
+        "half" (half way).
+    parameters : bool
+        Weights lie in the scratchpad too.
+    method : str
+        "auto" ("tight" up to 250 operators, else "windows"; "gap" where an order is given), "tight" (proves the joint
+        optimum), "gap" (of a given order), "windows", "divide", "paper" (its program, of any order or a given one),
+        "beam" (ours, without a solver), "belady", "greedy" (baselines).
+    order : str or sequence of str, optional
+        "free", "default", "mpmf" (that of the least peak) or names of operators; by default free, and "default" for
+        gap and the baselines.
+    concat : str
+        Whether a concatenation is an operator that copies ("copy", as in the paper), or is "dissolved" in its readers.
+    input_has_host_copy : bool
+        A model input need not be spilled before it is retrieved.
+    alignment : int
+        Bytes of which every address is a multiple.
+    limit : float
+        Deterministic time of CP-SAT in all, about seconds.
+    width : int
+        States of a layer of the beam.
+    seconds : float, optional
+        From the call on; the solver stops then, our own search does not, and the answer depends on the machine.
 
-    Raises ValueError, one line, for malformed arguments and where a method lacks the extra `solvers`.
+    Returns
+    -------
+    ScheduleResult
+        The schedule, replayed by the simulator, the bytes that it moves, and what is proved.
+
+    Raises
+    ------
+    ValueError
+        One line, for malformed arguments and where a method lacks the extra `solvers`.
+
+    References
+    ----------
+    COSMA (arXiv 2311.18246); docs/scheduling.md.
+
+    Examples
+    --------
+    `a` is read again by `d`, and `c` needs 6 of 9 bytes, so that 4 bytes leave and return:
+
+    >>> from simulator.schedule.replay import Operator
+    >>> sizes = {"x": (2, ()), "a": (4, ("x",)), "b": (3, ("a",)), "c": (3, ("b",)), "d": (2, ("c", "a"))}
+    >>> operators = [Operator(name, reads, size) for name, (size, reads) in sizes.items()]
+    >>> [schedule(operators, size, method="gap").offchip_bytes for size in (9, 10)]
+    [8, 0]
     """
     begun = time.monotonic()
     operators = operators_of(network, parameters, concat) if isinstance(network, Network) else tuple(network)

@@ -35,14 +35,43 @@ def sweep(
 ) -> list[Any]:
     """Return what `run` answers at each point, in the order of the points, whoever computed it and when.
 
-    run: a function of a module; takes a point, returns what JSON can hold, and draws all its randomness from a seed
-    in the point. points: settings that JSON can hold. folder: each finished point is stored there at once; a sweep
-    that was killed goes on where it was. workers: processes of this machine. dask: the address of a scheduler,
-    "tcp://HOST:PORT", whose workers compute instead. progress: called with (points done, points in total); by
-    default a bar moves on a terminal.
-    Raises ValueError for malformed arguments and SweepError, one line, for a folder of something else, a stored
-    point of another version, a full disk, an address that does not answer. A point at which `run` raises does not
-    stop the others: the SweepError that names it comes last.
+    Parameters
+    ----------
+    run : callable
+        A function of a module; takes a point, returns what JSON can hold, and draws all its randomness from a seed in
+        the point.
+    points : sequence of mapping
+        Settings that JSON can hold.
+    folder : path
+        Each finished point is stored there at once; a sweep that was killed goes on where it was.
+    workers : int
+        Processes of this machine.
+    dask : str, optional
+        The address of a scheduler, "tcp://HOST:PORT", whose workers compute instead.
+    progress : callable, optional
+        Called with (points done, points in total); by default a bar moves on a terminal.
+
+    Returns
+    -------
+    list
+        The answers.
+
+    Raises
+    ------
+    ValueError
+        For malformed arguments.
+    SweepError
+        One line, for a folder of something else, a stored point of another version, a full disk, an address that does
+        not answer. A point at which `run` raises does not stop the others: the error that names it comes last.
+    KeyboardInterrupt
+        After Ctrl-C; what is finished is stored, and half of a search is not.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sweep(json.dumps, [{"seed": 1}, {"seed": 2}], folder)
+    ['{"seed": 1}', '{"seed": 2}']
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")

@@ -1,0 +1,103 @@
+"""What an allocation claims where the search was cut short: no proof that is not one, and no node beyond the limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cocco
+from cocco.allocation import explain, problem, solvers
+from cocco.allocation.answer import Outcome
+from cocco.allocation.least import least_height
+from simulator.allocation.judge import Buffer
+from tests.helpers.random_buffers import EIGHT, fits_somehow, named, random_buffers, small_buffers
+
+METHODS = [
+    "auto", "search", "telamalloc",
+    pytest.param("ilp", marks=pytest.mark.filterwarnings("ignore")), pytest.param("cp"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=60, deadline=None)
+@given(buffers=small_buffers(), capacity=st.integers(4, 14), minimize=st.booleans(), nodes=st.integers(1, 30))
+def test_no_claim_is_false_whatever_the_limit(method, buffers, capacity, minimize, nodes):
+    """Nothing fits where "infeasible" or proved_infeasible_bytes says so, and nothing is lower than "optimal"."""
+    pytest.importorskip({"ilp": "scipy", "cp": "ortools"}.get(method, "cocco"))
+    found = cocco.allocate(buffers, capacity, method, minimize, nodes=nodes)
+    if found.status == "infeasible":
+        assert not fits_somehow(buffers, capacity)
+    if found.status == "optimal":
+        assert not fits_somehow(buffers, found.height_bytes - 1)
+    if found.proved_infeasible_bytes:
+        assert not fits_somehow(buffers, found.proved_infeasible_bytes)
+    if found.conflict_is_irreducible:
+        members = [each for each in buffers if each.id in found.conflict]
+        for left_out in members:
+            assert fits_somehow([each for each in members if each is not left_out], capacity)
+
+
+@pytest.mark.parametrize("method", ["search", "telamalloc"])
+@pytest.mark.parametrize("minimize", [False, True])
+def test_the_limit_is_for_all_parts_of_time_together(method, minimize):
+    """The same 60 buffers twice, one after the other: 70 nodes may be enough for one of them, and no more are taken."""
+    first = random_buffers(8, 60, plain=True)
+    last = max(each.upper for each in first)
+    again = [replace(each, id=f"{each.id}b", lower=each.lower + last, upper=each.upper + last) for each in first]
+    bound = problem.make_problem(first).bound
+    found = cocco.allocate([*first, *again], bound * 6 // 5, method, minimize, nodes=70)
+    assert (found.status, found.nodes) == ("gave_up", 70)
+
+
+def test_an_explanation_takes_no_more_nodes_than_it_is_given(monkeypatch):
+    """And a buffer that no search could spare within them is not called needed."""
+    spent = []
+
+    def counted(*asked):
+        found = real(*asked)
+        spent.append(found.nodes)
+        return found
+
+    real = explain.complete
+    monkeypatch.setattr(explain, "complete", counted)
+    buffers = [*named(EIGHT), Buffer("z", 9, 20, 4)]
+    assert explain.irreducible(buffers, 4, 10_000, "reference")[1]
+    assert sum(spent) > 20
+    spent.clear()
+    conflict, is_sure = explain.irreducible(buffers, 4, 20, "reference")
+    assert sum(spent) <= 20 and not is_sure and len(conflict) > 7
+
+
+def test_what_a_round_leaves_open_is_not_refuted():
+    """A method that always gives up proves nothing, at whatever capacity, and takes all nodes but no more."""
+    asked = []
+
+    def gives_up(at, limit):
+        asked.append(limit)
+        return Outcome("gave_up", None, limit)
+
+    found = least_height(problem.make_problem(named(EIGHT)), 9, None, 500, gives_up)
+    assert (found.status, found.refuted, found.nodes) == ("gave_up", 3, 500) and sum(asked) == 500
+
+
+def test_only_what_was_refuted_at_the_capacity_itself_is_infeasible():
+    """Eight buffers of contention 4 need 5: refuted at 4, and left open at 5."""
+    made = problem.make_problem(named(EIGHT))
+
+    def only_the_bound(at, limit):
+        return Outcome("infeasible", None, limit, at) if at == 4 else Outcome("gave_up", None, limit)
+
+    assert least_height(made, 5, None, 500, only_the_bound)[:4] == ("gave_up", None, 500, 4)
+    assert least_height(made, 4, None, 500, only_the_bound).status == "infeasible"
+
+
+@pytest.mark.parametrize(("method", "package"), [("cp", "ortools"), ("ilp", "scipy")])
+def test_a_solver_that_gives_up_refutes_nothing(method, package):
+    """One node, and a quarter more room than the bound: enough in the end, and out of reach at once."""
+    pytest.importorskip(package)
+    made = problem.make_problem(random_buffers(8, 40, plain=True))
+    found = getattr(solvers, method)(made, made.bound * 5 // 4, True, 1)
+    assert found.status in ("gave_up", "feasible") and found.refuted < made.bound
