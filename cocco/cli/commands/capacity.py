@@ -7,7 +7,7 @@ from typing import Any
 
 from cocco.cli.hardware import machine_of
 from cocco.cli.networks import load
-from cocco.cli.options import PARTITION, add_json, add_machine, add_network
+from cocco.cli.options import PARTITION, add_json, add_machine, add_mapper, add_network
 from cocco.cli.output import print_answer
 from cocco.cli.plans import read_partition
 from cocco.cli.usage import Parser
@@ -21,6 +21,7 @@ def add_options(parser: Parser) -> None:
     add_network(parser)
     parser.add_argument("partition", metavar="FILE|layerwise", help=PARTITION)
     add_machine(parser)
+    add_mapper(parser)
     add_json(parser)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cocco.cli import values
 from cocco.cli.fronts import search_front
-from cocco.cli.hardware import MAPPER, machine_of, space_of
+from cocco.cli.hardware import machine_of, space_of
 from cocco.cli.networks import load
 from cocco.cli.options import (
     add_addresses,
@@ -161,8 +161,6 @@ def _explore_limited(options: Namespace) -> int:
     for name, default in NOT_LIMITED.items():
         if getattr(options, name) != default:
             raise UsageError(f"--{name} not allowed with --minimize: limits take the place of alpha")
-    if options.mapper != MAPPER:
-        raise UsageError("--mapper not allowed with --minimize: a search under limits takes the default mapper")
     limits = dict(options.limits)
     if len(limits) != len(options.limits):
         twice = next(name for name, _ in options.limits if [n for n, _ in options.limits].count(name) > 1)

@@ -7,7 +7,7 @@ from functools import partial
 
 from cocco.cli import values
 from cocco.cli.fronts import search_front
-from cocco.cli.options import add_json, add_machine, add_networks, add_samples, add_space
+from cocco.cli.options import add_json, add_machine, add_mapper, add_networks, add_samples, add_space
 from cocco.cli.usage import Parser
 from cocco.exploration.pareto import pareto
 from cocco.output.text.front import front_text
@@ -18,6 +18,7 @@ def add_options(parser: Parser) -> None:
     add_networks(parser)
     add_space(parser)
     add_machine(parser)
+    add_mapper(parser)
     group = add_samples(parser)
     group.add_argument(
         "--objectives", type=values.names, default=("capacity", "energy"), metavar="A,B",

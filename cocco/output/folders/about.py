@@ -26,7 +26,7 @@ class About:
     seed: int
     versions: dict[str, str]  #: what it was computed with
     engine: str
-    seconds: float  #: of wall time
+    seconds: float | None  #: of wall time
     result: dict[str, Any]  #: what --json prints
 
     def to_json(self) -> dict[str, Any]:

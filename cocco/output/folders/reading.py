@@ -70,7 +70,7 @@ def about_of(content: Reader) -> About:
         seed=content.get("seed", int),
         versions={str(name): str(text) for name, text in content.get("versions", dict).items()},
         engine=content.get("engine", str),
-        seconds=content.get("seconds", *NUMBER),
+        seconds=content.optional("seconds"),
         result=content.get("result", dict),
     )
 

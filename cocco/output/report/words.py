@@ -5,7 +5,8 @@ from __future__ import annotations
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run, RunNetwork
 from cocco.output.text.front import shown
-from cocco.output.text.numbers import buffers, counted, machine, megabytes, millijoules, milliseconds
+from cocco.output.text.hardware import buffers, machine
+from cocco.output.text.numbers import counted, megabytes, millijoules, milliseconds
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 

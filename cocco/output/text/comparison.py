@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.output.text.evaluation import group_text
-from cocco.output.text.numbers import buffers, capacity, counted, kilobytes, machine, megabytes, table
+from cocco.output.text.hardware import buffers, machine
+from cocco.output.text.numbers import capacity, counted, kilobytes, megabytes, table
 from cocco.plans.compare import Compared, Comparison, Difference
 from simulator import LeastCapacity, Partition
 

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cocco.output.text.numbers import (
-    buffers,
-    counted,
-    kilobytes,
-    machine,
-    megabytes,
-    millijoules,
-    milliseconds,
-    percent,
-    table,
-)
+from cocco.output.text.hardware import buffers, machine
+from cocco.output.text.numbers import counted, kilobytes, megabytes, millijoules, milliseconds, percent, table
 from simulator import Evaluation, SubgraphCost
 from workloads import Network
 
@@ -90,7 +81,7 @@ def totals_text(evaluation: Evaluation) -> str:
         f"  latency                 {milliseconds(evaluation.latency_cycles, clock)} at {clock:g} GHz; "
         f"{milliseconds(evaluation.latency_prefetch_cycles, clock)} with weights prefetched, "
         f"{milliseconds(evaluation.compute_cycles, clock)} computing alone",
-        f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; for computing never to wait "
+        f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; computing never waits with "
         f"{evaluation.bandwidth_mean_bytes_per_cycle * clock:.2f} GB/s in the mean subgraph, "
         f"{evaluation.bandwidth_peak_bytes_per_cycle * clock:.2f} GB/s in the worst case",
         f"  buffer area             {area:.2f} mm2 at 12 nm",

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from cocco.exploration.front import Front, FrontPoint, buffer_bytes
 from cocco.exploration.limits import Limited
 from cocco.output.text.evaluation import energy_text, subgraphs_text, totals_text
-from cocco.output.text.numbers import buffer_name, buffers, capacity, machine, table
+from cocco.output.text.hardware import buffers, machine
+from cocco.output.text.numbers import buffer_name, capacity, table
 from cocco.problem.criteria import CRITERIA
 
 

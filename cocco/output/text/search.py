@@ -8,13 +8,12 @@ from cocco.exploration.compromise import Compromise
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.result import Result
 from cocco.output.text.evaluation import energy_text, infeasible_text, subgraphs_text, totals_text
+from cocco.output.text.hardware import buffers, machine
 from cocco.output.text.numbers import (
     buffer_columns,
     buffer_name,
-    buffers,
     capacity,
     counted,
-    machine,
     megabytes,
     millijoules,
     milliseconds,
@@ -81,7 +80,7 @@ def _compromise(paid: Sequence[Compromise]) -> str:
 
 def _shown(metric: str) -> tuple[str, float]:
     """Return the head of a column, and what its numbers are multiplied with."""
-    return f"{metric} ({CRITERIA[metric].shown})", CRITERIA[metric].scale
+    return f"{metric} {CRITERIA[metric].shown}", CRITERIA[metric].scale
 
 
 def _fits(result: Result) -> bool:

@@ -118,7 +118,6 @@ def test_an_explanation_names_bytes_split_and_capacity(folder):
     (("capacity", "resnet50", "bad.yaml"), ["bad.yaml", "no layer", "'conv9_*'"]),
     (("evaluate", "resnet50", "--partition", "backward.yaml"), ["backward.yaml", "runs backwards"]),
     (("evaluate", "resnet50", "--partition", "twice.yaml"), ["twice.yaml", "'conv1' is in subgraph 0", "again"]),
-    (("evaluate", "resnet50", "--partition", "a.yaml", "--explain", "--addresses"), ["--addresses", "--explain"]),
 ])  # fmt: skip
 def test_what_is_malformed_is_one_line(folder, arguments, words):
     (folder / "bad.yaml").write_text("subgraphs: [['conv9_*']]\n")

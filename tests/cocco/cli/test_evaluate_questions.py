@@ -1,0 +1,100 @@
+"""cocco evaluate: --explain, --addresses, --verify and --trace each add their part, and none hinders another."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from cocco.cli import main
+from tests.helpers.command_line import assert_malformed, cocco
+from tests.helpers.tiny_network import write_tiny
+
+QUESTIONS = ("--explain", "--addresses", "--verify", "--trace")
+COMBINATIONS = [
+    [name for name, is_asked in zip(QUESTIONS, asked) if is_asked] for asked in product((False, True), repeat=4)
+]
+CHIP = ("--shared-buffer", "1MB")
+EXPLAINED = "#0 "  #: begins what --explain says of the first subgraph
+PLACED = "Addresses of tiny, bytes of one core:"
+VERIFIED = "Verified: executed tile by tile "
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_tiny(tmp_path_factory.mktemp("network") / "tiny.json")
+
+
+@pytest.fixture
+def ask(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Evaluate in this process: 33 others would take half a minute."""
+
+    def run(*words: str, partition: str = "layerwise", chip: tuple[str, ...] = CHIP) -> tuple[int, str, str]:
+        asked = list(words)
+        if "--trace" in asked:
+            asked.insert(asked.index("--trace") + 1, str(tmp_path / "t.json"))
+        code = main(["evaluate", network, "--partition", partition, *chip, *asked])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.parametrize("asked", COMBINATIONS, ids=" ".join)
+def test_the_json_of_a_combination_has_the_part_of_each_question_alone(asked, ask, tmp_path):
+    whole = json.loads(ask("--json")[1]) | {"verified": True if "--verify" in asked else None}
+    for name, key in (("--addresses", "addresses"), ("--explain", "explained"), ("--explain", "mended")):
+        if name in asked:
+            whole[key] = json.loads(ask(name, "--json")[1])[key]
+    code, out, err = ask(*asked, "--json")
+    assert code == 0 and json.loads(out) == whole
+    assert ("trace written" in err) == (tmp_path / "t.json").exists() == ("--trace" in asked)
+
+
+@pytest.mark.parametrize("asked", COMBINATIONS, ids=" ".join)
+def test_the_text_of_a_combination_has_the_part_of_each_question_in_order(asked, ask, tmp_path):
+    code, out, _ = ask(*asked)
+    assert code == 0 and out.startswith(ask()[1].rstrip("\n"))
+    parts = {"--explain": EXPLAINED, "--addresses": PLACED, "--verify": VERIFIED}
+    assert {name: f"\n\n{words}" in out for name, words in parts.items()} == {name: name in asked for name in parts}
+    places = [out.index(f"\n\n{words}") for name, words in parts.items() if name in asked]
+    assert places == sorted(places)
+    if "--verify" in asked:
+        assert ("at these addresses" in out) == ("--addresses" in asked)
+    assert (tmp_path / "t.json").exists() == ("--trace" in asked)
+
+
+@pytest.mark.parametrize("asked", COMBINATIONS, ids=" ".join)
+def test_a_partition_that_cannot_run_has_neither_addresses_nor_trace(asked, ask, tmp_path):
+    """All layers in one subgraph of 8 KB: no memory for it, so nothing is placed, executed or drawn."""
+    plan = tmp_path / "whole.json"
+    plan.write_text(json.dumps({"subgraphs": [["a1", "a2", "a0", "a3", "b1", "b2", "b0", "b3"]]}))
+    code, out, err = ask(*asked, "--json", partition=str(plan), chip=("--shared-buffer", "8KB"))
+    keys = {"status", "infeasible", *(("explained", "mended") if "--explain" in asked else ())}
+    assert code == 1 and json.loads(out).keys() == keys
+    assert ("no trace" in err) == ("--trace" in asked) and not (tmp_path / "t.json").exists()
+
+
+def test_the_table_of_addresses_is_written_beside_an_explanation_and_a_trace(ask, tmp_path):
+    table = tmp_path / "a.csv"
+    code, out, _ = ask("--addresses", "--explain", "--trace", "-o", str(table))
+    assert code == 0 and EXPLAINED in out and PLACED in out
+    assert table.read_text().startswith("memory,subgraph,tensor,kind,start,end\n")
+    assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-o", "a.csv"), ("-o", "--addresses")),
+        (("--addresses", "-o", "a.txt"), ("-o", ".csv", "'a.txt'")),
+        (("--trace", "t.txt"), ("--trace", ".json", "'t.txt'")),
+        (("--explain", "--addresses", "-o", "none/a.csv", "--trace", "file/t.json"), ("file", "cannot be written")),
+    ],
+)
+def test_files_that_cannot_be_are_one_line(words, said, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert_malformed(cocco("evaluate", "vgg16", "--partition", "layerwise", *words, folder=tmp_path), said)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

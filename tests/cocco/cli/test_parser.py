@@ -1,0 +1,90 @@
+"""The parser: every command is in it with its options, and a command line imports what its command needs."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from cocco.cli.commands import __path__ as folders
+from cocco.cli.parser import COMMANDS, build, parse
+from cocco.cli.usage import UsageError
+from tests.helpers.command_line import ROOT
+
+HEAVY = {"deap", "joblib", "matplotlib", "networkx", "numpy", "ortools", "pandas", "scipy", "tqdm"}
+TABLE = "id,lower,upper,size\na,0,3,4\nb,2,5,4\n"
+#: `cocco` stands without its face, which is loaded before any of this and is tested in tests/test_imports.py
+LOADED = """
+import sys, types
+face = types.ModuleType("cocco")
+face.__path__ = ["cocco"]
+sys.modules["cocco"] = face
+from cocco.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+def loaded(*words: object) -> set[str]:
+    """Return the modules that a command line has imported when it is answered."""
+    command = [sys.executable, "-c", LOADED, *map(str, words)]
+    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    return set(finished.stderr.splitlines()[-1].split())
+
+
+def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    (action,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
+    return dict(action.choices)
+
+
+def test_every_command_is_a_file_and_every_file_a_command():
+    files = {path.stem for path in Path(folders[0]).glob("*.py")} - {"__init__"}
+    assert files == set(COMMANDS) == set(subparsers(build()))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_whole_parser_has_the_options_of_each_command(name: str):
+    """`build` fills all of them, `parse` only the one that is asked for; both say the same."""
+    command = import_module(f"cocco.cli.commands.{name}")
+    alone = argparse.ArgumentParser()
+    command.add_options(alone)
+    options = subparsers(build())[name]._option_string_actions
+    assert options.keys() == alone._option_string_actions.keys()
+    assert all(action.help for action in options.values())
+
+
+def test_a_command_named_as_a_value_is_no_other_command():
+    assert parse(["show", "map"]).command == "show"
+    assert parse(["allocate", "show", "--capacity", "12"]).file == "show"
+
+
+def test_a_line_without_command_names_them_all():
+    with pytest.raises(UsageError, match="no command; name networks, show, .* schedule or map"):
+        parse([])
+
+
+@pytest.mark.parametrize("words", [("--version",), ("--help",), ("nonsense",), ()])
+def test_what_no_command_answers_imports_no_command(words: tuple[str, ...]):
+    found = loaded(*words)
+    assert not HEAVY & found
+    assert not [name for name in found if name.startswith(("cocco.cli.commands.", "simulator", "workloads"))]
+
+
+def test_allocate_imports_neither_tables_nor_pictures_nor_searches(tmp_path: Path):
+    (tmp_path / "a.csv").write_text(TABLE)
+    found = loaded("allocate", tmp_path / "a.csv", "--capacity", 8)
+    assert HEAVY & found == {"numpy"}
+    rooms = ("cocco.exploration", "cocco.search", "cocco.bounds", "cocco.plans", "cocco.scheduling", "cocco.mapping")
+    assert not [name for name in found if name.startswith(rooms)]
+
+
+def test_the_file_that_saves_pictures_does_not_draw():
+    code = "import cocco.output.pictures.saving, sys; print('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout == "False\n"

@@ -1,0 +1,56 @@
+"""The table of criteria: each has what every user of it reads, and numbers come back from the unit for people."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from dataclasses import fields
+
+import pytest
+
+from cocco.cli.values import limit
+from cocco.problem.criteria import CRITERIA, MEMORY, METRICS
+from simulator import Evaluation
+from simulator.model import cost
+
+
+def test_a_metric_is_a_field_of_evaluation_and_a_formula_of_the_simulator():
+    names = {field.name for field in fields(Evaluation)} | set(vars(Evaluation))
+    assert {CRITERIA[name].column for name in METRICS} <= names
+    assert set(METRICS) == set(cost.METRICS) and not set(METRICS) & set(MEMORY)
+
+
+def test_columns_tell_criteria_apart_and_end_in_their_unit():
+    columns = [each.column for each in CRITERIA.values()]
+    assert len(set(columns)) == len(columns)
+    for each in CRITERIA.values():
+        assert each.column.endswith(each.unit.lower().replace(" ", "_"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("energy=4.5mJ", ("energy", 4.5e9)),
+        ("energy=4.5 pJ", ("energy", 4.5)),
+        ("latency=2000000", ("latency", 2e6)),
+        ("latency=7cycles", ("latency", 7.0)),
+        ("area=1.2mm2", ("area", 1.2)),
+        ("bandwidth=8", ("bandwidth", 8.0)),
+        ("capacity=1MB", ("capacity", 2.0**20)),
+    ],
+)
+def test_a_limit_may_be_given_in_the_units_of_its_criterion(text: str, expected: tuple[str, float]):
+    assert limit(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "known"), [("energy=1J", "pJ, mJ"), ("latency=1ms", "cycles"), ("bandwidth=1GB", "none")]
+)
+def test_another_unit_is_refused_with_those_that_are_known(text: str, known: str):
+    with pytest.raises(ArgumentTypeError, match=f"known units are {known};"):
+        limit(text)
+
+
+def test_the_unit_for_people_is_the_unit_of_the_model_scaled():
+    """1 mJ is 10^9 pJ, 1 KB is 1024 bytes."""
+    assert CRITERIA["energy"].scale * 1e9 == 1.0 and CRITERIA["energy"].units["mJ"] == 1e9
+    assert CRITERIA["capacity"].scale * 1024 == 1.0
