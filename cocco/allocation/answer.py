@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cocco.allocation.problem import Ints
 from cocco.problem.status import Status
 from simulator.allocation.judge import Allocation
+
+if TYPE_CHECKING:
+    from cocco.allocation.problem import Ints
 
 
 class Outcome(NamedTuple):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import cocco
 from cocco.allocation import explain, problem, solvers
 from cocco.allocation.answer import Outcome
+from cocco.allocation.complete import complete
 from cocco.allocation.least import least_height
 from simulator.allocation.judge import Buffer
 from tests.helpers.random_buffers import EIGHT, fits_somehow, named, random_buffers, small_buffers
@@ -95,9 +96,17 @@ def test_only_what_was_refuted_at_the_capacity_itself_is_infeasible():
 
 
 @pytest.mark.parametrize(("method", "package"), [("cp", "ortools"), ("ilp", "scipy")])
-def test_a_solver_that_gives_up_refutes_nothing(method, package):
-    """One node, and a quarter more room than the bound: enough in the end, and out of reach at once."""
+def test_a_solver_that_gives_up_refutes_nothing(method, package, monkeypatch):
+    """60 buffers at their bound: one node of HiGHS, and next to no time of CP-SAT, leave it open."""
     pytest.importorskip(package)
-    made = problem.make_problem(random_buffers(8, 40, plain=True))
-    found = getattr(solvers, method)(made, made.bound * 5 // 4, True, 1)
-    assert found.status in ("gave_up", "feasible") and found.refuted < made.bound
+    monkeypatch.setattr(solvers, "NODES_PER_UNIT", 1e12)
+    made = problem.make_problem(random_buffers(8, 60, plain=True))
+    assert getattr(solvers, method)(made, made.bound, False, 1)[::3] == ("gave_up", -1, None)
+
+
+def test_a_part_of_time_that_is_left_open_refutes_nothing():
+    """The search of the second part ends without an answer: neither is the whole infeasible."""
+    hard = random_buffers(8, 60, plain=True)
+    bound = problem.make_problem(hard).bound
+    found = complete(problem.make_problem([*hard, Buffer("later", 1000, 1001, 1)]), bound, 5, "reference")
+    assert (found.status, found.address, found.refuted < bound) == ("gave_up", None, True)

@@ -9,25 +9,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.checked import checked
 from cocco.scheduling.graph import Graph, graph_of
 from cocco.scheduling.packing import Packed, pack, stays_of
 from cocco.scheduling.pieces.divide import bounds_of, divide
-from cocco.scheduling.pieces.windows import part_of, replaced, slide
+from cocco.scheduling.pieces.windows import improved, part_of, replaced, slide
 from cocco.scheduling.plan import cost_of, live_bytes, plan_of_gaps, uses_of
+from cocco.scheduling.programs import joint
 from cocco.scheduling.programs.breaks import narrow_steps, single_cuts
 from cocco.scheduling.programs.gap import solve_gaps
 from cocco.scheduling.programs.joint import Limits, cut_of, given_order, placed, tight
 from cocco.scheduling.programs.paper import solve_paper
 from cocco.scheduling.programs.parts import parts_of, shape_of, without_spills
 from cocco.scheduling.programs.solver import round_up
-from cocco.scheduling.programs.tight import Part, solve_part
+from cocco.scheduling.programs.tight import Cut, Part, solve_part
 from cocco.scheduling.schedule import schedule
 from cocco.scheduling.searches import beam as beams
 from cocco.scheduling.searches import fixed as fixes
-from cocco.scheduling.searches.beam import beam
+from cocco.scheduling.searches.beam import BeamPlan, beam
 from cocco.scheduling.searches.drops import Drops
 from cocco.scheduling.searches.fixed import fixed_order
+from cocco.scheduling.searches.linear import linear
 from simulator.schedule.operators import operators_of
 from simulator.schedule.replay import Operator
 from tests.helpers.schedule_graphs import (
@@ -83,9 +86,9 @@ def test_searches_with_few_states_claim_no_more_than_is_true(found: tuple[Operat
     own, free = fixed_order(graph, range(len(graph)), capacity, few), beam(graph, capacity, few)
     assert own.cost >= best and (not own.is_optimal or own.cost == best)
     assert free.cost >= least and (not free.is_optimal or free.cost == least)
-    joint = given_order(graph, range(len(graph)), capacity, limits=Limits(solver=0.0, states=few))
-    assert joint.plan is not None and joint.bound <= best
-    assert joint.status != "optimal" or cost_of(graph, joint.plan) == best
+    given_ = given_order(graph, range(len(graph)), capacity, limits=Limits(solver=0.0, states=few))
+    assert given_.plan is not None and given_.bound <= best
+    assert given_.status != "optimal" or cost_of(graph, given_.plan) == best
 
 
 def test_order_whose_search_was_cut_off_has_no_bound_without_a_solver():
@@ -274,3 +277,95 @@ def test_schedule_from_a_file_is_optimal_only_where_nothing_moves():
         assert made is not None
         answer = checked(network, budget, made)
         assert (answer.status, bool(answer.offchip_bytes)) == (status, status == "feasible")
+
+
+def test_furthest_used_tensor_leaves_first():
+    """c (4) does not fit beside a and b (2 each) in 7; a is read at the next step, b later, so b goes and returns."""
+    graph = graph_of(operators({"a": (2, ""), "b": (2, ""), "c": (4, ""), "d": (1, "ca"), "e": (1, "db")}))
+    found = linear(graph, range(5), 7, "belady")
+    assert found is not None
+    assert found.plan.runs[:2] == (((0, 3),), ((1, 1), (4, 4))) and cost_of(graph, found.plan) == 4
+
+
+@pytest.mark.parametrize(("has_copy", "away", "bytes_"), [(False, 1, 4), (True, 0, 3)])
+def test_greedy_replacement_moves_the_fewest_bytes(has_copy: bool, away: int, bytes_: int):
+    """c (3) takes the place of a (3) or of b (2): 6 or 4 bytes, but only 3 where the host has a copy of a."""
+    chain = operators({"a": (3, ""), "b": (2, ""), "c": (3, ""), "d": (1, "cb"), "e": (1, "da")})
+    graph = graph_of((replace(chain[0], is_input=True), *chain[1:]), has_copy)
+    found = linear(graph, range(5), 7, "greedy")
+    assert found is not None and cost_of(graph, found.plan) == bytes_
+    assert [len(runs) for runs in found.plan.runs[:2]] == [2 if a == away else 1 for a in (0, 1)]
+
+
+def test_cut_across_two_parts_makes_them_one():
+    """Steps 1 and 2 lie in different parts; steps 2 and 3 are in the second alone, whose answer goes."""
+    graph = graph_of(skip_chain())
+    plan = plan_of_gaps(graph, range(5), set())
+    parts = [Part((0, 1)), Part((2, 3, 4), 2)]
+    answers = {i: solve_part(graph, part, 100, 10.0) for i, part in enumerate(parts)}
+    across, inside = (Cut(frozenset({(1, t), (1, t + 1)}), frozenset(), frozenset()) for t in (1, 2))
+    assert joint._touched(graph, parts, answers, across, plan) == ([Part(plan.order)], {})
+    assert joint._touched(graph, parts, answers, inside, plan) == (parts, {0: answers[0]})
+
+
+def refusing(times: int):
+    """Return a packer that refuses so many plans, whatever they are."""
+    left = [times]
+
+    def packer(graph, stays, capacity, alignment):
+        left[0] -= 1
+        if left[0] >= 0:
+            return Packed("infeasible", {}, "none", tuple(stays))
+        return pack(graph, stays, capacity, alignment)
+
+    return packer
+
+
+def test_calls_of_the_solver_share_one_limit(monkeypatch: pytest.MonkeyPatch):
+    """Ten units in all, of which each call takes four: the second is given six, the third two."""
+    given_: list[float] = []
+
+    def gaps(*asked):
+        given_.append(asked[3])
+        found = solve_gaps(*asked)
+        return found._replace(solved=found.solved._replace(effort=4.0))
+
+    def part(*asked):
+        given_.append(asked[3])
+        return solve_part(*asked)._replace(effort=4.0)
+
+    monkeypatch.setattr(joint, "solve_gaps", gaps)
+    monkeypatch.setattr(joint, "solve_part", part)
+    graph, limits = graph_of(skip_chain()), Limits(solver=10.0)
+    given_order(graph, range(5), 12, limits=limits, packer=refusing(3))
+    assert given_ == [10.0, 6.0, 2.0]
+    given_.clear()
+    chained = graph_of(idle_three())
+    tight(chained, 13, limits=limits, packer=refusing(100))
+    assert given_ == [10.0, 6.0, 2.0]
+
+
+def test_peak_is_never_below_the_aligned_minimum():
+    """a needs 3 + 3 bytes, 7 at multiples of 4; without spilling 6 bytes are live at most."""
+    graph = graph_of(operators({"x": (3, ""), "a": (3, "x")}))
+    assert budgets_of(graph)[:3] == (6, 1, 6) and budgets_of(graph, 4)[:3] == (7, 1, 7)
+    assert budgets_of(graph, 4).half == 7
+
+
+def test_window_that_would_cost_more_is_left_as_it_was():
+    """All of the skip chain stays in 10 bytes; solved for 9, which costs 8, it is no better."""
+    graph = graph_of(skip_chain())
+    plan = plan_of_gaps(graph, range(5), set())
+    kept, answer = improved(graph, plan, (0, 5), 9, 10.0, None)
+    assert (kept, answer.cost) == (plan, 8)
+    better, answer = improved(graph, plan_of_gaps(graph, range(5), {(1, 1)}), (0, 5), 10, 10.0, None)
+    assert (cost_of(graph, better), answer.cost) == (0, 0)
+
+
+def test_beam_that_was_cut_off_does_not_prove_the_plan_of_another(monkeypatch: pytest.MonkeyPatch):
+    """The beam finds 30 bytes, unproved; the plan of a given order, of which no more is known, costs less."""
+    real = import_module("cocco.scheduling.schedule")
+    monkeypatch.setattr(real, "beam", lambda *_: BeamPlan(plan_of_gaps(graph, range(6), set()), 30, False))
+    graph = graph_of(two_branches())
+    found = schedule(two_branches(), 6, method="beam")
+    assert found.status == "feasible" and found.lower_bound_bytes == 0

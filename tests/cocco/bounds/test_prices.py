@@ -1,0 +1,154 @@
+"""The parts of the set-partition bound by hand: prices that known sets allow, and a limit that is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("ortools")
+pytest.importorskip("scipy")
+
+from cocco.bounds import certificate
+from cocco.bounds.certificate import certify
+from cocco.bounds.duals import Columns
+from cocco.bounds.forced import Hulls
+from cocco.bounds.oracle import Oracle, crossings, tensors_of
+from cocco.bounds.partition_bound import PartitionBound
+from cocco.problem.problem import Problem, on_hardware
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from simulator.accelerator import Accelerator
+from tests.helpers.random_problems import random_problem
+from tests.helpers.search_graphs import chain
+
+groups = st.lists(st.tuples(st.sets(st.integers(0, 4), min_size=1), st.integers(1, 50)), max_size=6)
+
+
+def columns_of(rows: list[tuple[set[int], int]], count: int = 5) -> Columns:
+    found = Columns(range(count))
+    for group, cost in [*(({v}, 60) for v in range(count)), *rows]:
+        found.add(tuple(sorted(group)), cost)
+    return found
+
+
+def pair() -> Columns:
+    """Two layers: 5 bytes cross for each alone, 6 for both together."""
+    found = Columns((0, 1))
+    assert [found.add(group, cost) for group, cost in (((0,), 5), ((1,), 5), ((0, 1), 6))] == [True] * 3
+    assert not found.add((0, 1), 6) and found.count == 3
+    return found
+
+
+def test_prices_of_two_layers_by_hand():
+    """Together at most 6; nearest to nothing at a level of 6 is 3 and 3; 6 and 6 are repaired to half of that."""
+    assert pair().most() == pytest.approx(6)
+    assert pair().nearest(np.zeros(2), 6.0) == pytest.approx([3, 3])
+    assert pair().nearest(np.array([4.0, 0.0]), 6.0) == pytest.approx([5, 1])
+    assert pair().nearest(np.array([1.0, 2.0]), 7.0).tolist() == [1, 2]  # no such prices
+    assert pair().repaired(np.array([6.0, 6.0])) == pytest.approx([3, 3])
+    assert pair().repaired(np.array([8.0, -2.0])) == pytest.approx([5, -2])
+
+
+@given(groups, st.lists(st.integers(-30, 90), min_size=5, max_size=5))
+def test_no_known_set_is_worth_more_than_its_crossings_at_repaired_prices(
+    rows: list[tuple[set[int], int]], prices: list[int]
+):
+    before = np.array(prices, dtype=float)
+    lower = columns_of(rows).repaired(before)
+    first: dict[tuple[int, ...], int] = {}
+    for group, cost in rows:
+        first.setdefault(tuple(sorted(group)), cost)
+    assert (lower <= before).all() and (lower[before > 0] >= 0).all()
+    for group, cost in first.items():
+        if len(group) > 1:
+            assert lower[list(group)].sum() <= cost + 1e-9
+
+
+@given(groups, st.floats(0.1, 1.0))
+def test_nearest_prices_keep_to_the_sets_and_reach_the_level(rows: list[tuple[set[int], int]], share: float):
+    found = columns_of(rows)
+    level = share * found.most()
+    prices = found.nearest(np.zeros(5), level)
+    assert prices.sum() == pytest.approx(level, rel=1e-6)
+    matrix, costs = np.array(found._rows), np.array(found._costs)
+    assert (matrix @ prices <= costs + 1e-6 * costs.max()).all()
+
+
+def bound_of(problem: Problem) -> PartitionBound:
+    costs = SubgraphCosts(problem)
+    return PartitionBound(
+        problem, costs, Hulls(problem, costs), tensors_of(problem), range(problem.size), [(0,)]
+    )  # fmt: skip
+
+
+def test_proof_lowers_every_price_by_what_the_worst_set_is_short():
+    """Five layers, of which two fit together: 1024 bytes cross for a pair, which prices of 700 make worth 1400.
+
+    So it is 376 short, and each layer may be the first of one such pair: 5 x (700 - 376) bytes are proved.
+    """
+    problem = on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152))
+    bound = bound_of(problem)
+    proven, is_new = bound._prove(np.full(5, 700.0), 10.0)
+    assert (proven, is_new) == (5 * (700 - 376), True)
+    assert bound.excess == pytest.approx(376 / 2)
+    assert bound._prove(np.full(5, 512.0), 10.0) == (5 * 512, False)
+
+
+def test_single_layer_that_no_subgraph_may_hold_counts_in_the_proof():
+    """The oracle knows no layer whose weights exceed the buffer, but it runs alone: 1024 bytes at a price of 1500."""
+    problem = on_hardware(chain(3), Accelerator(global_buffer=65536, weight_buffer=400))
+    assert bound_of(problem)._prove(np.full(3, 1500.0), 10.0)[0] == 3 * 1024
+
+
+def test_without_effort_nobody_is_asked(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Oracle, "least", lambda *_: pytest.fail("the solver was asked"))
+    problem = on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152))
+    found = certify(problem, range(5), 0.0)
+    assert (found.steps <= 1, found.deterministic_time) == (True, 0.0)
+
+
+def test_components_share_the_effort_by_their_layers(monkeypatch: pytest.MonkeyPatch):
+    """Chains of 4 and 8: a third for the first of 12 layers, what is left for the other, never more than all of it."""
+    given_, real = [], PartitionBound.run
+
+    def run(self, limit):
+        given_.append((len(self.layers), limit))
+        return real(self, limit)._replace(deterministic_time=0.75)
+
+    monkeypatch.setattr(PartitionBound, "run", run)
+    machine = Accelerator(global_buffer=65536, weight_buffer=1152)
+    found = certify(on_hardware([chain(4), replace(chain(8), name="long")], machine), range(12), 3.0)
+    assert given_ == [(4, pytest.approx(1.0)), (8, pytest.approx(2.25))]
+    assert found.deterministic_time == 1.5
+
+
+def test_sums_beyond_whole_floats_are_left_to_what_is_forced(monkeypatch: pytest.MonkeyPatch):
+    problem = on_hardware(chain(3), Accelerator(global_buffer=65536, weight_buffer=1152))
+    assert certify(problem, range(3), 1.0).method == "partition"
+    monkeypatch.setattr(certificate, "MOST_BYTES", 100)
+    assert certify(problem, range(3), 1.0)[1:] == ("forced", 0, 0, 0.0)
+
+
+def test_oracle_stops_within_its_limit():
+    """Prices that make every set interesting, on 60 layers: a tenth of a second is kept, and the bound stays below."""
+    problem = on_hardware(chain(60), Accelerator(global_buffer=65536, weight_buffer=20 * 576))
+    costs = SubgraphCosts(problem)
+    oracle = Oracle(problem, costs, Hulls(problem, costs), tensors_of(problem), range(60))
+    prices = {v: 300 + 37 * v % 11 for v in range(60)}
+    short = oracle.least(prices, 1e-3)
+    assert short.deterministic_time <= 0.02
+    assert short.least <= oracle.least(prices, 20.0).least + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bound_of_a_component_is_a_multiple_of_what_crosses_and_below_every_partition(seed: int):
+    """Rounded up to the common divisor of the tensors, but not beyond: layers one by one are a partition too."""
+    problem = random_problem(seed)
+    tensors = tensors_of(problem)
+    found = bound_of(problem)
+    answer = found.run(2.0)
+    assert answer.crossings % found.unit == 0
+    assert answer.crossings <= sum(crossings(tensors, (v,)) for v in range(problem.size))
