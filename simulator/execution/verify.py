@@ -1,16 +1,15 @@
-"""verify(): executes every subgraph of a partition and compares with running the layers one by one.
+"""verify(): counts every subgraph of a partition, and executes it and compares with running the layers one by one.
 
-Shown by execution: equal outputs, no read misses, nothing is made twice, and the bytes to and from DRAM are the EMA
-of the model. One core and one sample are executed: the samples of a batch advance in lock-step, each in regions of
-its own, and cores share a sample by columns.
+Two runs. The counting run (judge.py) has the real shapes, all channels and samples, and compares every printed
+number. The run of values shows equal outputs: no read misses, nothing is made twice. It has one core, one sample and
+two channels of each tensor: which elements are where does not depend on them.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +17,10 @@ import numpy as np
 from simulator.accelerator import Accelerator
 from simulator.execution.addressed import AddressedMemory, Addresses
 from simulator.execution.arithmetic import Arithmetic, Block
-from simulator.execution.machine import Execution, Miss, Span, Trace
+from simulator.execution.judge import judge, where
+from simulator.execution.machine import Execution, Span, Trace
+from simulator.execution.miss import Miss
+from simulator.execution.verification import Verification
 from simulator.model.cost import price_subgraphs
 from simulator.model.held import make_plan
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
@@ -38,27 +40,17 @@ UPDATES = 6000  #: our choice: tile updates of one subgraph that are executed wi
 FACTORS = (1, 2, 4, 8, 16, 32)  #: our choice: how far maps are scaled down
 
 
-@dataclass(frozen=True)
-class Verification:
-    """Whether the partition ran as claimed; `message` names the first failure, `notes` what was scaled or left out."""
-
-    verified: bool
-    message: str
-    notes: tuple[str, ...]
-    subgraphs: int  #: executed
-
-
 class _Scaled:
     """The network at one scale, and the values of all its tensors from running layer by layer."""
 
-    def __init__(self, network: Network, factor: int, technology: Technology) -> None:
-        self.factor = factor
+    def __init__(self, network: Network, factor: int, technology: Technology, channels: int | None = CHANNELS) -> None:
+        self.factor, self.channels = factor, channels
         self.network = shrink(network, factor) if factor > 1 else network
         self.geometry = Geometry(self.network, technology)
 
     @cached_property
     def arithmetic(self) -> Arithmetic:
-        return Arithmetic(self.network, CHANNELS)
+        return Arithmetic(self.network, self.channels)
 
     @cached_property
     def values(self) -> dict[int, Block]:
@@ -71,26 +63,64 @@ def verify(
     accelerator: Accelerator,
     tile_rule: TileRule = "exact",
     addresses: Addresses | None = None,
+    full: bool = False,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Verification:
-    """Return whether every subgraph of the partition runs in the regions that the model claims for it.
+    """Return whether every subgraph of the partition runs as the model prices it, number by number.
 
-    addresses: of every buffer of simulator.model.held.plan_buffers; then all runs in one array of bytes for each
-    memory, and what overlaps fails. Raises ValueError where cores share a sample, which is not executed.
+    Parameters
+    ----------
+    network, partition, accelerator, tile_rule
+        As for `simulator.evaluate`.
+    addresses
+        Of every buffer of simulator.model.held.plan_buffers; then values are executed in one array of bytes for each
+        memory, and what overlaps fails.
+    full
+        Execute the values of all channels, not of two for each tensor; counts are of all in any case.
+    progress
+        Called with (subgraphs executed, subgraphs in total).
+
+    Returns
+    -------
+    Verification
+        verified: every subgraph ran with equal outputs, and no number is different from what was counted.
+
+    Raises
+    ------
+    ValueError
+        Where addresses are given and cores share a sample, which is not executed.
+
+    Notes
+    -----
+    The counting run takes from a price its tile and loop order only, and calls none of the code that prices (our
+    choice: simulator/execution/count.py). Several cores are not counted.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, KiB, Partition
+    >>> net = workloads.load("vgg16")
+    >>> chip = Accelerator(shared_buffer=2048 * KiB)
+    >>> found = verify(net, Partition.layerwise(net), chip)
+    >>> found.verified, found.check("ema_bytes").status
+    (True, 'equal')
     """
     if addresses is not None and accelerator.bands > 1:
         raise ValueError(f"addresses are executed for one core a sample; here {accelerator.bands} cores share one")
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
     models = [SubgraphModel(rules, group) for group in partition.subgraphs]
-    scales = {1: _Scaled(network, 1, accelerator.technology)}
-    shrunk: dict[int, int] = {}
-    prices = price_subgraphs(models, accelerator)
-    memory = None
-    if addresses is not None and all(isinstance(price, Price) for price in prices):
-        memory = AddressedMemory(make_plan(network, accelerator, partition.names, models, prices), addresses)
-    for step, (names, model, price) in enumerate(zip(partition.names, models, prices)):
-        where = f"subgraph [{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}]"
+    prices = []
+    for names, price in zip(partition.names, price_subgraphs(models, accelerator)):
         if isinstance(price, Shortage):
-            return Verification(False, f"{where}: {price.reason}", (), 0)
+            return Verification(False, f"{where(names)}: {price.reason}", (), 0)
+        prices.append(price)
+    memory = None
+    if addresses is not None:
+        memory = AddressedMemory(make_plan(network, accelerator, partition.names, models, prices), addresses)
+    scales = {1: _Scaled(network, 1, accelerator.technology, None if full else CHANNELS)}
+    checks, message = judge(network, accelerator, partition, prices)
+    shrunk: dict[int, int] = {}
+    for step, (names, model, price) in enumerate(zip(partition.names, models, prices)):
         scale = _affordable(network, model, price, scales, tile_rule)
         if scale.factor > 1:
             shrunk[scale.factor] = shrunk.get(scale.factor, 0) + 1
@@ -101,13 +131,16 @@ def verify(
             if memory is not None:
                 memory.end()
         except Miss as miss:
-            message = f"{where}, tile {price.tile[0]}x{price.tile[1]}: {miss}"
-            return Verification(False, message, _notes(shrunk, accelerator), 0)
-    return Verification(True, "", _notes(shrunk, accelerator), len(models))
+            message = f"{where(names)}, tile {price.tile[0]}x{price.tile[1]}: {miss}"
+            return Verification(False, message, _notes(shrunk, accelerator, full), 0, checks, partition.names)
+        if progress is not None:
+            progress(step + 1, len(prices))
+    notes = _notes(shrunk, accelerator, full)
+    return Verification(not message, message, notes, 0 if message else len(models), checks, partition.names)
 
 
-def _notes(shrunk: dict[int, int], accelerator: Accelerator) -> tuple[str, ...]:
-    notes = [f"tensors were executed with up to {CHANNELS} channels each"]
+def _notes(shrunk: dict[int, int], accelerator: Accelerator, full: bool) -> tuple[str, ...]:
+    notes = [] if full else [f"tensors were executed with up to {CHANNELS} channels each"]
     for factor, count in sorted(shrunk.items()):
         notes.append(f"{count} subgraph{'s' * (count > 1)} ran on maps scaled down by {factor}, with the same tile")
     if accelerator.cores > 1 or accelerator.batch > 1:
@@ -123,7 +156,7 @@ def _affordable(
     for factor in FACTORS:
         if factor not in scales:
             try:
-                scales[factor] = _Scaled(network, factor, best.geometry.technology)
+                scales[factor] = _Scaled(network, factor, best.geometry.technology, best.channels)
             except NetworkError:  # a kernel no longer fits its map
                 break
         best = scales[factor]
