@@ -11,6 +11,7 @@ from simulator.execution.count import Count
 
 Status = Literal["equal", "within", "different", "not executed"]
 Number = float | None
+MEMORY = "_memory_bytes"  #: the names of what a memory holds at most end like that
 ADDED = tuple(name for name in Count._fields if name not in ("activation_bytes", "weight_bytes"))  #: over subgraphs
 
 
@@ -30,8 +31,8 @@ class Check:
 
     @property
     def error(self) -> float:
-        """How far the claimed number lies from the counted one, as a fraction of it; 0 where nothing was counted."""
-        if self.claimed is None or not self.counted:
+        """How far the claimed number lies from the counted one, as a share of it; 0 of memories and the uncounted."""
+        if self.claimed is None or not self.counted or self.name.endswith(MEMORY):
             return 0.0
         return self.claimed / self.counted - 1
 
@@ -85,9 +86,9 @@ def add(counts: Sequence[Count]) -> Count:
     return Count(**sums)
 
 
-def check_memory(name: str, capacity: int, used: Sequence[int | None], subgraph: int | None = None) -> Check:
-    """Return whether what was counted in a memory is within its bytes at all times."""
+def check_memory(memory: str, capacity: int, used: Sequence[int | None]) -> Check:
+    """Return whether what was counted in a memory, subgraph by subgraph, is within its bytes."""
     if None in used:
-        return Check(name, capacity, None, "not executed", subgraph)
+        return Check(memory + MEMORY, capacity, None, "not executed")
     most = max(each for each in used if each is not None)
-    return Check(name, capacity, most, "within" if most <= capacity else "different", subgraph)
+    return Check(memory + MEMORY, capacity, most, "within" if most <= capacity else "different")

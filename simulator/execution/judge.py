@@ -119,10 +119,10 @@ def _memories(accelerator: Accelerator, prices: Sequence[Price], counts: Sequenc
     activations = [count.activation_bytes for count in counts]
     if accelerator.is_shared:
         together = [_sum(*pair) for pair in zip(activations, weights)]
-        return [check_memory("shared_memory_bytes", accelerator.activation_capacity, together)]
+        return [check_memory("shared", accelerator.activation_capacity, together)]
     return [
-        check_memory("global_memory_bytes", accelerator.activation_capacity, activations),
-        check_memory("weight_memory_bytes", accelerator.weight_capacity, weights),
+        check_memory("global", accelerator.activation_capacity, activations),
+        check_memory("weight", accelerator.weight_capacity, weights),
     ]
 
 
