@@ -18,6 +18,7 @@ from cocco.exploration.result import Result
 from cocco.output.folders import run as run_folder
 from cocco.output.text import evaluation as report
 from cocco.output.text.numbers import counted, percent, table
+from cocco.output.text.verification import verification_text
 from simulator import Accelerator, Partition, evaluate
 from workloads import Network
 from workloads.files import write_atomic
@@ -46,8 +47,8 @@ def evaluate_addresses(options: Namespace, network: Network, partition: Partitio
         print(joined(report.evaluation_text(evaluation), maps))
         if verified:
             where = "at these addresses, in one array of bytes for each memory" if fits else "in regions of these sizes"
-            print(f"\nVerified: executed tile by tile {where}, with the same output.")
-    return 0 if fits and verified is not False else 1
+            print(f"\n{verification_text(verified, where)}")
+    return 0 if fits and (verified is None or verified.verified) else 1
 
 
 def _output(options: Namespace) -> Path | None:

@@ -12,6 +12,7 @@ from cocco.cli.networks import load
 from cocco.cli.output import answer, print_json
 from cocco.cli.plans import read_partition, verify, with_mapper
 from cocco.output.text import evaluation as report
+from cocco.output.text.verification import verification_text
 from simulator import evaluate
 from workloads import Network
 
@@ -79,8 +80,8 @@ def evaluate_partition(options: Namespace, _: Sequence[str]) -> int:
     else:
         print(report.evaluation_text(evaluation))
         if verified:
-            print("\nVerified: executed tile by tile in regions of the claimed sizes, with the same output.")
-    return 0 if evaluation.fits and verified is not False else 1
+            print(f"\n{verification_text(verified)}")
+    return 0 if evaluation.fits and (verified is None or verified.verified) else 1
 
 
 def network_counts(network: Network, layers: object) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from cocco.cli.usage import UsageError
 from cocco.output.folders import run as run_folder
 from cocco.output.text import evaluation as report
 from cocco.output.text.numbers import capacity, counted, kilobytes, megabytes, table
+from cocco.output.text.verification import verification_text
 from cocco.plans.explain import Explained, Explanation, explain
 from simulator import Accelerator, Partition, evaluate
 from simulator.views.breakdown import Breakdown
@@ -52,8 +53,8 @@ def evaluate_explained(options: Namespace, network: Network, partition: Partitio
             text += explanation_text(found)
         print("\n\n".join(text))
         if verified:
-            print("\nVerified: executed tile by tile in regions of the claimed sizes, with the same output.")
-    return 0 if evaluation.fits and verified is not False else 1
+            print(f"\n{verification_text(verified)}")
+    return 0 if evaluation.fits and (verified is None or verified.verified) else 1
 
 
 def _trace_path(text: str | None) -> Path | None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cocco.cli.usage import UsageError
 from simulator import Evaluation
 
+if TYPE_CHECKING:
+    from simulator.execution import Verification
 
-def answer(evaluation: Evaluation, verified: bool | None) -> dict[str, Any]:
+
+def answer(evaluation: Evaluation, verified: Verification | None) -> dict[str, Any]:
     """Return what `cocco evaluate --json` prints."""
     content = evaluation.to_json()
-    return content | {"verified": verified} if evaluation.fits else content
+    if not evaluation.fits:
+        return content
+    return content | ({"verified": None} if verified is None else verified.to_json())
 
 
 def print_json(content: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from simulator.model.tiling import TileRule
 from workloads import Network
 
 if TYPE_CHECKING:
+    from simulator.execution import Verification
     from simulator.execution.addressed import Addresses
     from simulator.mapping import Mapper
 
@@ -50,7 +51,7 @@ def verify(
     accelerator: Accelerator,
     tile_rule: TileRule,
     addresses: Addresses | None = None,
-) -> bool:
+) -> Verification:
     """Execute the partition, at addresses where they are given; say on stderr what was scaled, what failed first."""
     from simulator.execution import verify as execute
 
@@ -59,4 +60,4 @@ def verify(
         print(f"cocco: {note}", file=sys.stderr)
     if not verification.verified:
         print(f"cocco: verification failed: {verification.message}", file=sys.stderr)
-    return verification.verified
+    return verification
