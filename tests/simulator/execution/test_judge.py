@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sys
 from dataclasses import replace
 
@@ -16,8 +17,10 @@ from simulator.execution.count import Count
 from simulator.execution.judge import check
 from simulator.execution.verify import verify
 from simulator.model.cost import price_subgraphs
-from tests.helpers.graphs import chain, resnet_block
+from tests.helpers.graphs import chain, conv, resnet_block
 from tests.helpers.judged import judged, random_judged
+from workloads.network.layer import Tensor
+from workloads.network.network import Network
 
 TIMES = {"compute_cycles", "latency_cycles", "latency_prefetch_cycles"}
 FIELDS = Count._fields
@@ -125,6 +128,37 @@ def test_equal_errors_that_cancel_in_the_sum_are_noticed():
     status = {(each.name, each.subgraph): each.status for each in check(CHIP, lies, counts)}
     assert status["ema_input_bytes", None] == "equal"
     assert status["ema_input_bytes", 0] == status["ema_input_bytes", 1] == "different"
+
+
+def random_convolution(seed):
+    """Return a convolution of up to 64 inputs and 80 outputs, and a machine from far too small to large enough."""
+    rng = random.Random(seed)
+    height, width, inputs, outputs = rng.randint(3, 30), rng.randint(1, 30), 8 * rng.randint(1, 8), rng.randint(1, 80)
+    kernel = rng.choice((1, 3))
+    shape = (height, width, outputs)
+    layer = conv("a", "x", shape, inputs, kernel, 1, kernel // 2)
+    sizes = [int(10 ** rng.uniform(2.5, 5)) for _ in range(2)]
+    chip = Accelerator(global_buffer=sizes[0], weight_buffer=sizes[1], batch=rng.randint(1, 4))
+    if seed % 2:
+        chip = Accelerator(shared_buffer=sizes[0], batch=rng.randint(1, 4))
+    return Network("one", (Tensor("x", height, width, inputs),), (layer,)), chip
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_a_streamed_layer_is_counted_as_priced_or_its_chunks_are_not_whole_groups_of_outputs(block):
+    """Then it needs more passes over the inputs than are priced, or sums that no region holds."""
+    for seed in range(30 * block, 30 * block + 30):
+        network, chip = random_convolution(seed)
+        (price,), (found,) = judged(network, Partition.layerwise(network), chip)
+        different = {each.name for each in check(chip, [price], [found]) if each.status == "different"}
+        if found.miss or different:
+            assert price.stream is not None and price.stream.order in ("chunk", "tile")
+            groups = -(-network.layers[0].channels // 8)
+            assert price.weight_bytes % -(-network.layers[0].weight_bytes // groups) != 0
+        assert "nothing holds the sums" in found.miss or not found.miss
+        assert different <= {"ema_input_bytes", "ema_bytes", "global_buffer_bytes", "energy_pj"} | {
+            f"energy_{name}_pj" for name in ("dram", "global_buffer")
+        }
 
 
 def test_what_is_not_executed_is_said():
