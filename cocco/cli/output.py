@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +41,15 @@ def file_path(text: str | None, option: str, suffixes: Collection[str]) -> Path 
     if Path(text).suffix.lower() not in suffixes:
         raise UsageError(f"{option} must end in {' or '.join(suffixes)}, got {text!r}")
     return Path(text)
+
+
+@contextmanager
+def watched(total: int, unit: str) -> Iterator[Callable[[int, int], object] | None]:
+    """Give a callback (done, total) that moves a bar on a terminal, and None where nobody watches."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=total, unit=f" {unit}", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
+        yield lambda done, _: bar.update(done - bar.n)

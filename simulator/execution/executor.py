@@ -14,15 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simulator.execution.arithmetic import Arithmetic, Block
+from simulator.execution.miss import Miss
 from simulator.execution.timetable import derive_timetable
 from simulator.model.regions import Region, Tiling
 from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
 
 Span = tuple[int, int]
-
-
-class Miss(Exception):
-    """An element was read that its region does not hold, or the schedule broke a promise: names tensor and span."""
 
 
 @dataclass

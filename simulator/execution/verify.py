@@ -1,13 +1,13 @@
-"""verify(): executes every subgraph of a partition and compares with running the layers one by one.
+"""verify(): counts every subgraph of a partition, and executes it and compares with running the layers one by one.
 
-Shown by execution: equal outputs, no read misses, nothing is made twice, and the bytes to and from DRAM are the EMA
-of the model. One core and one sample are executed: the samples of a batch advance in lock-step, each in regions of
-its own, and cores share a sample by columns.
+Two runs. The counting run (judge.py) has the real shapes, all channels and samples, and compares every printed
+number. The run of values shows equal outputs: no read misses, nothing is made twice. It has one core, one sample and
+two channels of each tensor: which elements are where does not depend on them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,7 +16,10 @@ import numpy as np
 from simulator.accelerator import Accelerator
 from simulator.execution.addressed import AddressedMemory, Addresses
 from simulator.execution.arithmetic import Arithmetic, Block
-from simulator.execution.executor import Counts, Execution, Miss, Span
+from simulator.execution.executor import Counts, Execution, Span
+from simulator.execution.judge import judge, where
+from simulator.execution.miss import Miss
+from simulator.execution.verification import Verification
 from simulator.model.held import make_plan
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
@@ -36,40 +39,17 @@ UPDATES = 6000  #: our choice: tile updates of one subgraph that are executed wi
 FACTORS = (1, 2, 4, 8, 16, 32)  #: our choice: how far maps are scaled down
 
 
-@dataclass(frozen=True)
-class Verification:
-    """Whether a partition ran as claimed.
-
-    Examples
-    --------
-    >>> import workloads
-    >>> from simulator import Accelerator, KiB, Partition
-    >>> from simulator.execution import verify
-    >>> vgg = workloads.load("vgg16")
-    >>> found = verify(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=64 * KiB))
-    >>> found.verified, found.subgraphs
-    (True, 21)
-    >>> found.notes[0]
-    'tensors were executed with up to 2 channels each'
-    """
-
-    verified: bool
-    message: str  #: the first failure, empty where there is none
-    notes: tuple[str, ...]  #: what was scaled down or left out
-    subgraphs: int  #: executed
-
-
 class Scaled:
     """The network at one scale, and the values of all its tensors from running layer by layer."""
 
-    def __init__(self, network: Network, factor: int, technology: Technology) -> None:
-        self.factor = factor
+    def __init__(self, network: Network, factor: int, technology: Technology, channels: int | None = CHANNELS) -> None:
+        self.factor, self.channels = factor, channels
         self.network = shrink(network, factor) if factor > 1 else network
         self.geometry = Geometry(self.network, technology)
 
     @cached_property
     def arithmetic(self) -> Arithmetic:
-        return Arithmetic(self.network, CHANNELS)
+        return Arithmetic(self.network, self.channels)
 
     @cached_property
     def values(self) -> dict[int, Block]:
@@ -82,10 +62,13 @@ def verify(
     accelerator: Accelerator,
     tile_rule: TileRule = "exact",
     addresses: Addresses | None = None,
+    full: bool = False,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Verification:
-    """Return whether every subgraph of the partition runs in the regions that the model claims for it.
+    """Return whether every subgraph of the partition runs as the model prices it, number by number.
 
-    It is executed tile by tile with real numbers (docs/model.md, section 9).
+    Two runs: one counts every number with the real shapes, the other executes tile by tile with integers
+    (docs/model.md, section 9).
 
     Parameters
     ----------
@@ -98,12 +81,17 @@ def verify(
     tile_rule : {"exact", "paper"}
         "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
     addresses : mapping of memory to mapping of buffer id to first byte, optional
-        Of every buffer of simulator.model.held.plan_buffers: then all runs in one array of bytes for each memory,
-        and what overlaps fails.
+        Of every buffer of simulator.model.held.plan_buffers: then values are executed in one array of bytes for each
+        memory, and what overlaps fails.
+    full : bool
+        Execute the values of all channels, not of two for each tensor; counts are of all in any case.
+    progress : callable, optional
+        Called with (subgraphs executed, subgraphs in total).
 
     Returns
     -------
     Verification
+        verified: every subgraph ran with equal outputs, and no number is different from what was counted.
 
     Raises
     ------
@@ -113,6 +101,11 @@ def verify(
         The partition is of another network, there is no such tile rule, or addresses are given where cores share a
         sample, which is not executed.
 
+    Notes
+    -----
+    The counting run takes from a price its tile and loop order only, and calls none of the code that prices (our
+    choice: simulator/execution/count.py). Several cores are not counted.
+
     Examples
     --------
     The paper's tile rule loses data where branches of different depth meet:
@@ -121,21 +114,26 @@ def verify(
     >>> from simulator import Accelerator, MiB, Partition
     >>> from simulator.execution import verify
     >>> network = workloads.load("resnet50")
-    >>> block = Partition.from_groups(network, [["s1b1_*"]])
-    >>> found = verify(network, block, Accelerator(shared_buffer=1 * MiB), tile_rule="paper")
+    >>> block, chip = Partition.from_groups(network, [["s1b1_*"]]), Accelerator(shared_buffer=1 * MiB)
+    >>> verify(network, block, chip).check("ema_bytes").status
+    'equal'
+    >>> found = verify(network, block, chip, tile_rule="paper")
     >>> found.verified, found.message.partition("tensor ")[2][:40]
     (False, "'pool1': a reader wants [0:16, 0:16], bu")
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     if addresses is not None and accelerator.bands > 1:
         raise ValueError(f"addresses are executed for one core a sample; here {accelerator.bands} cores share one")
-    scales = {1: Scaled(network, 1, accelerator.technology)}
-    shrunk: dict[int, int] = {}
-    memory = AddressedMemory(make_plan(priced), addresses) if addresses is not None and priced.fits else None
-    for step, (names, model, price) in enumerate(zip(partition.names, priced.models, priced.prices)):
-        where = f"subgraph [{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}]"
+    prices = []
+    for names, price in zip(partition.names, priced.prices):
         if isinstance(price, Shortage):
-            return Verification(False, f"{where}: {price.reason}", (), 0)
+            return Verification(False, f"{where(names)}: {price.reason}", (), 0)
+        prices.append(price)
+    memory = AddressedMemory(make_plan(priced), addresses) if addresses is not None else None
+    scales = {1: Scaled(network, 1, accelerator.technology, None if full else CHANNELS)}
+    checks, message = judge(network, accelerator, partition, prices)
+    shrunk: dict[int, int] = {}
+    for step, (names, model, price) in enumerate(zip(partition.names, priced.models, prices)):
         scale = _affordable(network, model, price, scales, tile_rule)
         if scale.factor > 1:
             shrunk[scale.factor] = shrunk.get(scale.factor, 0) + 1
@@ -146,13 +144,16 @@ def verify(
             if memory is not None:
                 memory.end()
         except Miss as miss:
-            message = f"{where}, tile {price.tile[0]}x{price.tile[1]}: {miss}"
-            return Verification(False, message, _notes(shrunk, accelerator), 0)
-    return Verification(True, "", _notes(shrunk, accelerator), len(partition))
+            message = f"{where(names)}, tile {price.tile[0]}x{price.tile[1]}: {miss}"
+            return Verification(False, message, _notes(shrunk, accelerator, full), 0, checks, partition.names)
+        if progress is not None:
+            progress(step + 1, len(prices))
+    notes = _notes(shrunk, accelerator, full)
+    return Verification(not message, message, notes, 0 if message else len(partition), checks, partition.names)
 
 
-def _notes(shrunk: dict[int, int], accelerator: Accelerator) -> tuple[str, ...]:
-    notes = [f"tensors were executed with up to {CHANNELS} channels each"]
+def _notes(shrunk: dict[int, int], accelerator: Accelerator, full: bool) -> tuple[str, ...]:
+    notes = [] if full else [f"tensors were executed with up to {CHANNELS} channels each"]
     for factor, count in sorted(shrunk.items()):
         notes.append(f"{count} subgraph{'s' * (count > 1)} ran on maps scaled down by {factor}, with the same tile")
     if accelerator.cores > 1 or accelerator.batch > 1:
@@ -168,7 +169,7 @@ def _affordable(
     for factor in FACTORS:
         if factor not in scales:
             try:
-                scales[factor] = Scaled(network, factor, best.geometry.technology)
+                scales[factor] = Scaled(network, factor, best.geometry.technology, best.channels)
             except NetworkError:  # a kernel no longer fits its map
                 break
         best = scales[factor]

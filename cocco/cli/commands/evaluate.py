@@ -11,7 +11,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.allocation.address_map import AddressMap, address_map
 from cocco.cli.hardware import accelerator_of
@@ -25,7 +25,7 @@ from cocco.cli.options import (
     add_mapper,
     add_network,
 )
-from cocco.cli.output import file_path, print_answer
+from cocco.cli.output import file_path, print_answer, watched
 from cocco.cli.plans import read_partition
 from cocco.cli.usage import Parser, UsageError
 from cocco.output.folders.addresses import write_table
@@ -33,14 +33,17 @@ from cocco.output.folders.ready import ready_files
 from cocco.output.text.addresses import map_text
 from cocco.output.text.evaluation import evaluation_text
 from cocco.output.text.explanation import explanation_text
+from cocco.output.text.verification import AT_ADDRESSES, IN_REGIONS, verification_text
 from cocco.plans.explain import Explanation, explain
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
-from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.views.chrome_trace import chrome_trace
 from workloads.files import write_atomic
 from workloads.network.network import Network
+
+if TYPE_CHECKING:
+    from simulator.execution import Verification
 
 
 def add_options(parser: Parser) -> None:
@@ -50,7 +53,11 @@ def add_options(parser: Parser) -> None:
     add_buffers(parser)
     add_machine(parser)
     add_mapper(parser)
-    parser.add_argument("--verify", action="store_true", help="execute the partition tile by tile and compare")
+    parser.add_argument(
+        "--verify", nargs="?", const="two", choices=("two", "full"), metavar="full",
+        help="count every number that is printed by running the partition, and execute it tile by tile with integers: "
+        "two channels of each tensor, or with 'full' all of them",
+    )  # fmt: skip
     parser.add_argument(
         "--explain", action="store_true",
         help="for each subgraph that does not fit, and for the five most expensive: which tensors take the bytes, the "
@@ -71,7 +78,7 @@ class Answer(NamedTuple):
     evaluation: Evaluation
     explanation: Explanation | None
     addresses: AddressMap | None
-    verified: bool | None
+    verification: Verification | None
 
     @property
     def is_placed(self) -> bool:
@@ -82,7 +89,7 @@ class Answer(NamedTuple):
         """Return what --json prints."""
         content = self.evaluation.to_json()
         if self.evaluation.fits:
-            content["verified"] = self.verified
+            content |= {"verified": None} if self.verification is None else self.verification.to_json()
         if self.addresses is not None:
             content["addresses"] = self.addresses.to_json()
         return content | (self.explanation.to_json() if self.explanation else {})
@@ -94,11 +101,8 @@ class Answer(NamedTuple):
             yield from explanation_text(self.explanation)
         if self.addresses is not None:
             yield map_text(self.addresses)
-        if self.verified:
-            where = "in regions of the claimed sizes"
-            if self.is_placed:
-                where = "at these addresses, in one array of bytes for each memory"
-            yield f"Verified: executed tile by tile {where}, with the same output."
+        if self.verification is not None:
+            yield verification_text(self.verification, AT_ADDRESSES if self.is_placed else IN_REGIONS)
 
 
 def run(options: Namespace) -> int:
@@ -117,7 +121,7 @@ def run(options: Namespace) -> int:
             _write_trace(trace, network, found.evaluation)
     print_answer(options.json, found.to_json, lambda: "\n\n".join(found.paragraphs()))
     fits = found.is_placed if options.addresses else found.evaluation.fits
-    return 0 if fits and found.verified is not False else 1
+    return 0 if fits and (found.verification is None or found.verification.verified) else 1
 
 
 def _ask(options: Namespace, network: Network, partition: Partition, accelerator: Accelerator) -> Answer:
@@ -125,25 +129,28 @@ def _ask(options: Namespace, network: Network, partition: Partition, accelerator
     evaluation = evaluate(network, partition, accelerator, rule)
     explanation = explain(network, partition, accelerator, tile_rule=rule) if options.explain else None
     addresses = address_map(network, partition, accelerator, rule) if options.addresses else None
-    verified = None
+    verification = None
     if options.verify and evaluation.fits:
-        verified = _verify(network, partition, accelerator, rule, addresses)
-    return Answer(evaluation, explanation, addresses, verified)
+        verification = _verify(options, network, partition, accelerator, addresses)
+    return Answer(evaluation, explanation, addresses, verification)
 
 
 def _verify(
-    network: Network, partition: Partition, accelerator: Accelerator, rule: TileRule, found: AddressMap | None
-) -> bool:
+    options: Namespace, network: Network, partition: Partition, accelerator: Accelerator, found: AddressMap | None
+) -> Verification:
     """Execute the partition, at its addresses where it has them; say on stderr what was scaled, what failed first."""
     from simulator.execution import verify
 
     places = {each.memory: each.addresses for each in found.memories} if found and found.fits else None
-    verification = verify(network, partition, accelerator, rule, places)
+    with watched(len(partition), "subgraphs") as progress:
+        verification = verify(
+            network, partition, accelerator, options.tile_rule, places, options.verify == "full", progress
+        )
     for note in verification.notes:
         print(f"cocco: {note}", file=sys.stderr)
     if not verification.verified:
         print(f"cocco: verification failed: {verification.message}", file=sys.stderr)
-    return verification.verified
+    return verification
 
 
 def _write_trace(path: Path, network: Network, evaluation: Evaluation) -> None:

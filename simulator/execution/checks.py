@@ -1,0 +1,94 @@
+"""Every printed number beside the one that was counted: equal, within the closed form's error, or different."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from simulator.accelerator import Accelerator
+from simulator.execution.count import Count
+
+Status = Literal["equal", "within", "different", "not executed"]
+Number = float | None
+MEMORY = "_memory_bytes"  #: the names of what a memory holds at most end like that
+ADDED = tuple(name for name in Count._fields if name not in ("activation_bytes", "weight_bytes"))  #: over subgraphs
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number. subgraph: its position in execution order, None for the whole partition. Units are in the name.
+
+    status: "within" where the price gives a closed form that is known not to be exact, and of a memory where what is
+    counted is not more than it has; "not executed" where nothing was counted.
+    """
+
+    name: str
+    claimed: Number
+    counted: Number
+    status: Status
+    subgraph: int | None = None
+
+    @property
+    def error(self) -> float:
+        """How far the claimed number lies from the counted one, as a share of it; 0 of memories and the uncounted."""
+        if self.claimed is None or not self.counted or self.name.endswith(MEMORY):
+            return 0.0
+        return self.claimed / self.counted - 1
+
+    def to_json(self) -> dict[str, Number | str]:
+        """Return plain data without the name."""
+        return {"claimed": self.claimed, "counted": self.counted, "status": self.status}
+
+
+def numbers(count: Count, accelerator: Accelerator) -> dict[str, Number]:
+    """Return every number that a count gives by name: bytes and operations, off-chip traffic, energy by its terms."""
+    parts = (count.ema_weight_bytes, count.ema_input_bytes, count.ema_output_bytes)
+    ema = None if None in parts else sum(part for part in parts if part is not None)
+    technology = accelerator.technology
+    terms: dict[str, Number] = {
+        name: None if amount is None else each * amount
+        for name, each, amount in (
+            ("dram", technology.dram_pj_per_byte, ema),
+            ("global_buffer", technology.sram_pj_per_byte(accelerator.activation_capacity), count.global_buffer_bytes),
+            ("weight_buffer", technology.sram_pj_per_byte(accelerator.weight_capacity), count.weight_buffer_bytes),
+            ("compute", technology.operation_pj, count.operations),
+            ("crossbar", technology.crossbar_pj_per_byte, count.crossbar_bytes),
+        )
+    }
+    energy = None if None in terms.values() else sum(term for term in terms.values() if term is not None)
+    named = {f"energy_{name}_pj": term for name, term in terms.items()}
+    return {**count._asdict(), "ema_bytes": ema, **named, "energy_pj": energy}
+
+
+def compare(
+    claimed: dict[str, Number], counted: dict[str, Number], closed: dict[str, Number], subgraph: int | None = None
+) -> Iterator[Check]:
+    """Yield a check for every claimed number; closed: what a price may say instead of what is counted."""
+    for name, claim in claimed.items():
+        found = counted.get(name)
+        status: Status = "different"
+        if found is None:
+            status = "not executed"
+        elif claim == found:
+            status = "equal"
+        elif claim == closed.get(name):
+            status = "within"
+        yield Check(name, claim, found, status, subgraph)
+
+
+def add(counts: Sequence[Count]) -> Count:
+    """Return the sums over subgraphs, None where one was not executed; no sum of what each holds on chip."""
+    sums: dict[str, int | None] = {}
+    for name in ADDED:
+        values = [getattr(count, name) for count in counts]
+        sums[name] = None if None in values else sum(values)
+    return Count(**sums)
+
+
+def check_memory(memory: str, capacity: int, used: Sequence[int | None]) -> Check:
+    """Return whether what was counted in a memory, subgraph by subgraph, is within its bytes."""
+    if None in used:
+        return Check(memory + MEMORY, capacity, None, "not executed")
+    most = max(each for each in used if each is not None)
+    return Check(memory + MEMORY, capacity, most, "within" if most <= capacity else "different")

@@ -1,0 +1,50 @@
+"""What a price says of each subgraph and of the partition, by the names of the numbers that are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator.accelerator import Accelerator
+from simulator.execution.checks import ADDED, Number
+from simulator.execution.count import Count, Plan
+from simulator.model.cost import energy_breakdown, latency_cycles, latency_prefetch_cycles, total
+from simulator.model.pricing import Price
+
+
+def plan_of(layers: Sequence[int], price: Price) -> Plan:
+    """Return the choices of a price."""
+    if price.streaming is None:
+        return Plan(tuple(layers), price.tile)
+    stream = price.streaming
+    return Plan(tuple(layers), price.tile, stream.order, stream.has_side, stream.is_whole_map)
+
+
+def subgraph_claims(price: Price, accelerator: Accelerator) -> dict[str, Number]:
+    """Return every number that is printed of one subgraph."""
+    held = {"activation_bytes": price.activation_bytes, "weight_bytes": price.weight_bytes}
+    return held | _summed([price], accelerator)
+
+
+def total_claims(prices: Sequence[Price], accelerator: Accelerator) -> dict[str, Number]:
+    """Return every number that is printed of the whole partition."""
+    return _summed(prices, accelerator) | {
+        "latency_prefetch_cycles": latency_prefetch_cycles(prices, accelerator),
+    }
+
+
+def _summed(prices: Sequence[Price], accelerator: Accelerator) -> dict[str, Number]:
+    totals = total(prices, accelerator)
+    breakdown = energy_breakdown(totals, accelerator)
+    return {
+        **{name: sum(getattr(price, name) for price in prices) for name in ADDED},
+        "ema_bytes": totals.ema_bytes,
+        **{f"energy_{name}_pj": value for name, value in breakdown._asdict().items()},
+        "energy_pj": breakdown.total,
+        "compute_cycles": sum(price.compute_cycles for price in prices),
+        "latency_cycles": latency_cycles(totals, accelerator),
+    }
+
+
+def count_of(price: Price) -> Count:
+    """Return what a price says in the place of a count."""
+    return Count(*(getattr(price, name) for name in Count._fields))

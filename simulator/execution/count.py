@@ -1,0 +1,152 @@
+"""The counting run: what a subgraph holds, moves and computes, with the real shapes and all channels and samples.
+
+No arithmetic. A plan says which layers run together, in which tiles and loop order; all else is derived from the
+layers' windows (part.py, pace.py), run on intervals in regions of exactly the bytes that this takes (scheme.py,
+walk.py), and counted. Independent of the code that prices: none of it is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from simulator.accelerator import Accelerator
+from simulator.execution.miss import Miss, Span
+from simulator.execution.part import COLUMNS, ROWS, Part, Reading
+from simulator.execution.scheme import Scheme, derive_scheme
+from simulator.execution.walk import Walk
+from workloads.network.layer import Layer
+
+
+class Plan(NamedTuple):
+    """What the counting run takes from a price: the choices, and nothing that follows from them."""
+
+    layers: tuple[int, ...]
+    tile: tuple[int, int]  #: of the outputs, rows x columns
+    order: str = "held"  #: a name of simulator.execution.orders.ORDERS
+    has_side: bool = True  #: whether rows are kept for the next row of tiles
+    has_whole_maps: bool = False  #: whether input and output stay on chip in full
+
+
+class Count(NamedTuple):
+    """What one subgraph takes and moves, for the whole batch; None where it was not executed."""
+
+    activation_bytes: int | None = None  #: on chip, of one core
+    weight_bytes: int | None = None  #: on chip, of one core
+    ema_weight_bytes: int | None = None
+    ema_input_bytes: int | None = None
+    ema_output_bytes: int | None = None
+    global_buffer_bytes: int | None = None  #: read and written
+    weight_buffer_bytes: int | None = None  #: read and written
+    crossbar_bytes: int | None = None
+    operations: int | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a part runs. Rooms are bytes of one core, and the same bytes where activations and weights share them."""
+
+    accelerator: Accelerator
+    activation_room: int
+    weight_room: int
+
+    def scheme(self, part: Part, tile: tuple[int, int]) -> Scheme:
+        """Return the scheme of a part whose samples advance together."""
+        return derive_scheme(part, tile, self.accelerator.technology.channel_alignment, self.accelerator.batch)
+
+    def left_for_weights(self, scheme: Scheme) -> int:
+        """Return the bytes that a scheme leaves for weights; raises Miss where it has no room itself."""
+        if scheme.activation_bytes > self.activation_room:
+            raise Miss(f"activations take {scheme.activation_bytes} bytes, the buffer has {self.activation_room}")
+        if self.accelerator.is_shared:
+            return self.activation_room - scheme.activation_bytes
+        return self.weight_room
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What one pass over the tiles moves: bytes of one sample. updates: by layer."""
+
+    updates: dict[int, int]
+    loads: int  #: from DRAM into the buffer
+    stores: int  #: from the buffer to DRAM
+    results: int  #: written to the buffer
+    windows: int  #: read from the buffer through windows
+    wholes: int  #: read from the buffer, operands that are needed whole
+    copies: int  #: put into SIDE and taken out of it
+    operations: int
+
+    @property
+    def buffered(self) -> int:
+        """Bytes read from and written to the buffer."""
+        return self.loads + self.stores + self.results + self.windows + self.wholes + self.copies
+
+
+def weights_of(part: Part) -> int:
+    """Return the bytes of all weights of a part."""
+    return sum(part.network.layers[v].weight_bytes for v in part.layers)
+
+
+def count_moves(scheme: Scheme, found: Walk) -> Moves:
+    """Return what a walk moves, from the rows and columns of its updates."""
+    part = scheme.part
+    made = {u: _length(found.rows[u]) * _length(found.columns[u]) for u in part.tensors}
+    updates = {v: len(found.rows[v]) * len(found.columns[v]) for v in part.layers}
+    readings = [reading for v in part.layers for reading in part.operands[v]]
+    sizes = {u: count * part.network.tensors[u].channels for u, count in made.items()}
+    return Moves(
+        updates,
+        loads=sum(sizes[u] for u in part.inputs) + _row_bytes(part, found.reloaded),
+        stores=sum(sizes[v] for v in part.outputs),
+        results=sum(sizes[v] for v in part.layers),
+        windows=sum(_window_bytes(part, found, each) for each in readings if each.local),
+        wholes=sum(updates[v] * part.network.tensors[u].size_bytes for u, v, _, whole in readings if whole),
+        copies=2 * _row_bytes(part, found.restored),
+        operations=sum(operations(part.network.layers[v], sizes[v]) for v in part.layers),
+    )
+
+
+def operations(layer: Layer, made: int) -> int:
+    """Return the MACs or light operations of so many elements of the output.
+
+    Of a transposed convolution those of all inputs, each of which meets every tap, whatever is made of them.
+    """
+    if layer.op == "conv_transpose":
+        return layer.macs
+    reduced = layer.in_channels // layer.groups if layer.has_weights or layer.op == "matmul" else 1
+    return made * layer.taps * reduced
+
+
+def total(setting: Setting, part: Part, activations: int, resident: int, fetched: int, moves: Moves) -> Count:
+    """Return the count of the whole batch, whose samples advance together.
+
+    activations, resident: bytes on chip; fetched: bytes of weights from DRAM, all rounds; moves: of one sample.
+    """
+    batch = setting.accelerator.batch
+    used = sum(times * part.network.layers[v].weight_bytes for v, times in moves.updates.items())
+    return Count(
+        activation_bytes=activations,
+        weight_bytes=resident,
+        ema_weight_bytes=fetched,
+        ema_input_bytes=batch * moves.loads,
+        ema_output_bytes=batch * moves.stores,
+        global_buffer_bytes=batch * moves.buffered,
+        weight_buffer_bytes=fetched + used,
+        crossbar_bytes=0,
+        operations=batch * moves.operations,
+    )
+
+
+def _length(spans: Iterable[Span]) -> int:
+    return sum(stop - start for start, stop in spans)
+
+
+def _row_bytes(part: Part, rows: dict[int, int]) -> int:
+    return sum(count * part.extent[COLUMNS][u] * part.network.tensors[u].channels for u, count in rows.items())
+
+
+def _window_bytes(part: Part, found: Walk, reading: Reading) -> int:
+    rows = _length(part.window(reading, ROWS, span) for span in found.rows[reading.layer])
+    columns = _length(part.window(reading, COLUMNS, span) for span in found.columns[reading.layer])
+    return rows * columns * part.network.tensors[reading.tensor].channels

@@ -1,0 +1,130 @@
+"""The judge: counts every subgraph of a priced partition and compares all that is printed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from simulator.accelerator import Accelerator
+from simulator.execution.checks import Check, Number, add, check_memory, compare, numbers
+from simulator.execution.claims import count_of, plan_of, subgraph_claims, total_claims
+from simulator.execution.closed import approximate
+from simulator.execution.count import Count, Plan, Setting
+from simulator.execution.miss import Miss
+from simulator.execution.orders import run_plan
+from simulator.execution.part import Part
+from simulator.model.pricing import Price
+from simulator.partition.partition import Partition
+from workloads.network.network import Network
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One subgraph: what was counted, what its closed forms are, and what went wrong."""
+
+    count: Count = Count()
+    closed: Count = Count()
+    miss: str = ""
+
+
+def count_plan(network: Network, accelerator: Accelerator, plan: Plan, reserved: int = 0) -> Counted:
+    """Return the count of one subgraph; reserved: bytes that the weights of the next one take beside it.
+
+    Several cores are not executed. Traffic of the buffers is not where a mapper says how often words move.
+    """
+    if accelerator.cores > 1:
+        return Counted()
+    part = Part(network, plan.layers)
+    room = accelerator.activation_capacity - reserved * accelerator.is_shared
+    setting = Setting(accelerator, room, accelerator.weight_capacity - reserved)
+    try:
+        count = run_plan(setting, part, plan)
+    except Miss as miss:
+        return Counted(miss=str(miss))
+    closed = approximate(setting, part, plan, count)
+    if not accelerator.mapper.is_flat:
+        count, closed = (each._replace(global_buffer_bytes=None, weight_buffer_bytes=None) for each in (count, closed))
+    return Counted(count, closed)
+
+
+def count_plans(network: Network, accelerator: Accelerator, plans: Sequence[Plan]) -> Iterator[Counted]:
+    """Yield the count of each subgraph, from the last to the first: each knows what the next one wants resident."""
+    reserved = 0
+    for plan in reversed(plans):
+        found = count_plan(network, accelerator, plan, reserved)
+        stays = accelerator.prefetch == "resident" and plan.order == "held"
+        reserved = found.count.weight_bytes or 0 if stays else 0
+        yield found
+
+
+def judge(
+    network: Network, accelerator: Accelerator, partition: Partition, prices: Sequence[Price]
+) -> tuple[tuple[Check, ...], str]:
+    """Return a check of every number of a priced partition, and the first that is wrong in words ("" if none is)."""
+    plans = [plan_of(group, price) for group, price in zip(partition.subgraphs, prices)]
+    found = list(count_plans(network, accelerator, plans))[::-1]
+    checks = check(accelerator, prices, found)
+    for names, plan, each in zip(partition.names, plans, found):
+        if each.miss:
+            return checks, f"{where(names)}, tile {plan.tile[0]}x{plan.tile[1]}: {each.miss}"
+    wrong = [one for one in checks if one.status == "different"]
+    if not wrong:
+        return checks, ""
+    first = min(wrong, key=lambda one: one.subgraph is None)  # a subgraph says more than the total
+    names = () if first.subgraph is None else partition.names[first.subgraph]
+    return checks, f"{where(names)}: {first.name} is {first.claimed:,}, counted {first.counted:,}"
+
+
+def where(names: Sequence[str]) -> str:
+    """Return a subgraph as messages have it; the whole partition without names."""
+    if not names:
+        return "in total"
+    return f"subgraph [{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}]"
+
+
+def check(accelerator: Accelerator, prices: Sequence[Price], found: Sequence[Counted]) -> tuple[Check, ...]:
+    """Return a check for each number of the partition, then of each subgraph in execution order."""
+    accepted = [_accepted(count_of(price), each) for price, each in zip(prices, found)]
+    counts = [each.count for each in found]
+    checks = list(compare(total_claims(prices, accelerator), *_totals(counts, accepted, accelerator)))
+    checks += _memories(accelerator, prices, counts)
+    for i, (price, each) in enumerate(zip(prices, found)):
+        counted, closed = numbers(each.count, accelerator), numbers(accepted[i], accelerator)
+        checks += compare(subgraph_claims(price, accelerator), counted, closed, i)
+    return tuple(checks)
+
+
+def _accepted(claimed: Count, found: Counted) -> Count:
+    """Return what the price says where it is counted or a closed form, else what is counted."""
+    return Count(
+        *(
+            claim if claim in (count, closed) and count is not None else count
+            for claim, count, closed in zip(claimed, found.count, found.closed)
+        )
+    )
+
+
+def _totals(
+    counts: Sequence[Count], accepted: Sequence[Count], accelerator: Accelerator
+) -> tuple[dict[str, Number], dict[str, Number]]:
+    return numbers(add(counts), accelerator), numbers(add(accepted), accelerator)
+
+
+def _memories(accelerator: Accelerator, prices: Sequence[Price], counts: Sequence[Count]) -> list[Check]:
+    """Return whether each memory has room for what was counted, with the next weights where they are resident."""
+    weights: list[int | None] = [count.weight_bytes for count in counts]
+    if accelerator.prefetch == "resident":
+        following = [0 if price.is_streamed else count.weight_bytes for price, count in zip(prices, counts)]
+        weights = [_sum(own, after) for own, after in zip(weights, [*following[1:], 0])]
+    activations = [count.activation_bytes for count in counts]
+    if accelerator.is_shared:
+        together = [_sum(*pair) for pair in zip(activations, weights)]
+        return [check_memory("shared", accelerator.activation_capacity, together)]
+    return [
+        check_memory("global", accelerator.activation_capacity, activations),
+        check_memory("weight", accelerator.weight_capacity, weights),
+    ]
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second

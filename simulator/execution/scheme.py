@@ -1,0 +1,99 @@
+"""The regions that a subgraph's sweep needs: the consumption-centric scheme (Cocco, Sec. 3.1, Fig. 7), by sweeping.
+
+MAIN holds what lies between the oldest element that a pending update reads and the newest; SIDE the rows that the
+next row of tiles reads again. Both are found by running the sweeps of rows and columns on a map without borders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from simulator.execution.pace import Pace, derive_pace, derive_steps
+from simulator.execution.part import COLUMNS, ROWS, Part
+
+
+@dataclass(frozen=True)
+class Cells:
+    """MAIN and SIDE of one tensor, in elements, and the channels that an element has room for."""
+
+    rows: int
+    columns: int
+    kept: int  #: rows of SIDE, over the whole width
+    width: int  #: of SIDE
+    channels: int  #: of one sample, rounded up to the layout's alignment
+    samples: int = 1
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of both."""
+        return (self.rows * self.columns + self.kept * self.width) * self.channels * self.samples
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a subgraph runs: the pace along each axis, and the region of each tensor.
+
+    is_alone: every tensor is as wide as its map, so that rows run as in one dimension; else one operation sweeps all
+    columns, and what rows a tensor advances in it are made together. is_single: one operation makes all rows.
+    reloads: rows that the next row of tiles reads again come from DRAM, because there is no SIDE (one layer only).
+    passing: operands that come from DRAM row by row, anew for each update.
+    """
+
+    part: Part
+    rows: Pace
+    columns: Pace
+    cells: Mapping[int, Cells]
+    tile: tuple[int, int]
+    is_alone: bool
+    is_single: bool
+    reloads: bool = False
+    passing: frozenset[int] = frozenset()
+
+    @property
+    def activation_bytes(self) -> int:
+        """Bytes of all regions."""
+        return sum(cells.size_bytes for cells in self.cells.values())
+
+
+def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: int = 1) -> Scheme:
+    """Return the scheme of a subgraph whose outputs have this tile (rows, columns).
+
+    alignment: channels to which an element is rounded up; samples: those that advance in lock-step.
+    """
+    height, width = part.extent
+    columns = derive_pace(part, COLUMNS, derive_steps(part, COLUMNS, tile[COLUMNS]))
+    across = {u: min(columns.span(u), width[u]) for u in part.tensors}
+    is_alone = all(across[u] == width[u] for u in part.tensors)
+    rows = derive_pace(part, ROWS, derive_steps(part, ROWS, tile[ROWS]))
+    rows = rows if is_alone else rows.merged()
+    down = {u: min(rows.span(u) if part.readers[u] else tile[ROWS], height[u]) for u in part.tensors}
+    is_single = not is_alone and not part.needed_whole and all(down[u] == height[u] for u in part.tensors)
+    cells = {}
+    for u in part.tensors:
+        has_side = not is_single and across[u] < width[u]
+        kept = min(rows.kept(u), height[u]) if has_side else 0
+        channels = -(-part.network.tensors[u].channels // alignment) * alignment
+        cells[u] = Cells(down[u], across[u], kept, width[u], channels, samples)
+    return Scheme(part, rows, columns, cells, tile, is_alone, is_single)
+
+
+def without_side(scheme: Scheme) -> Scheme:
+    """Return the scheme of one layer that reads the rows that two rows of tiles share anew."""
+    cells = {u: replace(cells, kept=0) for u, cells in scheme.cells.items()}
+    return replace(scheme, cells=cells, reloads=True)
+
+
+def with_whole_maps(scheme: Scheme) -> Scheme:
+    """Return the scheme in which every map stays on chip in full."""
+    height, width = scheme.part.extent
+    cells = {u: replace(cells, rows=height[u], columns=width[u], kept=0) for u, cells in scheme.cells.items()}
+    return replace(scheme, cells=cells, is_alone=True, is_single=False)
+
+
+def with_passing(scheme: Scheme) -> Scheme:
+    """Return the scheme in which operands that are needed whole pass by, one row at a time."""
+    part = scheme.part
+    passing = frozenset(part.needed_whole & set(part.inputs))
+    cells = {u: replace(cells, rows=1) if u in passing else cells for u, cells in scheme.cells.items()}
+    return replace(scheme, cells=cells, passing=passing)

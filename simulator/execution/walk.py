@@ -1,0 +1,144 @@
+"""Runs a scheme on intervals: which rows and columns are made, read, kept and brought back, and whether they are there.
+
+Rows and columns are independent: every row operation sweeps the same columns. So each axis runs once, in regions that
+hold what is claimed and nothing else; a read that finds nothing, a write without room, or an element that is made
+twice or never is a Miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from simulator.execution.miss import Miss, Span
+from simulator.execution.part import COLUMNS, ROWS, Part, Reading
+from simulator.execution.scheme import Scheme
+
+Pieces = dict[int, list[Span]]  #: by tensor id, what each of its updates makes along an axis
+Operation = dict[int, Span]  #: by tensor id, the rows that one sweep over all columns makes
+
+
+@dataclass
+class Walk:
+    """What a run of a scheme makes, and the rows that it brings back, by tensor id."""
+
+    rows: Pieces
+    columns: Pieces
+    restored: dict[int, int] = field(default_factory=dict)  #: rows taken out of SIDE
+    reloaded: dict[int, int] = field(default_factory=dict)  #: rows loaded from DRAM once more
+
+
+def walk(scheme: Scheme) -> Walk:
+    """Run a scheme; raises Miss."""
+    part = scheme.part
+    for u in part.tensors:
+        room, channels = scheme.cells[u].channels, part.network.tensors[u].channels
+        if room < channels:
+            raise Miss(f"tensor {part.name(u)!r}: {channels} channels exceed the {room} of its region")
+    if scheme.is_alone:
+        return Walk(_run_updates(scheme, ROWS), {u: [(0, part.extent[COLUMNS][u])] for u in part.tensors})
+    found = Walk({}, _run_updates(scheme, COLUMNS))
+    _run_operations(scheme, found)
+    return found
+
+
+class _Line:
+    """The regions of all tensors along one axis, and what was made in them."""
+
+    def __init__(self, scheme: Scheme, axis: int) -> None:
+        self.part, self.axis, self.passing = scheme.part, axis, scheme.passing
+        self.room = {u: (cells.rows, cells.columns)[axis] for u, cells in scheme.cells.items()}
+        self.done = dict.fromkeys(self.part.tensors, 0)
+        self.pieces: Pieces = {u: [] for u in self.part.tensors}
+
+    def ring(self, u: int) -> Span:
+        """Return what a ring holds: the last elements that were made."""
+        return max(0, self.done[u] - self.room[u]), self.done[u]
+
+    def make(self, u: int, span: Span, held: Callable[[int], Span]) -> None:
+        """Make elements of a tensor from what is held of its operands; raises Miss."""
+        name, size = self.part.name(u), span[1] - span[0]
+        if span[0] != self.done[u]:
+            raise Miss(f"tensor {name!r}: {span[0]} to {span[1]} is made where {self.done[u]} is next")
+        if size > self.room[u]:
+            raise Miss(f"tensor {name!r}: an update of {size} {self.unit} exceeds the {self.room[u]} of MAIN")
+        for reading in self.part.operands.get(u, ()):
+            if reading.tensor not in self.passing:
+                self._read(reading, span, held(reading.tensor))
+        self.pieces[u].append(span)
+        self.done[u] = span[1]
+
+    def finished(self) -> Pieces:
+        """Return what was made; raises Miss where an element never was."""
+        for u, stop in self.done.items():
+            if stop != self.part.extent[self.axis][u] and u not in self.passing:
+                raise Miss(f"tensor {self.part.name(u)!r}: {stop} of its {self.unit} are made")
+        return self.pieces
+
+    @property
+    def unit(self) -> str:
+        """What is counted along the axis."""
+        return ("rows", "columns")[self.axis]
+
+    def _read(self, reading: Reading, outputs: Span, held: Span) -> None:
+        extent = self.part.extent[self.axis][reading.tensor]
+        first, end = (0, extent) if reading.whole else self.part.window(reading, self.axis, outputs)
+        if first < end and not held[0] <= first <= end <= held[1]:
+            reader, name = self.part.name(reading.layer), self.part.name(reading.tensor)
+            raise Miss(f"tensor {name!r}: {reader!r} reads {self.unit} {first}:{end}, MAIN holds {held[0]}:{held[1]}")
+
+
+def _run_updates(scheme: Scheme, axis: int) -> Pieces:
+    """Run the updates of one axis one by one, in regions that are rings."""
+    line = _Line(scheme, axis)
+    for event in (scheme.rows, scheme.columns)[axis].events(line.room):
+        if event.tensor not in scheme.passing:
+            line.make(event.tensor, (event.start, event.stop), line.ring)
+    return line.finished()
+
+
+def _run_operations(scheme: Scheme, found: Walk) -> None:
+    """Run the row operations: what a tensor holds in one are its new rows, and those of SIDE or of MAIN."""
+    part, line = scheme.part, _Line(scheme, ROWS)
+    everything = [{u: (0, part.extent[ROWS][u]) for u in part.tensors}]
+    for operation in everything if scheme.is_single else scheme.rows.operations(line.room):
+        held = {u: _held(scheme, operation, u) for u in part.tensors}
+        for u in part.tensors:
+            if u not in scheme.passing:
+                for span in _pieces(scheme, u, operation[u]):
+                    line.make(u, span, held.__getitem__)
+                _count_again(scheme, found, u, operation[u][0] - held[u][0])
+    found.rows = line.finished()
+
+
+def _held(scheme: Scheme, operation: Operation, u: int) -> Span:
+    """Return the rows that MAIN holds while a row of tiles passes: the new ones, and those above that are read."""
+    cells, (start, stop) = scheme.cells[u], operation[u]
+    oldest = min([_first_row(scheme.part, each, operation) for each in scheme.part.readers[u]], default=stop)
+    above = max(0, stop - cells.rows)
+    if cells.columns < cells.width and not (scheme.reloads and u in scheme.part.inputs):
+        above = max(above, start - cells.kept)
+    return min(start, max(above, oldest)), stop
+
+
+def _first_row(part: Part, reading: Reading, operation: Operation) -> int:
+    """Return the first row that a layer reads in an operation; the end of the map where it makes nothing."""
+    rows = operation[reading.layer]
+    if rows[0] == rows[1]:
+        return part.extent[ROWS][reading.tensor]
+    return 0 if reading.whole else part.window(reading, ROWS, rows)[0]
+
+
+def _pieces(scheme: Scheme, u: int, rows: Span) -> Iterator[Span]:
+    """Yield what is made at once: the rows of an operation; of an output, whose region has one tile, tile by tile."""
+    at_once = max(1, rows[1] - rows[0]) if scheme.part.readers[u] else scheme.tile[ROWS]
+    for first in range(rows[0], rows[1], at_once):
+        yield first, min(first + at_once, rows[1])
+
+
+def _count_again(scheme: Scheme, found: Walk, u: int, rows: int) -> None:
+    """Count rows that MAIN did not hold any more: from SIDE or, where there is none, from DRAM."""
+    cells = scheme.cells[u]
+    if rows and cells.columns < cells.width:
+        again = found.restored if cells.kept else found.reloaded
+        again[u] = again.get(u, 0) + rows

@@ -1,0 +1,198 @@
+"""The judge: every printed number is compared, and none can be changed unnoticed."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from dataclasses import replace
+
+import pytest
+
+from cocco.mapping import MAPPERS
+from simulator import Accelerator, KiB, Partition, evaluate
+from simulator.execution.checks import check_memory, compare, numbers
+from simulator.execution.claims import subgraph_claims, total_claims
+from simulator.execution.count import Count
+from simulator.execution.judge import check
+from simulator.execution.verify import verify
+from simulator.model.cost import price_subgraphs
+from tests.helpers.graphs import chain, conv, resnet_block
+from tests.helpers.judged import judged, random_judged
+from workloads.network.layer import Tensor
+from workloads.network.network import Network
+
+TIMES = {"compute_cycles", "latency_cycles", "latency_prefetch_cycles"}
+FIELDS = Count._fields
+VERIFYING = sys.modules["simulator.execution.verify"]  #: the package has a function of this name
+CHIP = Accelerator(shared_buffer=64 * KiB)
+
+
+def unnoticed(seed):
+    """Return (numbers, those that a plan may change by -1 or +7 without a check that falls) of a random graph."""
+    found = random_judged(seed)
+    if found is None:
+        return 0, []
+    _, chip, prices, counts = found
+    planted, missed = 0, []
+    for i, price in enumerate(prices):
+        for field in FIELDS:
+            for change in (-1, 7):
+                lie = price._replace(**{field: getattr(price, field) + change})
+                checks = check(chip, [*prices[:i], lie, *prices[i + 1 :]], counts)
+                wrong = {(each.name, each.subgraph) for each in checks if each.status == "different"}
+                is_true = getattr(lie, field) == getattr(counts[i].count, field)
+                planted += not is_true
+                if not is_true and (field, i) not in wrong:
+                    missed.append((seed, i, field, change))
+    return planted, missed
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_every_number_of_a_price_that_is_changed_is_noticed(block):
+    """-1 and +7 in each field of the price of each subgraph of 60 random graphs."""
+    found = [unnoticed(seed) for seed in range(6 * block, 6 * block + 6)]
+    assert sum(planted for planted, _ in found) > 50
+    assert [each for _, missed in found for each in missed] == []
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_printed_number_that_is_changed_is_noticed(seed):
+    """The energy terms and sums as well, of a subgraph and of the whole; cycles are not executed."""
+    found = random_judged(seed)
+    if found is None:
+        return
+    _, chip, prices, counts = found
+    counted, closed = numbers(counts[0].count, chip), numbers(counts[0].closed, chip)
+    claims = subgraph_claims(prices[0], chip)
+    for name, claim in claims.items():
+        for change in (-1, 7):
+            (only,) = compare({name: claim + change}, counted, closed)
+            assert only.status == ("not executed" if name in TIMES else "different") or claim + change == counted[name]
+
+
+def test_the_names_of_all_numbers_that_evaluate_prints_are_checked():
+    chip, plan = Accelerator(global_buffer=32 * KiB, weight_buffer=8 * KiB), Partition.layerwise(chain())
+    printed = evaluate(chain(), plan, chip)
+    prices, _ = judged(chain(), plan, chip)
+    names = {name for name in printed.to_frame().columns if name.endswith(("_bytes", "_pj", "_cycles"))}
+    assert names <= set(subgraph_claims(prices[0], chip))
+    sums = {name for name in printed.totals() if name.endswith(("_bytes", "_pj", "_cycles"))}
+    assert sums <= set(total_claims(prices, chip))
+    claims = total_claims(prices, chip)
+    assert {name: claims[name] for name in sums} == {name: printed.totals()[name] for name in sums}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_verify_falls_for_a_price_that_lies(field, monkeypatch):
+    plan = Partition.layerwise(chain())
+    assert verify(chain(), plan, CHIP).verified
+
+    def lie(models, accelerator):
+        first, *others = price_subgraphs(models, accelerator)
+        return [first._replace(**{field: getattr(first, field) + 1}), *others]
+
+    monkeypatch.setattr(VERIFYING, "price_subgraphs", lie)
+    found = verify(chain(), plan, CHIP)
+    assert not found.verified and f"subgraph [a]: {field} is" in found.message
+    assert found.check(field, 0).status == "different"
+    assert found.check(field, 1).status == "equal"
+
+
+def test_a_tile_that_takes_more_than_is_claimed_falls(monkeypatch):
+    """The same bytes with a larger tile than was priced."""
+    chip = Accelerator(global_buffer=15680, weight_buffer=1152 * KiB)
+
+    def lie(models, accelerator):
+        return [price._replace(tile=(4, 4)) for price in price_subgraphs(models, accelerator)]
+
+    monkeypatch.setattr(VERIFYING, "price_subgraphs", lie)
+    found = verify(resnet_block(), Partition.from_ids(resnet_block(), [range(5)]), chip)
+    assert not found.verified and found.check("activation_bytes", 0).status == "not executed"
+    assert "activations take 27968 bytes, the buffer has 15680" in found.message
+
+
+def test_a_memory_is_checked_against_its_bytes():
+    assert check_memory("m", 100, [40, 100]).status == "within"
+    assert check_memory("m", 99, [40, 100]).status == "different"
+    assert check_memory("m", 99, [40, None]).status == "not executed"
+
+
+def test_equal_errors_that_cancel_in_the_sum_are_noticed():
+    prices, counts = judged(chain(), Partition.layerwise(chain()), CHIP)
+    lies = [
+        prices[0]._replace(ema_input_bytes=prices[0].ema_input_bytes + 5),
+        prices[1]._replace(ema_input_bytes=prices[1].ema_input_bytes - 5),
+        prices[2],
+    ]
+    status = {(each.name, each.subgraph): each.status for each in check(CHIP, lies, counts)}
+    assert status["ema_input_bytes", None] == "equal"
+    assert status["ema_input_bytes", 0] == status["ema_input_bytes", 1] == "different"
+
+
+def random_convolution(seed):
+    """Return a convolution of up to 64 inputs and 80 outputs, and a machine from far too small to large enough."""
+    rng = random.Random(seed)
+    height, width, inputs, outputs = rng.randint(3, 30), rng.randint(1, 30), 8 * rng.randint(1, 8), rng.randint(1, 80)
+    kernel = rng.choice((1, 3))
+    shape = (height, width, outputs)
+    layer = conv("a", "x", shape, inputs, kernel, 1, kernel // 2)
+    sizes = [int(10 ** rng.uniform(2.5, 5)) for _ in range(2)]
+    chip = Accelerator(global_buffer=sizes[0], weight_buffer=sizes[1], batch=rng.randint(1, 4))
+    if seed % 2:
+        chip = Accelerator(shared_buffer=sizes[0], batch=rng.randint(1, 4))
+    return Network("one", (Tensor("x", height, width, inputs),), (layer,)), chip
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_a_streamed_layer_is_counted_as_priced_or_its_chunks_are_not_whole_groups_of_outputs(block):
+    """Then it needs more passes over the inputs than are priced, or sums that no region holds."""
+    for seed in range(30 * block, 30 * block + 30):
+        network, chip = random_convolution(seed)
+        (price,), (found,) = judged(network, Partition.layerwise(network), chip)
+        different = {each.name for each in check(chip, [price], [found]) if each.status == "different"}
+        if found.miss or different:
+            assert price.streaming is not None and price.streaming.order in ("chunk", "tile")
+            groups = -(-network.layers[0].channels // 8)
+            assert price.weight_bytes % -(-network.layers[0].weight_bytes // groups) != 0
+        assert "nothing holds the sums" in found.miss or not found.miss
+        assert different <= {"ema_input_bytes", "ema_bytes", "global_buffer_bytes", "energy_pj"} | {
+            f"energy_{name}_pj" for name in ("dram", "global_buffer")
+        }
+
+
+def test_what_is_not_executed_is_said():
+    """Several cores: nothing. A mapper that moves words several times: no traffic of the buffers."""
+    plan = Partition.layerwise(chain())
+    cores = verify(chain(), plan, replace(CHIP, cores=2))
+    assert cores.verified and {each.status for each in cores.checks} == {"not executed"}
+    mapped = verify(chain(), plan, replace(CHIP, mapper=MAPPERS["tiled"]))
+    left_out = {name for name, each in mapped.totals().items() if each.status == "not executed"}
+    buffers = {"global_buffer_bytes", "weight_buffer_bytes", "energy_global_buffer_pj", "energy_weight_buffer_pj"}
+    assert left_out == TIMES | buffers | {"energy_pj"}
+    default = verify(chain(), plan, CHIP)
+    assert {name for name, each in default.totals().items() if each.status == "not executed"} == TIMES
+
+
+def test_checks_are_a_table_and_plain_data():
+    chip = Accelerator(shared_buffer=256 * KiB)
+    found = verify(resnet_block(), Partition.from_ids(resnet_block(), [range(5)]), chip)
+    frame = found.to_frame()
+    assert list(frame.columns) == ["subgraph", "layers", "name", "claimed", "counted", "status", "error"]
+    assert len(frame) == len(found.checks) and set(frame["subgraph"].dropna()) == {0}
+    content = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert content["verified"] is True
+    assert content["checks"]["ema_bytes"]["status"] == "equal"
+    assert content["checks"]["latency_cycles"]["counted"] is None
+    for each in content["subgraph_checks"]:
+        assert {one["status"] for one in each["checks"].values()} == {"within"}
+    with pytest.raises(KeyError, match="no check of 'speed' of the partition"):
+        found.check("speed")
+
+
+def test_values_of_all_channels_run_too_and_progress_is_told():
+    told = []
+    plan = Partition.layerwise(chain())
+    found = verify(chain(), plan, CHIP, full=True, progress=lambda done, total: told.append((done, total)))
+    assert found.verified and told == [(1, 3), (2, 3), (3, 3)]
+    assert not any("channels" in note for note in found.notes)
