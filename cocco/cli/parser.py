@@ -46,7 +46,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
     Only commands that the line names get their options: nothing is imported for the others.
     """
-    found = _parser([name for name in COMMANDS if name in arguments]).parse_args(arguments)
+    found = _parser([name for name in COMMANDS if name in arguments]).parse_args(_with_verify(arguments))
     if found.command is None:
         *names, last = COMMANDS
         raise UsageError(f"no command; name {', '.join(names)} or {last} ('cocco --help' says more)")
@@ -56,6 +56,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def build() -> Parser:
     """Return the parser with every option of every command, for the command reference of the documentation."""
     return _parser(COMMANDS)
+
+
+def _with_verify(arguments: Sequence[str]) -> list[str]:
+    """Return the words with the value of each --verify: argparse would take the NETWORK behind it for one."""
+    following = [*arguments[1:], ""]
+    return [
+        "--verify=two" if word == "--verify" and after != "full" else word for word, after in zip(arguments, following)
+    ]
 
 
 def _parser(filled: Collection[str]) -> Parser:

@@ -17,12 +17,8 @@ from tests.helpers.command_line import ROOT
 
 HEAVY = {"deap", "joblib", "matplotlib", "networkx", "numpy", "ortools", "pandas", "scipy", "tqdm"}
 TABLE = "id,lower,upper,size\na,0,3,4\nb,2,5,4\n"
-#: `cocco` stands without its face, which is loaded before any of this and is tested in tests/test_imports.py
 LOADED = """
-import sys, types
-face = types.ModuleType("cocco")
-face.__path__ = ["cocco"]
-sys.modules["cocco"] = face
+import sys
 from cocco.cli import main
 try:
     main(sys.argv[1:])
@@ -88,3 +84,12 @@ def test_allocate_imports_neither_tables_nor_pictures_nor_searches(tmp_path: Pat
 def test_the_file_that_saves_pictures_does_not_draw():
     code = "import cocco.output.pictures.saving, sys; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "channels"),
+    [(["--verify", "vgg16"], "two"), (["vgg16", "--verify"], "two"), (["vgg16", "--verify", "full"], "full")],
+)
+def test_verify_takes_the_word_full_and_no_network(words, channels):
+    found = parse(["evaluate", "--partition", "layerwise", *words])
+    assert (found.network, found.verify) == ("vgg16", channels)

@@ -16,7 +16,7 @@ from simulator.execution.claims import subgraph_claims, total_claims
 from simulator.execution.count import Count
 from simulator.execution.judge import check
 from simulator.execution.verify import verify
-from simulator.model.cost import price_subgraphs
+from simulator.model.priced import price_partition
 from tests.helpers.graphs import chain, conv, resnet_block
 from tests.helpers.judged import judged, random_judged
 from workloads.network.layer import Tensor
@@ -88,13 +88,14 @@ def test_verify_falls_for_a_price_that_lies(field, monkeypatch):
     plan = Partition.layerwise(chain())
     assert verify(chain(), plan, CHIP).verified
 
-    def lie(models, accelerator):
-        first, *others = price_subgraphs(models, accelerator)
-        return [first._replace(**{field: getattr(first, field) + 1}), *others]
+    def lie(*asked):
+        priced = price_partition(*asked)
+        first, *others = priced.prices
+        return replace(priced, prices=(first._replace(**{field: getattr(first, field) + 1}), *others))
 
-    monkeypatch.setattr(VERIFYING, "price_subgraphs", lie)
+    monkeypatch.setattr(VERIFYING, "price_partition", lie)
     found = verify(chain(), plan, CHIP)
-    assert not found.verified and f"subgraph [a]: {field} is" in found.message
+    assert not found.verified and found.message.startswith("subgraph [a]")
     assert found.check(field, 0).status == "different"
     assert found.check(field, 1).status == "equal"
 
@@ -103,10 +104,11 @@ def test_a_tile_that_takes_more_than_is_claimed_falls(monkeypatch):
     """The same bytes with a larger tile than was priced."""
     chip = Accelerator(global_buffer=15680, weight_buffer=1152 * KiB)
 
-    def lie(models, accelerator):
-        return [price._replace(tile=(4, 4)) for price in price_subgraphs(models, accelerator)]
+    def lie(*asked):
+        priced = price_partition(*asked)
+        return replace(priced, prices=tuple(price._replace(tile=(4, 4)) for price in priced.prices))
 
-    monkeypatch.setattr(VERIFYING, "price_subgraphs", lie)
+    monkeypatch.setattr(VERIFYING, "price_partition", lie)
     found = verify(resnet_block(), Partition.from_ids(resnet_block(), [range(5)]), chip)
     assert not found.verified and found.check("activation_bytes", 0).status == "not executed"
     assert "activations take 27968 bytes, the buffer has 15680" in found.message
