@@ -9,9 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from cocco.problem.genome import groups_of
+from cocco.problem.names import Metric
 from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
@@ -19,7 +20,9 @@ from cocco.problem.stream import Stream, check_seed
 from cocco.search.genetic.breeder import Breeder
 from cocco.search.genetic.crossover import crossover
 from cocco.search.pricing.genomes import Pricer
-from simulator.accelerator import Accelerator
+from simulator.accelerator import Accelerator, Machine, MachineFields
+from simulator.keywords import check_keywords
+from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
@@ -29,18 +32,28 @@ if TYPE_CHECKING:
     from cocco.search.genetic.individual import Individual
 
 
+class ToolboxFields(MachineFields, total=False):
+    """The rest of the question as keywords; on given hardware metric, weights and tile_rule only."""
+
+    machine: Machine | None
+    alpha: float
+    metric: Metric
+    weights: Sequence[float] | None
+    tile_rule: TileRule
+
+
 def toolbox(
     networks: Network | Sequence[Network],
     memory: Accelerator | Space | None = None,
     *,
     seed: int = 0,
     settings: Settings | None = None,
-    **question: Any,
+    **question: Unpack[ToolboxFields],
 ) -> base.Toolbox:
     """Return a toolbox with individual, population, mate, mutate, select, evaluate and decode.
 
     memory: an Accelerator (one network, Formula 1) or a space of memories (Formula 2). question: metric,
-    tile_rule, and for a space the other keywords of `cocco.explore`, such as alpha and weights.
+    weights, tile_rule, and for a space alpha, machine, and its fields by their names.
     evaluate exchanges the individual's genome for the one after in-situ split, so that it is what was priced.
     decode(individual) returns the accelerator and a tuple of one partition per network.
     """
@@ -48,12 +61,14 @@ def toolbox(
 
     from cocco.search.genetic.individual import Individual
 
+    check_keywords(toolbox, question, ToolboxFields.__optional_keys__)
     check_seed(seed)
     random.seed(seed)  # DEAP's own operators (selTournament, varAnd) draw from the global `random`; ours never do
+    asked: dict[str, Any] = {**question}
     if isinstance(memory, Accelerator):
-        problem = on_hardware(networks, memory, **question)
+        problem = on_hardware(networks, memory, **asked)
     else:
-        problem = over_space(networks, memory, **question)
+        problem = over_space(networks, memory, **asked)
     settings = settings or Settings()
     breeder = Breeder(problem, settings)
     pricer = Pricer(problem, settings.model_memo, settings.price_memo)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import cocco
+from cocco.bounds import least
 from cocco.problem.space import Range, SeparateBuffers
 from cocco.search.pricing import genomes as pricing
 from simulator import Accelerator, Partition, evaluate
@@ -105,6 +106,14 @@ def test_ctrl_c_is_an_ending():
 
     result = explore(progress=stop)
     assert result.status == "stopped" and 20 <= result.samples < 120
+
+
+@pytest.mark.parametrize(("share", "status"), [(1.0, "optimal"), (1 - 1e-12, "feasible"), (0.995, "feasible")])
+def test_only_a_bound_that_is_met_proves_an_answer(monkeypatch, share, status):
+    chip = Accelerator(shared_buffer=2000)
+    cost = cocco.partition(diamond(), chip, method="greedy").cost
+    monkeypatch.setattr(least, "lower_bound", lambda problem: share * cost)
+    assert cocco.partition(diamond(), chip, method="greedy").status == status
 
 
 def test_a_price_that_the_simulator_denies_is_an_error(monkeypatch):

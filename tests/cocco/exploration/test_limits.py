@@ -61,6 +61,46 @@ def test_a_capacity_below_all_candidates_is_proved_infeasible():
     assert found.status == "infeasible" and found.nearest.accelerator.shared_buffer == 1024
 
 
+@pytest.mark.parametrize("what", ["capacity", "latency"])
+@pytest.mark.parametrize("space", SPACES)
+def test_a_limit_that_is_met_exactly_is_proved_by_enumeration_where_the_search_does_not_find_it(what, space):
+    """One sample finds nothing; the least traffic is the bound of memories that hold all: an excess of exactly 1."""
+    least = min(criterion("ema", plan) for plan in PLANS[space])
+    kept = [plan for plan in PLANS[space] if criterion("ema", plan) <= least]
+    found = cocco.minimize(BRANCHES, what, {"ema": least}, space=SPACES[space], samples=1, settings=SETTINGS)
+    assert (found.status, found.value) == ("optimal", min(criterion(what, plan) for plan in kept))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.2, 0.5, 0.9])
+def test_a_search_of_one_sample_is_never_proved_wrongly(share):
+    """What enumeration proves under limits is what brute force finds; what it leaves open has a bound below that."""
+    bound = quantile(PLANS["shared"], "latency", share)
+    least = min(criterion("capacity", plan) for plan in PLANS["shared"] if criterion("latency", plan) <= bound)
+    found = cocco.minimize(BRANCHES, "capacity", {"latency": bound}, space=SPACE, samples=1, settings=SETTINGS)
+    assert found.status == "optimal" and found.value == least == found.lower_bound
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.6])
+@pytest.mark.parametrize(("what", "limited"), [("energy", "latency"), ("latency", "ema"), ("bandwidth", "energy")])
+def test_two_metrics_without_a_search_are_never_proved_wrongly(what, limited, share):
+    """The optimum of one metric may break the limit on the other while another partition there keeps it."""
+    bound = quantile(PLANS["shared"], limited, share) * (1 + 1e-9)
+    least = min(criterion(what, plan) for plan in PLANS["shared"] if criterion(limited, plan) <= bound)
+    for seed in range(4):
+        found = cocco.minimize(BRANCHES, what, {limited: bound}, space=SPACE, samples=1, seed=seed, settings=SETTINGS)
+        assert found.status != "infeasible"
+        assert found.lower_bound is not None and found.lower_bound <= least * (1 + 1e-12)
+        if found.status == "optimal":
+            assert found.value == pytest.approx(least, rel=1e-12)
+
+
+def test_a_limit_on_capacity_that_is_a_candidate_is_kept_by_it():
+    found = cocco.minimize(BRANCHES, "ema", {"capacity": 4096.0}, space=SPACE, samples=200, settings=SETTINGS)
+    kept = [plan for plan in PLANS["shared"] if plan.machine.shared_buffer <= 4096]
+    assert found.best is not None and found.value == min(criterion("ema", plan) for plan in kept)
+    assert found.best.accelerator.shared_buffer <= 4096
+
+
 def test_resident_prefetch_is_not_enumerated_so_nothing_is_proved():
     question = {"space": SPACE, "samples": 300, "prefetch": "resident", "settings": SETTINGS}
     found = cocco.minimize(BRANCHES, "energy", {"capacity": 4096}, **question)

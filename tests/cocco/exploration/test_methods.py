@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 import cocco
 import workloads
+from cocco import bounds
+from cocco.exploration import methods
 from cocco.exploration.methods import HARDWARE_METHODS, SPACE_METHODS
+from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator, KiB, evaluate
 from tests.helpers.random_problems import random_net
@@ -114,3 +119,33 @@ def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
     result = cocco.partition(chain(6), machine, method="exact")
     assert (result.status, result.method) == ("stopped", "exact")
     assert result.cost == cocco.partition(chain(6), machine, method="greedy").cost
+
+
+@pytest.mark.parametrize(
+    ("certified", "bound", "status"),
+    [(0.5, None, "feasible"), (0.999, 0.999, "feasible"), (1.0, 1.0, "optimal")],
+)
+def test_a_certificate_raises_the_bound_and_proves_only_what_it_reaches(monkeypatch, certified, bound, status):
+    """Shares of the cost; a bound below what is forced anyway changes nothing (2752 of 3776 bytes of a chain)."""
+    machine = Accelerator(global_buffer=65536, weight_buffer=1152)
+    plain = cocco.partition(chain(3), machine, method="greedy")
+    assert (plain.lower_bound, plain.cost) == (2752, 3776)
+    monkeypatch.setattr(bounds, "check_solvers", lambda: None)
+    proof = bounds.Certificate(certified * plain.cost, "partition", 1, 1, 1.0)
+    monkeypatch.setattr(bounds, "certify", lambda problem, labels: proof)
+    found = cocco.partition(chain(3), machine, method="greedy", prove=True)
+    assert (found.status, found.lower_bound) == (status, plain.lower_bound if bound is None else bound * plain.cost)
+
+
+def test_the_methods_are_those_that_can_be_named():
+    assert [*HARDWARE_METHODS] == [*get_args(HardwareMethod)] and [*SPACE_METHODS] == [*get_args(SpaceMethod)]
+
+
+def test_exact_gives_up_where_one_memory_is_left_open(monkeypatch):
+    """Never "feasible": the user asked for a proof."""
+    space, seen = cocco.SharedBuffer(1024, 9216, 1024), set()
+    for budget in (0, 200, 400, 800, 1600, 10**6):
+        monkeypatch.setattr(methods, "MAX_STEPS", budget)
+        found = cocco.explore(chain(4), space=space, alpha=3.0, metric="ema", method="exact", samples=20)
+        seen.add((found.status, found.method))
+    assert seen == {("gave_up", "exact"), ("optimal", "exact")}

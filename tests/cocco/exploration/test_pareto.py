@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cocco
+from cocco.bounds.enumeration import Solver
 from cocco.problem.criteria import CRITERIA, MEMORY
 from cocco.problem.dominance import front_of, hypervolume
 from cocco.problem.plane import Plane
@@ -110,6 +111,18 @@ def test_both_engines_price_the_same_genomes_alike(seed):
         for field in Population._fields:
             assert np.array_equal(getattr(found, field), getattr(expected, field)), field
     assert np.array_equal(fast.price(genomes.labels, genomes.capacities).value, genomes.value)
+
+
+@pytest.mark.parametrize("skipped", [0, 4, 8])
+def test_one_memory_that_is_not_enumerated_leaves_the_whole_front_unproven(monkeypatch, skipped):
+    solve = Solver.solve
+
+    def gives_up(self, memory, budget, best):
+        return (None, 0) if memory == (skipped,) else solve(self, memory, budget, best)
+
+    assert cocco.pareto(chain(4), space=SPACE, method="exact").status == "optimal"
+    monkeypatch.setattr(Solver, "solve", gives_up)
+    assert cocco.pareto(chain(4), space=SPACE, method="exact").status == "gave_up"
 
 
 def test_a_price_that_the_simulator_does_not_confirm_is_an_error(monkeypatch):
