@@ -18,7 +18,8 @@ from cocco.bounds.duals import Columns
 from cocco.bounds.forced import Hulls
 from cocco.bounds.oracle import Oracle, crossings, tensors_of
 from cocco.bounds.partition_bound import PartitionBound
-from cocco.problem.problem import Problem, on_hardware
+from cocco.problem.problem import Problem, on_hardware, over_space
+from cocco.problem.space import SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from tests.helpers.random_problems import random_problem
@@ -152,3 +153,15 @@ def test_bound_of_a_component_is_a_multiple_of_what_crosses_and_below_every_part
     answer = found.run(2.0)
     assert answer.crossings % found.unit == 0
     assert answer.crossings <= sum(crossings(tensors, (v,)) for v in range(problem.size))
+
+
+def test_certificate_over_memories_is_that_of_the_largest():
+    """Three layers run as one subgraph in 8 KB (1728 + 1024 bytes) and not in 2 KB; alpha is 100."""
+    space = SharedBuffer(low=2048, high=8192, step=6144)
+    problem = over_space(chain(3), space, alpha=100.0, metric="ema")
+    costs = SubgraphCosts(on_hardware(chain(3), Accelerator(shared_buffer=8192)))
+    assert costs.costs((0, 1, 2)) == 1728 + 1024
+    bound = certify(problem, range(3), 2.0).lower_bound
+    assert 2048 + 100 * 1728 < bound <= 8192 + 100 * (1728 + 1024)
+    smallest = on_hardware(chain(3), Accelerator(shared_buffer=2048))
+    assert 2048 + 100 * certify(smallest, range(3), 2.0).lower_bound > 8192 + 100 * (1728 + 1024)

@@ -288,14 +288,17 @@ def test_furthest_used_tensor_leaves_first():
     assert found.plan.runs[:2] == (((0, 3),), ((1, 1), (4, 4))) and cost_of(graph, found.plan) == 4
 
 
-@pytest.mark.parametrize(("has_copy", "away", "bytes_"), [(False, 1, 4), (True, 0, 3)])
-def test_greedy_replacement_moves_the_fewest_bytes(has_copy: bool, away: int, bytes_: int):
-    """c (3) takes the place of a (3) or of b (2): 6 or 4 bytes, but only 3 where the host has a copy of a."""
+@pytest.mark.parametrize(("has_copy", "stays", "bytes_"), [(False, [2, 2], 10), (True, [2, 1], 3)])
+def test_greedy_replacement_moves_the_fewest_bytes(has_copy: bool, stays: list[int], bytes_: int):
+    """c (3) takes the place of b for 4 bytes rather than that of a for 6, and when b returns, a must go, too.
+
+    Where the host has a copy of a, that costs 3 bytes only, and b stays.
+    """
     chain = operators({"a": (3, ""), "b": (2, ""), "c": (3, ""), "d": (1, "cb"), "e": (1, "da")})
     graph = graph_of((replace(chain[0], is_input=True), *chain[1:]), has_copy)
     found = linear(graph, range(5), 7, "greedy")
     assert found is not None and cost_of(graph, found.plan) == bytes_
-    assert [len(runs) for runs in found.plan.runs[:2]] == [2 if a == away else 1 for a in (0, 1)]
+    assert [len(runs) for runs in found.plan.runs[:2]] == stays
 
 
 def test_cut_across_two_parts_makes_them_one():
