@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import islice
 from math import prod
 from typing import Literal, NamedTuple
 
 from simulator.model.groups import channels_tiles, copy, joined_channels, joined_tiles, most_often, running_sums
-from simulator.model.loops import LoopLayer, Part, part_of
+from simulator.model.loops import LoopLayer, part_of
 from simulator.model.orders import (
     SUM_BYTES,
     Grid,
@@ -31,7 +32,7 @@ from simulator.model.orders import (
     whole_mode,
 )  # fmt: skip
 
-Tiles = Literal["bands", "all"]
+Tiles = Literal["bands", "equal", "all"]
 MORE_CHUNKS = 4  #: least numbers of chunks tried where sums stay; our choice: there the fewest are not always cheapest
 
 
@@ -91,8 +92,9 @@ def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "band
         Bytes of one core.
     goal : Goal
         What is to be least.
-    tiles : {"bands", "all"}
-        Squares, the whole map and bands of full width and equal height; or all rectangles of equal tiles.
+    tiles : {"bands", "equal", "all"}
+        Squares, the whole map and bands of full width and ceil(H / n) rows; rectangles of ceil(H / n) x ceil(W / m),
+        too; all rectangles, for small maps.
 
     Returns
     -------
@@ -115,13 +117,22 @@ def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "band
 
 
 def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
-    """Return the tiles of outputs tried, rows and columns.
+    """Return the tiles of outputs tried, rows and columns, each once.
 
-    Squares and the whole map; "bands" also full width and heights ceil(H / n), "all" all ceil(H / n) x ceil(W / m).
+    Examples
+    --------
+    >>> from simulator.model.loops import loop_layer
+    >>> from workloads import Builder
+    >>> b = Builder("one")
+    >>> _ = b.conv("a", b.input("x", 5, 9, 8), 8, 1)
+    >>> tiles_of(loop_layer(b.build(), 0), "bands")
+    [(5, 9), (3, 9), (2, 9), (1, 9), (5, 8), (4, 4), (2, 2), (1, 1)]
     """
     height, width = layer.rows.windows, layer.columns.windows
+    if tiles == "all":
+        return [(rows, columns) for rows in range(height, 0, -1) for columns in range(width, 0, -1)]
     squares = [(min(side, height), min(side, width)) for side in layer.squares]
-    widths = _equal_sizes(width) if tiles == "all" else [width]
+    widths = _equal_sizes(width) if tiles == "equal" else [width]
     return list(dict.fromkeys([*((rows, columns) for rows in _equal_sizes(height) for columns in widths), *squares]))
 
 
@@ -135,56 +146,21 @@ def _equal_sizes(extent: int) -> list[int]:
 
 def plans_of(layer: LoopLayer, room: Room, tiles: Tiles) -> Iterator[LoopPlan]:
     """Yield every plan that is tried and fits."""
-    if layer.kind in ("transposed", "product"):
-        room = Room(room.activation, None)
     if layer.kind == "copy":
-        alone = [copy(layer)]
-    else:
-        alone = [running_sums(layer)] if layer.kind == "apart" and not layer.weights else []
-    yield from (plan for plan in alone if room.holds(plan.activation_bytes, plan.weight_bytes))
-    inside = _INSIDE.get(layer.kind, _dense_plans)
-    for tile in tiles_of(layer, tiles) if layer.kind != "copy" else ():
-        yield from inside(layer, grid_of(layer, tile), room)
+        yield from _fitting(room, copy(layer))
+        return
+    if layer.kind == "apart" and not layer.weights:
+        yield from _fitting(room, running_sums(layer))
+    inside = {"join": _joined_plans, "mixed": _joined_plans, "apart": _apart_plans}.get(layer.kind, _dense_plans)
+    if layer.is_product:
+        room = Room(room.activation, None)
+    for tile in tiles_of(layer, tiles):
+        for at_once in _samples(layer):
+            yield from inside(Place(layer, grid_of(layer, tile), at_once, room))
 
 
-def _joined_plans(layer: LoopLayer, grid: Grid, room: Room) -> Iterator[LoopPlan]:
-    step = layer.outputs if layer.kind == "mixed" else min(layer.at_most, layer.round_up(layer.outputs))
-    (mode,) = modes_of(grid)
-    for order in (joined_channels, joined_tiles):
-        for channels in range(step, 0, -layer.word) if layer.kind == "join" else (step,):
-            plan = order(layer, grid, mode, min(channels, layer.outputs))
-            if room.holds(plan.activation_bytes, plan.weight_bytes):
-                yield plan
-                break
-
-
-def _apart_plans(layer: LoopLayer, grid: Grid, room: Room) -> Iterator[LoopPlan]:
-    largest, often = max(layer.producers), most_often(layer)
-    weights = often * layer.rows.taps * layer.columns.taps if layer.weights else 0
-    for at_once in _samples(layer):
-        for mode in modes_of(grid):
-            each = (mode.held + often * prod(grid.tile)) * at_once
-            words = room.most(each * layer.word, weights * layer.word)
-            step = min(words * layer.word, layer.at_most, largest)
-            if step > 0:
-                yield channels_tiles(layer, grid, mode, step, at_once)
-
-
-def _dense_plans(layer: LoopLayer, grid: Grid, room: Room) -> Iterator[LoopPlan]:
-    """Yield the orders of a layer that reduces over channels: of a group or head, or of several with all held."""
-    part = part_of(layer, 1)
-    for at_once in _samples(layer):
-        for mode in modes_of(grid):
-            yield from _together(layer, grid, mode, at_once, room)
-            yield from _chunked(layer, part, grid, mode, at_once, room, (tiles_chunks, chunks_tiles))
-            yield from _sliced(layer, part, grid, mode, at_once, room)
-        orders = (whole_chunks, chunks_whole) if at_once < layer.batch else (whole_chunks,)
-        yield from _chunked(layer, part, grid, whole_mode(grid), at_once, room, orders)
-        for mode in block_modes(layer, grid):
-            yield from _blocks(layer, part, grid, mode, at_once, room)
-
-
-_INSIDE = {"join": _joined_plans, "mixed": _joined_plans, "apart": _apart_plans}
+def _fitting(room: Room, *plans: LoopPlan) -> Iterator[LoopPlan]:
+    yield from (plan for plan in plans if room.holds(plan.activation_bytes, plan.weight_bytes))
 
 
 def _samples(layer: LoopLayer) -> list[int]:
@@ -192,82 +168,127 @@ def _samples(layer: LoopLayer) -> list[int]:
     return [1 << i for i in range((layer.batch - 1).bit_length())] + [layer.batch]
 
 
-Order = Callable[[LoopLayer, Part, Grid, Mode, Loops], LoopPlan]
+class Place(NamedTuple):
+    """A tile of so many samples, and the memory that it has."""
+
+    layer: LoopLayer
+    grid: Grid
+    at_once: int
+    room: Room
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of a word of its outputs."""
+        return self.at_once * prod(self.grid.tile) * self.layer.word
+
+    def beside(self, mode: Mode) -> Room:
+        """Return what its input leaves."""
+        return self.room.without(self.at_once * mode.held * part_of(self.layer).channels, 0)
+
+    def most_words(self, room: Room, word_bytes: int, inputs: int) -> int:
+        """Return how many words of outputs fit at once with their weights for so many inputs, at most all."""
+        outputs, word = part_of(self.layer).outputs, self.layer.word
+        words = -(-outputs // word)
+        if room.holds(words * word_bytes, self.layer.stationary_bytes(outputs, inputs)):
+            return words
+        return min(words - 1, room.most(word_bytes, self.layer.stationary_bytes(word, inputs)))
+
+
+def _joined_plans(place: Place) -> Iterator[LoopPlan]:
+    """Yield both orders of element-wise layers with the most channels at once that fit; or all, where they mix."""
+    layer, grid, _, room = place
+    steps = range(layer.at_most, 0, -layer.word) if layer.kind == "join" else [layer.outputs]
+    (mode,) = modes_of(grid)
+    for order in (joined_channels, joined_tiles):
+        plans = (order(layer, grid, mode, min(step, layer.outputs)) for step in steps)
+        yield from islice((plan for plan in plans if room.holds(plan.activation_bytes, 0)), 1)
+
+
+def _apart_plans(place: Place) -> Iterator[LoopPlan]:
+    """Yield channels apart, as many at once as fit and fill the array."""
+    layer, grid, at_once, room = place
+    largest, often = max(layer.producers), most_often(layer)
+    weights = often * layer.rows.taps * layer.columns.taps * min(layer.word, largest) if layer.weights else 0
+    for mode in modes_of(grid):
+        words = room.most(at_once * layer.word * (mode.held + often * prod(grid.tile)), weights)
+        if words:
+            yield channels_tiles(layer, grid, mode, min(words * layer.word, layer.at_most, largest), at_once)
+
+
+def _dense_plans(place: Place) -> Iterator[LoopPlan]:
+    """Yield the orders of a layer that reduces over channels; groups and heads run one after the other."""
+    layer, grid, at_once, _ = place
+    for mode in modes_of(grid):
+        yield from _chunked(place, mode, (tiles_chunks, chunks_tiles))
+        yield from _sliced(place, mode)
+    orders = (whole_chunks, chunks_whole) if at_once < layer.batch else (whole_chunks,)
+    yield from _chunked(place, whole_mode(grid), orders)
+    for mode in block_modes(layer, grid):
+        yield from _blocks(place, mode, False)
+        if mode.name == "block":
+            yield from _blocks(place, mode, True)
 
 
 def _chunked(
-    layer: LoopLayer, part: Part, grid: Grid, mode: Mode, at_once: int, room: Room, orders: tuple[Order, ...]
+    place: Place, mode: Mode, orders: tuple[Callable[[LoopLayer, Grid, Mode, Loops], LoopPlan], ...]
 ) -> Iterator[LoopPlan]:
     """Yield orders with the fewest chunks that fit, evened out."""
-    fixed, each = at_once * mode.held * part.channels, at_once * prod(grid.tile) * layer.word
-    chunk = _evened(layer, part.outputs, room, fixed, each, part.reduction)
-    if chunk:
-        loops = Loops(1, chunk, part.reduction, chunk, at_once)
-        yield from (order(layer, part, grid, mode, loops) for order in orders)
+    layer, part = place.layer, part_of(place.layer)
+    most = place.most_words(place.beside(mode), place.word_bytes, part.reduction)
+    if most > 0:
+        outputs = _evened(part.outputs, most, layer.word)
+        loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
+        yield from (order(layer, place.grid, mode, loops) for order in orders)
 
 
-def _evened(layer: LoopLayer, outputs: int, room: Room, fixed: int, each: int, inputs: int) -> int:
-    """Return the outputs of a chunk: the fewest chunks that fit, each as large; 0 if a word of outputs is too many."""
-    words = -(-outputs // layer.word)
-    if room.holds(fixed + each * words, layer.stationary_bytes(outputs, inputs)):
-        return outputs
-    most = room.without(fixed, 0).most(each, layer.stationary_bytes(layer.word, inputs))
-    if most < 1:
-        return 0
-    return min(outputs, -(-words // -(-words // most)) * layer.word)
-
-
-def _together(layer: LoopLayer, grid: Grid, mode: Mode, at_once: int, room: Room) -> Iterator[LoopPlan]:
-    """Yield several groups that run together with all their weights, as many as fit, evened out."""
-    for together in _divided(layer.groups):
-        part = part_of(layer, together)
-        loops = Loops(together, part.outputs, part.reduction, part.outputs, at_once)
-        plan = tiles_chunks(layer, part, grid, mode, loops)
-        if room.holds(plan.activation_bytes, plan.weight_bytes):
-            yield plan
-            return
-
-
-def _divided(groups: int) -> Iterator[int]:
-    """Yield half of it and so on, from all to two."""
-    while groups > 1:
-        yield groups
-        groups = -(-groups // 2) if groups > 2 else 1
-
-
-def _sliced(layer: LoopLayer, part: Part, grid: Grid, mode: Mode, at_once: int, room: Room) -> Iterator[LoopPlan]:
+def _sliced(place: Place, mode: Mode) -> Iterator[LoopPlan]:
     """Yield the order that cuts the weights of a tile's outputs into slices, as few as fit, evened out."""
-    words, reduction = -(-part.outputs // layer.word), -(-part.reduction // layer.word)
-    sums = SUM_BYTES * at_once * prod(grid.tile) * layer.word
-    left = room.without(at_once * mode.held * part.channels, 0)
-    for chunk in _chunk_words(words, left.most(sums, layer.stationary_bytes(layer.word, layer.word))):
-        outputs = min(chunk * layer.word, part.outputs)
-        most = left.without(chunk * sums, 0).most(0, layer.stationary_bytes(outputs, layer.word))
-        if 0 < most < reduction:
-            inputs = -(-reduction // -(-reduction // most)) * layer.word
-            yield tiles_slices(layer, part, grid, mode, Loops(1, outputs, inputs, outputs, at_once))
+    layer, part, sums = place.layer, part_of(place.layer), SUM_BYTES * place.word_bytes
+    room, units = place.beside(mode), -(-part.reduction // layer.word)
+    for outputs in _chunks(place, place.most_words(room, sums, min(layer.word, part.reduction))):
+        left = room.without(-(-outputs // layer.word) * sums, 0)
+        most = left.most(0, layer.stationary_bytes(outputs, layer.word))
+        if 0 < most < units:  # in one slice it is TK
+            loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), outputs, place.at_once)
+            yield tiles_slices(layer, place.grid, mode, loops)
 
 
-def _chunk_words(words: int, most: int) -> list[int]:
-    """Return the words of a chunk tried: those of the fewest chunks, of a few more, and one."""
+def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
+    """Yield the order that cuts a block's inputs into slices, as few as fit, evened out.
+
+    is_inner: the weights of a word of outputs are held, not of the chunk.
+    """
+    layer, part, sums = place.layer, part_of(place.layer), SUM_BYTES * place.word_bytes
+    each, units = place.at_once * mode.held * layer.word, max(units for units, _ in part.units)
+    word = layer.stationary_bytes(min(layer.word, part.outputs), min(layer.word, part.reduction))
+    room = place.room.without(each, word if is_inner else 0)
+    for outputs in _chunks(place, place.most_words(room, sums, 0 if is_inner else min(layer.word, part.reduction))):
+        inner = min(layer.word, outputs) if is_inner else outputs
+        left = place.room.without(-(-outputs // layer.word) * sums, 0)
+        most = left.most(each, layer.stationary_bytes(inner, min(layer.word, part.reduction)))
+        if most < units:  # in one slice it is TK
+            loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), inner, place.at_once)
+            yield block_slices(layer, place.grid, mode, loops)
+
+
+def _chunks(place: Place, most: int) -> list[int]:
+    """Return the outputs of a chunk tried: of the fewest chunks, of a few more, and a word."""
+    outputs, word = part_of(place.layer).outputs, place.layer.word
     if most < 1:
         return []
+    words = -(-outputs // word)
     fewest = -(-words // most)
-    return list(dict.fromkeys([*(-(-words // min(words, fewest + i)) for i in range(MORE_CHUNKS)), 1]))
+    tried = [_evened(outputs, -(-words // (fewest + more)), word) for more in range(MORE_CHUNKS)]
+    return list(dict.fromkeys([*tried, min(word, outputs)]))
 
 
-def _blocks(layer: LoopLayer, part: Part, grid: Grid, mode: Mode, at_once: int, room: Room) -> Iterator[LoopPlan]:
-    """Yield the order that cuts a block's inputs into slices: chunks, and the weights of all of one or of a word."""
-    words, units = -(-part.outputs // layer.word), max(units for units, _ in part.units)
-    sums = SUM_BYTES * at_once * prod(grid.tile) * layer.word
-    each = at_once * mode.held * layer.word
-    word = layer.stationary_bytes(layer.word, layer.word)
-    for is_inner in (False, True) if mode.name == "block" else (False,):
-        left = room.without(each, word if is_inner else 0)
-        for chunk in _chunk_words(words, left.most(sums, 0 if is_inner else word)):
-            outputs = min(chunk * layer.word, part.outputs)
-            inner = layer.word if is_inner else outputs
-            most = room.without(chunk * sums, 0).most(each, layer.stationary_bytes(inner, layer.word))
-            if most < units and (chunk > 1 or not is_inner):  # in one slice it is TK
-                inputs = -(-units // -(-units // most)) * layer.word
-                yield block_slices(layer, part, grid, mode, Loops(1, outputs, inputs, inner, at_once))
+def _evened(size: int, most: int, word: int) -> int:
+    """Return pieces of at most so many words, as few as can be, each as large: multiples of a word, or all.
+
+    Examples
+    --------
+    >>> _evened(100, 8, 8)
+    56
+    """
+    words = -(-size // word)
+    return min(size, -(-words // -(-words // most)) * word)

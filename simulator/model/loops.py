@@ -158,7 +158,8 @@ class LoopLayer(NamedTuple):
     kind: Kind  #: what it does with channels, see `KINDS`
     rows: Axis
     columns: Axis
-    producers: tuple[int, ...]  #: channels of each input read through windows, each input once
+    distinct: int  #: channels of all inputs that are read through windows, each input once
+    producers: tuple[int, ...]  #: channels of each of them; groups of a convolution read an input for each operand
     operands: tuple[int, ...]  #: which of them each operand is
     outputs: int
     groups: int  #: of a convolution, heads of a product, else 1
@@ -173,7 +174,7 @@ class LoopLayer(NamedTuple):
 
     @property
     def channels(self) -> int:
-        """Channels of the inputs read through windows."""
+        """Channels read through windows."""
         return sum(self.producers)
 
     @property
@@ -185,7 +186,12 @@ class LoopLayer(NamedTuple):
     def unmet_bytes(self) -> int:
         """Bytes of the input that no window meets, one sample: they pass by once (our choice, as where it fits)."""
         met = meet(self.rows, self.rows.windows).union * meet(self.columns, self.columns.windows).union
-        return (self.rows.extent * self.columns.extent - met) * self.channels
+        return (self.rows.extent * self.columns.extent - met) * self.distinct
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies two activations."""
+        return self.kind in ("transposed", "product")
 
     def round_up(self, channels: int) -> int:
         """Return the channels that so many take in a buffer."""
@@ -210,29 +216,28 @@ class Part(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 10)
-def part_of(layer: LoopLayer, together: int) -> Part:
-    """Return so many groups or heads that run together; sizes are those of the largest.
+def part_of(layer: LoopLayer) -> Part:
+    """Return what runs together: a group of a convolution, a head, or all; sizes are those of the largest.
 
     Examples
     --------
     >>> from workloads import Builder
     >>> b = Builder("one")
     >>> _ = b.conv("a", b.input("x", 8, 8, 24), 32, 3, groups=2)
-    >>> part_of(loop_layer(b.build(), 0), 1)
+    >>> part_of(loop_layer(b.build(), 0))
     Part(channels=16, outputs=16, reduction=12, units=((2, 2),))
     """
     if layer.groups == 1:
         words = [layer.round_up(channels) // layer.word for channels in layer.producers]
-        units = sum(words[each] for each in layer.operands)
-        return Part(sum(words) * layer.word, layer.outputs, layer.reduction, ((units, 1),))
+        units = Counter([sum(words[each] for each in layer.operands)])
+        return Part(sum(words) * layer.word, layer.outputs, layer.reduction, tuple(units.items()))
     ends = list(accumulate(layer.producers, initial=0))
-    step, words = together * layer.reduction, []
-    for first in range(0, ends[-1], step):
-        stop = min(first + step, ends[-1])
-        overlaps = [min(b, stop) - max(a, first) for a, b in zip(ends, ends[1:])]
+    words = []
+    for first in range(0, ends[-1], layer.reduction):
+        overlaps = [min(b, first + layer.reduction) - max(a, first) for a, b in zip(ends, ends[1:])]
         words.append(sum(layer.round_up(max(0, channels)) for channels in overlaps) // layer.word)
-    outputs = together * layer.outputs // layer.groups
-    return Part(max(words) * layer.word, outputs, layer.reduction, tuple(Counter(words).items()))
+    units = Counter(words)
+    return Part(max(words) * layer.word, layer.outputs // layer.groups, layer.reduction, tuple(units.items()))
 
 
 def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology | None = None) -> LoopLayer:
@@ -265,7 +270,7 @@ def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology 
     """
     technology = technology or Technology()
     layer, operands, kind = network.layers[v], network.operands[v], kind_of(network, v)
-    is_product = kind in ("transposed", "product")
+    is_product = layer.op == "matmul"
     local = [u for i, u in enumerate(operands) if i not in layer.whole]
     whole = () if is_product else dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole)
     if kind != "dense" or layer.groups == 1:
@@ -278,6 +283,7 @@ def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology 
         kind=kind,
         rows=_axis(network, v, 0),
         columns=_axis(network, v, 1),
+        distinct=sum(network.tensors[u].channels for u in set(local)),
         producers=tuple(network.tensors[u].channels for u in distinct),
         operands=tuple(places),
         outputs=layer.channels,

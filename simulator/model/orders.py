@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
-from simulator.model.loops import LoopLayer, Met, Part, meet
+from simulator.model.loops import LoopLayer, Met, meet, part_of
 
 SUM_BYTES = 4  #: a running sum of an INT8 reduction; our choice: as in accumulators
 
@@ -128,59 +128,61 @@ def whole_mode(grid: Grid) -> Mode:
     return Mode("whole", grid.union, grid.union, 0)
 
 
-def tiles_chunks(layer: LoopLayer, part: Part, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """TK: tiles; chunks. The input of a tile stays while the chunks pass. With one chunk the weights stay."""
-    chunks, rounds = -(-part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
     updates = layer.weights * grid.tiles * rounds
     traffic = layer.channels * (grid.windows * chunks + mode.side)
     moved = Moved(layer.weights if chunks == 1 else updates, layer.channels * mode.reads, traffic, updates)
-    return plan_of(layer, "TK", mode, grid, loops, _held(layer, part, grid, mode, loops), moved)
+    return plan_of(layer, "TK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
-def chunks_tiles(layer: LoopLayer, part: Part, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KT: chunks; samples; tiles. The weights of a chunk stay while the input passes, once for each chunk."""
-    chunks, rounds = -(-part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
     traffic = layer.channels * (grid.windows + mode.side) * chunks
     reads = layer.channels * mode.reads * chunks
     moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
-    return plan_of(layer, "KT", mode, grid, loops, _held(layer, part, grid, mode, loops), moved)
+    return plan_of(layer, "KT", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
-def whole_chunks(layer: LoopLayer, part: Part, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """WK: samples; the input whole; chunks; tiles. Weights pass once for the samples at once."""
-    chunks, rounds = -(-part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
     traffic = layer.channels * grid.windows * chunks
     weight_reads = layer.weights * (1 if chunks == 1 else rounds)
     moved = Moved(weight_reads, layer.channels * grid.union, traffic, layer.weights * grid.tiles * rounds)
-    return plan_of(layer, "WK", mode, grid, loops, _held(layer, part, grid, mode, loops), moved)
+    return plan_of(layer, "WK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
-def chunks_whole(layer: LoopLayer, part: Part, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KS: chunks; samples whole; tiles. Pays where there are more samples than fit at once."""
-    chunks, rounds = -(-part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
     traffic = layer.channels * grid.windows * chunks
     reads = layer.channels * grid.union * chunks
     moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
-    return plan_of(layer, "KS", mode, grid, loops, _held(layer, part, grid, mode, loops), moved)
+    return plan_of(layer, "KS", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
-def tiles_slices(layer: LoopLayer, part: Part, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """TKC: tiles; chunks; slices of the inputs. Sums of a tile's chunk stay while slices of its weights pass."""
+    part = part_of(layer)
     chunks, rounds = -(-part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
     slices = -(-part.reduction // loops.slice)
     updates = layer.weights * grid.tiles * rounds
     traffic = layer.channels * (grid.windows * chunks + mode.side) + _sum_bytes(layer, slices - 1)
-    activation = _input(layer, part, mode, loops) + SUM_BYTES * _chunk_bytes(layer, grid, loops)
+    activation = _input(layer, mode, loops) + SUM_BYTES * _chunk_bytes(layer, grid, loops)
     held = activation, layer.stationary_bytes(loops.chunk, min(loops.slice, part.reduction))
     return plan_of(layer, "TKC", mode, grid, loops, held, Moved(updates, layer.channels * mode.reads, traffic, updates))
 
 
-def block_slices(layer: LoopLayer, part: Part, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """BC: blocks; chunks; slices of the inputs; inner chunks. Sums of a block stay, slices of its input pass.
 
     An input that is several operands passes once for each. mode: "block" holds what the block meets; "block-row"
     what a row of it does, and the weights of a slice are read again from their buffer for each row.
     """
+    part = part_of(layer)
     chunks, rounds = -(-part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
     rows = meet(layer.rows, 1) if mode.name == "block-row" else grid.rows
     channels = sum(layer.producers[operand] for operand in layer.operands)
@@ -210,13 +212,13 @@ def block_modes(layer: LoopLayer, grid: Grid) -> Iterator[Mode]:
             yield Mode("block-row", rows * grid.columns.most, grid.windows, 0)
 
 
-def _held(layer: LoopLayer, part: Part, grid: Grid, mode: Mode, loops: Loops) -> tuple[int, int]:
-    activation = _input(layer, part, mode, loops) + _chunk_bytes(layer, grid, loops)
-    return activation, layer.stationary_bytes(loops.chunk, part.reduction)
+def _held(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> tuple[int, int]:
+    activation = _input(layer, mode, loops) + _chunk_bytes(layer, grid, loops)
+    return activation, layer.stationary_bytes(loops.chunk, part_of(layer).reduction)
 
 
-def _input(layer: LoopLayer, part: Part, mode: Mode, loops: Loops) -> int:
-    return loops.at_once * mode.held * part.channels
+def _input(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
+    return loops.at_once * mode.held * part_of(layer).channels
 
 
 def _chunk_bytes(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
@@ -237,7 +239,7 @@ def plan_of(
     weight_reads, weight_traffic = repeat * moved.weight_reads, repeat * moved.weight_traffic
     inputs, outputs = samples * (moved.input_reads + layer.unmet_bytes), samples * layer.output_bytes
     buffered = samples * moved.traffic + 2 * outputs
-    if layer.kind in ("transposed", "product"):
+    if layer.is_product:
         activation, weights = activation + weights, 0
         inputs, buffered = inputs + weight_reads, buffered + weight_traffic
         weight_reads = weight_traffic = 0

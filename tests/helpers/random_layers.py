@@ -129,3 +129,22 @@ def _rearranged(rng):
     rows, columns = rng.randint(1, 6), rng.randint(1, 6)
     names = tuple(t.name for t in tensors)
     return tensors, Layer("n", "rearrange", names, rows, columns, channels, channels, whole=tuple(range(len(names))))
+
+
+def random_reduction(rng: random.Random) -> Network:
+    """Return a network of one dense convolution or product, with more channels than `random_layer` has."""
+    while True:
+        tensors, layer = _product(rng) if rng.random() < 0.25 else _plain(rng)
+        if layer.height > 0 and layer.width > 0:
+            return Network("one", tuple(tensors), (layer,))
+
+
+def _plain(rng):
+    height, width = rng.randint(3, 12), rng.randint(1, 12)
+    taps, step, apart = rng.choice((1, 1, 3, 3, 5)), rng.choice((1, 1, 2)), rng.choice((1, 1, 2, 3))
+    pad = rng.choice((0, (taps - 1) * apart // 2))
+    sizes = [(extent + 2 * pad - (taps - 1) * apart - 1) // step + 1 for extent in (height, width)]
+    x = Tensor("x", height, width, rng.choice((8, 16, 24, 32, 40, 64)))
+    window = ((taps, taps), (step, step), (pad,) * 4, (apart, apart))
+    outputs, groups = rng.choice((8, 16, 24, 40, 48, 64)), rng.choice((1, 1, 1, 1, 2, 4))
+    return (x,), Layer("n", "conv", ("x",), *sizes, outputs, x.channels, *window, groups)
