@@ -22,15 +22,17 @@ from simulator.model.orders import (
     Mode,
     block_modes,
     block_slices,
+    chunks_partly,
     chunks_tiles,
     chunks_whole,
     grid_of,
     modes_of,
     tiles_chunks,
+    tiles_partly,
     tiles_slices,
     whole_chunks,
     whole_mode,
-)  # fmt: skip
+)
 
 Tiles = Literal["bands", "equal", "all"]
 MORE_CHUNKS = 4  #: least numbers of chunks tried where sums stay; our choice: there the fewest are not always cheapest
@@ -221,6 +223,7 @@ def _dense_plans(place: Place) -> Iterator[LoopPlan]:
     for mode in modes_of(grid):
         yield from _chunked(place, mode, (tiles_chunks, chunks_tiles))
         yield from _sliced(place, mode)
+        yield from _partly(place, mode)
     orders = (whole_chunks, chunks_whole) if at_once < layer.batch else (whole_chunks,)
     yield from _chunked(place, whole_mode(grid), orders)
     for mode in block_modes(layer, grid):
@@ -239,6 +242,24 @@ def _chunked(
         outputs = _evened(part.outputs, most, layer.word)
         loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
         yield from (order(layer, place.grid, mode, loops) for order in orders)
+
+
+def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
+    """Yield the orders that keep what fits beside a chunk: weights of other outputs, or rows of a ring."""
+    layer, part, room = place.layer, part_of(place.layer), place.beside(mode)
+    word = layer.stationary_bytes(layer.word, part.reduction)
+    row = layer.batch * part.channels * place.grid.columns.union
+    for outputs in _chunks(place, place.most_words(room, place.word_bytes, part.reduction)):
+        left = room.without(
+            -(-outputs // layer.word) * place.word_bytes, layer.stationary_bytes(outputs, part.reduction)
+        )
+        loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
+        kept = left.most(0, word) * layer.word
+        if outputs < part.outputs and 0 < kept < part.outputs:
+            yield tiles_partly(layer, place.grid, mode, loops._replace(kept=kept))
+        rows = min(left.most(row, 0), place.grid.rows.union) if row else 0
+        if outputs < part.outputs and mode.name == "ring" and rows:
+            yield chunks_partly(layer, place.grid, mode, loops._replace(kept=rows))
 
 
 def _sliced(place: Place, mode: Mode) -> Iterator[LoopPlan]:

@@ -106,11 +106,12 @@ def meet(axis: Axis, tile: int) -> Met:
 
 @lru_cache(maxsize=1 << 10)
 def _bounds(axis: Axis) -> tuple[list[int], list[int]] | None:
-    """Return first and last row + 1 of each window, None if windows, or rows between them, leave any out."""
+    """Return first and last row + 1 of each window, None where they leave rows out."""
     windows = [axis.met(i) for i in range(axis.windows)]
     firsts, stops = [each.start for each in windows], [each.stop for each in windows]
+    is_orderly = firsts == sorted(firsts) and stops == sorted(stops)  # not where windows between others meet nothing
     has_holes = any(each.step > 1 for each in windows) or any(b > a for a, b in zip(stops, firsts[1:]))
-    return None if has_holes else (firsts, stops)
+    return (firsts, stops) if is_orderly and not has_holes else None
 
 
 def _meet_with_holes(axis: Axis, tile: int) -> Met:

@@ -63,6 +63,7 @@ class LoopPlan(NamedTuple):
     slice: int  #: inputs of a part between two passes over its sums
     inner: int  #: outputs of a chunk whose weights are held
     at_once: int  #: samples
+    kept: int  #: outputs whose weights stay over the tiles (TP), rows of the input that stay over the chunks (KP)
     activation_bytes: int
     weight_bytes: int
     ema_weight_bytes: int
@@ -94,6 +95,7 @@ class Loops(NamedTuple):
     slice: int
     inner: int
     at_once: int
+    kept: int = 0
 
 
 def grid_of(layer: LoopLayer, tile: tuple[int, int]) -> Grid:
@@ -130,7 +132,7 @@ def whole_mode(grid: Grid) -> Mode:
 
 def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """TK: tiles; chunks. The input of a tile stays while the chunks pass. With one chunk the weights stay."""
-    chunks, rounds = -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = _passes(layer, loops)
     updates = layer.weights * grid.tiles * rounds
     traffic = layer.channels * (grid.windows * chunks + mode.side)
     moved = Moved(layer.weights if chunks == 1 else updates, layer.channels * mode.reads, traffic, updates)
@@ -139,7 +141,7 @@ def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KT: chunks; samples; tiles. The weights of a chunk stay while the input passes, once for each chunk."""
-    chunks, rounds = -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = _passes(layer, loops)
     traffic = layer.channels * (grid.windows + mode.side) * chunks
     reads = layer.channels * mode.reads * chunks
     moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
@@ -148,7 +150,7 @@ def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """WK: samples; the input whole; chunks; tiles. Weights pass once for the samples at once."""
-    chunks, rounds = -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = _passes(layer, loops)
     traffic = layer.channels * grid.windows * chunks
     weight_reads = layer.weights * (1 if chunks == 1 else rounds)
     moved = Moved(weight_reads, layer.channels * grid.union, traffic, layer.weights * grid.tiles * rounds)
@@ -157,17 +159,41 @@ def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KS: chunks; samples whole; tiles. Pays where there are more samples than fit at once."""
-    chunks, rounds = -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = _passes(layer, loops)
     traffic = layer.channels * grid.windows * chunks
     reads = layer.channels * grid.union * chunks
     moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "KS", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
+def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """TP: as TK, and the weights of some outputs stay over all tiles; the others pass beside them in chunks."""
+    outputs, (_, rounds) = part_of(layer).outputs, _passes(layer, loops)
+    chunks = -(-loops.kept // loops.chunk) - (loops.kept - outputs) // loops.chunk
+    updates, passing = grid.tiles * rounds, layer.weights * (outputs - loops.kept) // outputs
+    activation, weights = _held(layer, grid, mode, loops)
+    weights += layer.stationary_bytes(loops.kept, part_of(layer).reduction)
+    traffic = layer.channels * (grid.windows * chunks + mode.side)
+    weight_reads = layer.weights + (updates - 1) * passing
+    moved = Moved(weight_reads, layer.channels * mode.reads, traffic, layer.weights * updates)
+    return plan_of(layer, "TP", mode, grid, loops, (activation, weights), moved)
+
+
+def chunks_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """KP: as KT with a ring, and some rows of the input of all samples stay over all chunks."""
+    chunks, rounds = _passes(layer, loops)
+    stay = loops.kept * grid.columns.union
+    activation, weights = _held(layer, grid, mode, loops)
+    activation += layer.batch * stay * part_of(layer).channels
+    reads = layer.channels * (mode.reads * chunks - stay * (chunks - 1))
+    moved = Moved(layer.weights, reads, layer.channels * grid.windows * chunks, layer.weights * grid.tiles * rounds)
+    return plan_of(layer, "KP", mode, grid, loops, (activation, weights), moved)
+
+
 def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """TKC: tiles; chunks; slices of the inputs. Sums of a tile's chunk stay while slices of its weights pass."""
     part = part_of(layer)
-    chunks, rounds = -(-part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = _passes(layer, loops)
     slices = -(-part.reduction // loops.slice)
     updates = layer.weights * grid.tiles * rounds
     traffic = layer.channels * (grid.windows * chunks + mode.side) + _sum_bytes(layer, slices - 1)
@@ -183,7 +209,7 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     what a row of it does, and the weights of a slice are read again from their buffer for each row.
     """
     part = part_of(layer)
-    chunks, rounds = -(-part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    chunks, rounds = _passes(layer, loops)
     rows = meet(layer.rows, 1) if mode.name == "block-row" else grid.rows
     channels = sum(layer.producers[operand] for operand in layer.operands)
     passes = sum(
@@ -210,6 +236,11 @@ def block_modes(layer: LoopLayer, grid: Grid) -> Iterator[Mode]:
         rows = meet(layer.rows, 1).ring
         if rows < grid.rows.most:
             yield Mode("block-row", rows * grid.columns.most, grid.windows, 0)
+
+
+def _passes(layer: LoopLayer, loops: Loops) -> tuple[int, int]:
+    """Return how many chunks there are, and rounds of samples."""
+    return -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
 
 
 def _held(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> tuple[int, int]:

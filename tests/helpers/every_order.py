@@ -35,6 +35,10 @@ def _dense(layer, grid, at_once):
         for mode in orders.modes_of(grid):
             yield orders.tiles_chunks(layer, grid, mode, loops)
             yield orders.chunks_tiles(layer, grid, mode, loops)
+            for kept in chunks[:-1]:
+                yield orders.tiles_partly(layer, grid, mode, loops._replace(kept=kept))
+            for kept in range(1, grid.rows.union + 1) if mode.name == "ring" else ():
+                yield orders.chunks_partly(layer, grid, mode, loops._replace(kept=kept))
             for inputs in slices:
                 yield orders.tiles_slices(layer, grid, mode, loops._replace(slice=inputs))
         yield orders.whole_chunks(layer, grid, orders.whole_mode(grid), loops)

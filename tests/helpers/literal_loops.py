@@ -91,7 +91,7 @@ class Map:
     def __init__(self, chip, values, seen, position_bytes):
         self.chip, self.values, self.seen = chip, values, seen
         self.bytes, self.elements = position_bytes * len(values), values.shape[0] * values.shape[1]
-        self.main, self.side = np.zeros(values.shape[2:], dtype=bool), np.zeros(values.shape[2:], dtype=bool)
+        self.main, self.side, self.stays = (np.zeros(values.shape[2:], dtype=bool) for _ in range(3))
 
     def load(self, need, later_rows=None):
         """Bring positions in, from SIDE or DRAM; rows that are needed later go to SIDE."""
@@ -115,9 +115,9 @@ class Map:
 
     def keep(self, mask):
         """Give up all positions but these."""
-        gone = self.main & ~mask
+        gone = self.main & ~(mask | self.stays)
         self.chip.activations.give(int(gone.sum()) * self.bytes)
-        self.main &= mask
+        self.main &= ~gone
 
     def clear(self):
         self.keep(np.zeros_like(self.main))
@@ -332,8 +332,10 @@ class Stationary:
             self.chip.read_input(size)
             self.chip.activations.take(room)
 
-    def read(self):
+    def read(self, part=None):
         outputs, inputs = self.held
+        assert part is None or outputs.start <= part.start and part.stop <= outputs.stop
+        outputs = part or outputs
         size, _ = self.sizes(outputs, inputs)
         if self.kind == "dense":
             self.chip.wb += size
@@ -396,7 +398,8 @@ def run_product(problem, chip, plan, sample, output):
 
 
 def run_dense(task, plan):
-    orders = {"TK": run_tk, "KT": run_kt, "WK": run_wk, "KS": run_ks, "TKC": run_tkc, "BC": run_bc}
+    orders = {"TK": run_tk, "KT": run_kt, "WK": run_wk, "KS": run_ks, "TKC": run_tkc, "BC": run_bc,
+              "TP": run_tp, "KP": run_kp}  # fmt: skip
     orders[plan.order](task, plan)
     task.weights.clear()
 
@@ -420,12 +423,12 @@ def finish(task, samples, outputs, down, across, values):
     task.chip.store(values.size)
 
 
-def tile_of(task, source, samples, outputs, down, across):
+def tile_of(task, source, samples, outputs, down, across, weights=None):
     """Compute a chunk of a tile from what is in the memories."""
     values = source.read(task.windows.area(down, across))[:, task.places]
     room = len(samples) * len(down) * len(across) * rounded(len(outputs))
     task.chip.activations.take(room)
-    found = convolve(task.windows, values, task.weights.read(), down, across)
+    found = convolve(task.windows, values, (weights or task.weights).read(outputs), down, across)
     finish(task, samples, outputs, down, across, found)
     task.chip.activations.give(room)
 
@@ -464,6 +467,40 @@ def run_wk(task, plan):
         source.clear()
         if plan.chunk < task.output.shape[1]:
             task.weights.clear()
+
+
+def run_tp(task, plan):
+    kept, others = range(plan.kept), range(plan.kept, task.output.shape[1])
+    stay = Stationary(task.chip, task.weights.values, task.weights.kind, task.weights.groups)
+    stay.load(kept, all_inputs(task))
+    for samples in cuts(len(task.values), plan.at_once):
+        source = source_of(task, samples)
+        for down, across in sweep(task.windows, plan.tile, plan.mode, source):
+            for outputs in cuts(plan.kept, plan.chunk):
+                tile_of(task, source, samples, outputs, down, across, stay)
+            for chunk in cuts(len(others), plan.chunk):
+                outputs = range(plan.kept + chunk.start, plan.kept + chunk.stop)
+                task.weights.load(outputs, all_inputs(task))
+                tile_of(task, source, samples, outputs, down, across)
+                task.weights.clear()
+    stay.clear()
+
+
+def run_kp(task, plan):
+    met = np.flatnonzero(task.windows.lines(0, range(task.windows.out[0])))[: plan.kept]
+    stays = np.zeros(task.values.shape[2:], dtype=bool)
+    stays[met] = True
+    kept = {}
+    for outputs in cuts(task.output.shape[1], plan.chunk):
+        task.weights.load(outputs, all_inputs(task))
+        for samples in cuts(len(task.values), plan.at_once):
+            source = kept.setdefault(samples, source_of(task, samples))
+            source.stays = stays
+            for down, across in sweep(task.windows, plan.tile, plan.mode, source):
+                tile_of(task, source, samples, outputs, down, across)
+    for source in kept.values():
+        source.stays = np.zeros_like(stays)
+        source.clear()
 
 
 def run_ks(task, plan):
