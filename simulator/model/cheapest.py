@@ -12,27 +12,10 @@ from itertools import islice
 from math import prod
 from typing import Literal, NamedTuple
 
+from simulator.model import orders
 from simulator.model.groups import channels_tiles, copy, joined_channels, joined_tiles, most_often, running_sums
-from simulator.model.loops import LoopLayer, part_of
-from simulator.model.orders import (
-    SUM_BYTES,
-    Grid,
-    LoopPlan,
-    Loops,
-    Mode,
-    block_modes,
-    block_slices,
-    chunks_partly,
-    chunks_tiles,
-    chunks_whole,
-    grid_of,
-    modes_of,
-    tiles_chunks,
-    tiles_partly,
-    tiles_slices,
-    whole_chunks,
-    whole_mode,
-)
+from simulator.model.loops import LoopLayer
+from simulator.model.orders import SUM_BYTES, Grid, LoopPlan, Loops, Mode
 
 Tiles = Literal["bands", "equal", "all"]
 MORE_CHUNKS = 4  #: least numbers of chunks tried where sums stay; our choice: there the fewest are not always cheapest
@@ -105,15 +88,15 @@ def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "band
 
     Examples
     --------
-    A product of 512 x 512 x 512 in 64 KB reads 1.5 MB beside its result of 256 KB.
+    A product of 512 x 512 x 512 in 64 KB: the result is 256 KB, the operands of as much are read 5.8 times together.
 
     >>> from simulator.model.loops import loop_layer
     >>> from workloads import Builder
     >>> b = Builder("product")
     >>> _ = b.matmul("c", b.input("a", 512, 1, 512), b.input("b", 512, 1, 512))
     >>> plan = cheapest_plan(loop_layer(b.build(), 0), Room(64 * 1024, None), Goal("ema", 100.0, 1.0, 1.0))
-    >>> plan.ema_bytes
-    1835008
+    >>> plan.order, plan.ema_bytes
+    ('KP', 1789952)
     """
     return min(plans_of(layer, room, tiles), key=goal.key, default=None)
 
@@ -158,7 +141,7 @@ def plans_of(layer: LoopLayer, room: Room, tiles: Tiles) -> Iterator[LoopPlan]:
         room = Room(room.activation, None)
     for tile in tiles_of(layer, tiles):
         for at_once in _samples(layer):
-            yield from inside(Place(layer, grid_of(layer, tile), at_once, room))
+            yield from inside(Place(layer, orders.grid_of(layer, tile), at_once, room))
 
 
 def _fitting(room: Room, *plans: LoopPlan) -> Iterator[LoopPlan]:
@@ -185,11 +168,11 @@ class Place(NamedTuple):
 
     def beside(self, mode: Mode) -> Room:
         """Return what its input leaves."""
-        return self.room.without(self.at_once * mode.held * part_of(self.layer).channels, 0)
+        return self.room.without(self.at_once * mode.held * self.layer.part.channels, 0)
 
     def most_words(self, room: Room, word_bytes: int, inputs: int) -> int:
         """Return how many words of outputs fit at once with their weights for so many inputs, at most all."""
-        outputs, word = part_of(self.layer).outputs, self.layer.word
+        outputs, word = self.layer.part.outputs, self.layer.word
         words = -(-outputs // word)
         if room.holds(words * word_bytes, self.layer.stationary_bytes(outputs, inputs)):
             return words
@@ -200,7 +183,7 @@ def _joined_plans(place: Place) -> Iterator[LoopPlan]:
     """Yield both orders of element-wise layers with the most channels at once that fit; or all, where they mix."""
     layer, grid, _, room = place
     steps = range(layer.at_most, 0, -layer.word) if layer.kind == "join" else [layer.outputs]
-    (mode,) = modes_of(grid)
+    (mode,) = orders.modes_of(grid)
     for order in (joined_channels, joined_tiles):
         plans = (order(layer, grid, mode, min(step, layer.outputs)) for step in steps)
         yield from islice((plan for plan in plans if room.holds(plan.activation_bytes, 0)), 1)
@@ -211,7 +194,7 @@ def _apart_plans(place: Place) -> Iterator[LoopPlan]:
     layer, grid, at_once, room = place
     largest, often = max(layer.producers), most_often(layer)
     weights = often * layer.rows.taps * layer.columns.taps * min(layer.word, largest) if layer.weights else 0
-    for mode in modes_of(grid):
+    for mode in orders.modes_of(grid):
         words = room.most(at_once * layer.word * (mode.held + often * prod(grid.tile)), weights)
         if words:
             yield channels_tiles(layer, grid, mode, min(words * layer.word, layer.at_most, largest), at_once)
@@ -220,33 +203,33 @@ def _apart_plans(place: Place) -> Iterator[LoopPlan]:
 def _dense_plans(place: Place) -> Iterator[LoopPlan]:
     """Yield the orders of a layer that reduces over channels; groups and heads run one after the other."""
     layer, grid, at_once, _ = place
-    for mode in modes_of(grid):
-        yield from _chunked(place, mode, (tiles_chunks, chunks_tiles))
+    for mode in orders.modes_of(grid):
+        yield from _chunked(place, mode, (orders.tiles_chunks, orders.chunks_tiles))
         yield from _sliced(place, mode)
         yield from _partly(place, mode)
-    orders = (whole_chunks, chunks_whole) if at_once < layer.batch else (whole_chunks,)
-    yield from _chunked(place, whole_mode(grid), orders)
-    for mode in block_modes(layer, grid):
+    whole = (orders.whole_chunks, orders.chunks_whole) if at_once < layer.batch else (orders.whole_chunks,)
+    yield from _chunked(place, orders.whole_mode(grid), whole)
+    for mode in orders.block_modes(layer, grid):
         yield from _blocks(place, mode, False)
         if mode.name == "block":
             yield from _blocks(place, mode, True)
 
 
 def _chunked(
-    place: Place, mode: Mode, orders: tuple[Callable[[LoopLayer, Grid, Mode, Loops], LoopPlan], ...]
+    place: Place, mode: Mode, nests: tuple[Callable[[LoopLayer, Grid, Mode, Loops], LoopPlan], ...]
 ) -> Iterator[LoopPlan]:
     """Yield orders with the fewest chunks that fit, evened out."""
-    layer, part = place.layer, part_of(place.layer)
+    layer, part = place.layer, place.layer.part
     most = place.most_words(place.beside(mode), place.word_bytes, part.reduction)
     if most > 0:
         outputs = _evened(part.outputs, most, layer.word)
         loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
-        yield from (order(layer, place.grid, mode, loops) for order in orders)
+        yield from (order(layer, place.grid, mode, loops) for order in nests)
 
 
 def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
     """Yield the orders that keep what fits beside a chunk: weights of other outputs, or rows of a ring."""
-    layer, part, room = place.layer, part_of(place.layer), place.beside(mode)
+    layer, part, room = place.layer, place.layer.part, place.beside(mode)
     word = layer.stationary_bytes(layer.word, part.reduction)
     row = layer.batch * part.channels * place.grid.columns.union
     for outputs in _chunks(place, place.most_words(room, place.word_bytes, part.reduction)):
@@ -256,22 +239,22 @@ def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
         loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
         kept = left.most(0, word) * layer.word
         if outputs < part.outputs and 0 < kept < part.outputs:
-            yield tiles_partly(layer, place.grid, mode, loops._replace(kept=kept))
+            yield orders.tiles_partly(layer, place.grid, mode, loops._replace(kept=kept))
         rows = min(left.most(row, 0), place.grid.rows.union) if row else 0
         if outputs < part.outputs and mode.name == "ring" and rows:
-            yield chunks_partly(layer, place.grid, mode, loops._replace(kept=rows))
+            yield orders.chunks_partly(layer, place.grid, mode, loops._replace(kept=rows))
 
 
 def _sliced(place: Place, mode: Mode) -> Iterator[LoopPlan]:
     """Yield the order that cuts the weights of a tile's outputs into slices, as few as fit, evened out."""
-    layer, part, sums = place.layer, part_of(place.layer), SUM_BYTES * place.word_bytes
+    layer, part, sums = place.layer, place.layer.part, SUM_BYTES * place.word_bytes
     room, units = place.beside(mode), -(-part.reduction // layer.word)
     for outputs in _chunks(place, place.most_words(room, sums, min(layer.word, part.reduction))):
         left = room.without(-(-outputs // layer.word) * sums, 0)
         most = left.most(0, layer.stationary_bytes(outputs, layer.word))
         if 0 < most < units:  # in one slice it is TK
             loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), outputs, place.at_once)
-            yield tiles_slices(layer, place.grid, mode, loops)
+            yield orders.tiles_slices(layer, place.grid, mode, loops)
 
 
 def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
@@ -279,7 +262,7 @@ def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
 
     is_inner: the weights of a word of outputs are held, not of the chunk.
     """
-    layer, part, sums = place.layer, part_of(place.layer), SUM_BYTES * place.word_bytes
+    layer, part, sums = place.layer, place.layer.part, SUM_BYTES * place.word_bytes
     each, units = place.at_once * mode.held * layer.word, max(units for units, _ in part.units)
     word = layer.stationary_bytes(min(layer.word, part.outputs), min(layer.word, part.reduction))
     room = place.room.without(each, word if is_inner else 0)
@@ -289,12 +272,12 @@ def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
         most = left.most(each, layer.stationary_bytes(inner, min(layer.word, part.reduction)))
         if most < units:  # in one slice it is TK
             loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), inner, place.at_once)
-            yield block_slices(layer, place.grid, mode, loops)
+            yield orders.block_slices(layer, place.grid, mode, loops)
 
 
 def _chunks(place: Place, most: int) -> list[int]:
     """Return the outputs of a chunk tried: of the fewest chunks, of a few more, and a word."""
-    outputs, word = part_of(place.layer).outputs, place.layer.word
+    outputs, word = place.layer.part.outputs, place.layer.word
     if most < 1:
         return []
     words = -(-outputs // word)

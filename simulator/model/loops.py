@@ -13,6 +13,7 @@ from math import gcd
 from typing import Literal, NamedTuple
 
 from simulator.technology import Technology
+from workloads.network.layer import Layer
 from workloads.network.network import Network
 from workloads.network.ops import JOIN_OPS, WINDOW_OPS
 
@@ -153,20 +154,28 @@ def in_flight(axis: Axis) -> tuple[int, int]:
     return max(flying), sum(len(met) - 1 for met in windows)
 
 
+class Part(NamedTuple):
+    """The channels that run together: a layer, a group of a convolution, a head."""
+
+    channels: int  #: of its inputs in a buffer, rounded up
+    outputs: int
+    reduction: int
+    units: tuple[tuple[int, int], ...]  #: (words of inputs, how many parts of the layer have so many)
+
+
 class LoopLayer(NamedTuple):
     """A layer as its loops see it: plain integers."""
 
     kind: Kind  #: what it does with channels, see `KINDS`
     rows: Axis
     columns: Axis
-    distinct: int  #: channels of all inputs that are read through windows, each input once
-    producers: tuple[int, ...]  #: channels of each of them; groups of a convolution read an input for each operand
+    producers: tuple[int, ...]  #: channels of each input read through windows, each once, or again for each group
     operands: tuple[int, ...]  #: which of them each operand is
+    part: Part  #: what runs together
     outputs: int
-    groups: int  #: of a convolution, heads of a product, else 1
-    reduction: int  #: inputs of each output, without taps
     weights: int  #: bytes; of the second operand of a product
     whole: tuple[tuple[int, int, int], ...]  #: maps that are needed in full, each once: broadcast, or rearranged
+    unmet_bytes: int  #: of the input that no window meets, one sample: they pass by once (our choice, as where it fits)
     batch: int  #: samples that share the weights
     repeat: int  #: samples one after the other that share nothing
     word: int  #: channels are rounded up to so many (Cocco, Fig. 7)
@@ -184,12 +193,6 @@ class LoopLayer(NamedTuple):
         return self.rows.windows * self.columns.windows * self.outputs
 
     @property
-    def unmet_bytes(self) -> int:
-        """Bytes of the input that no window meets, one sample: they pass by once (our choice, as where it fits)."""
-        met = meet(self.rows, self.rows.windows).union * meet(self.columns, self.columns.windows).union
-        return (self.rows.extent * self.columns.extent - met) * self.distinct
-
-    @property
     def is_product(self) -> bool:
         """Whether it multiplies two activations."""
         return self.kind in ("transposed", "product")
@@ -205,40 +208,6 @@ class LoopLayer(NamedTuple):
         if self.kind == "product":
             return inputs * self.round_up(outputs)
         return outputs * inputs * self.rows.taps * self.columns.taps
-
-
-class Part(NamedTuple):
-    """The channels that run together: a layer, a group of a convolution, a head."""
-
-    channels: int  #: of its inputs in a buffer, rounded up
-    outputs: int
-    reduction: int
-    units: tuple[tuple[int, int], ...]  #: (words of inputs, how many parts of the layer have so many)
-
-
-@lru_cache(maxsize=1 << 10)
-def part_of(layer: LoopLayer) -> Part:
-    """Return what runs together: a group of a convolution, a head, or all; sizes are those of the largest.
-
-    Examples
-    --------
-    >>> from workloads import Builder
-    >>> b = Builder("one")
-    >>> _ = b.conv("a", b.input("x", 8, 8, 24), 32, 3, groups=2)
-    >>> part_of(loop_layer(b.build(), 0))
-    Part(channels=16, outputs=16, reduction=12, units=((2, 2),))
-    """
-    if layer.groups == 1:
-        words = [layer.round_up(channels) // layer.word for channels in layer.producers]
-        units = Counter([sum(words[each] for each in layer.operands)])
-        return Part(sum(words) * layer.word, layer.outputs, layer.reduction, tuple(units.items()))
-    ends = list(accumulate(layer.producers, initial=0))
-    words = []
-    for first in range(0, ends[-1], layer.reduction):
-        overlaps = [min(b, first + layer.reduction) - max(a, first) for a, b in zip(ends, ends[1:])]
-        words.append(sum(layer.round_up(max(0, channels)) for channels in overlaps) // layer.word)
-    units = Counter(words)
-    return Part(max(words) * layer.word, layer.outputs // layer.groups, layer.reduction, tuple(units.items()))
 
 
 def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology | None = None) -> LoopLayer:
@@ -266,38 +235,49 @@ def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology 
     >>> from workloads import Builder
     >>> b = Builder("one")
     >>> _ = b.conv("a", b.input("x", 8, 8, 16), 24, 3, padding=1)
-    >>> loop_layer(b.build(), 0).weights
-    3456
+    >>> loop_layer(b.build(), 0).part
+    Part(channels=16, outputs=24, reduction=16, units=((2, 1),))
     """
     technology = technology or Technology()
     layer, operands, kind = network.layers[v], network.operands[v], kind_of(network, v)
-    is_product = layer.op == "matmul"
     local = [u for i, u in enumerate(operands) if i not in layer.whole]
-    whole = () if is_product else dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole)
-    if kind != "dense" or layer.groups == 1:
-        distinct = list(dict.fromkeys(local))
-        places = [distinct.index(u) for u in local]
-    else:
-        distinct, places = local, list(range(len(local)))
-    samples = (batch, 1) if layer.has_weights else (1, batch)
+    whole = dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole and layer.op != "matmul")
+    distinct = local if kind == "dense" and layer.groups > 1 else list(dict.fromkeys(local))
+    producers = tuple(network.tensors[u].channels for u in distinct)
+    places = tuple(range(len(local))) if distinct is local else tuple(map(distinct.index, local))
+    rows, columns, samples = _axis(network, v, 0), _axis(network, v, 1), (batch, 1) if layer.has_weights else (1, batch)
+    unmet = rows.extent * columns.extent - meet(rows, rows.windows).union * meet(columns, columns.windows).union
     return LoopLayer(
         kind=kind,
-        rows=_axis(network, v, 0),
-        columns=_axis(network, v, 1),
-        distinct=sum(network.tensors[u].channels for u in set(local)),
-        producers=tuple(network.tensors[u].channels for u in distinct),
-        operands=tuple(places),
+        rows=rows,
+        columns=columns,
+        producers=producers,
+        operands=places,
+        part=_part(layer, producers, places, technology.channel_alignment),
         outputs=layer.channels,
-        groups=layer.groups if kind == "dense" or is_product else 1,
-        reduction=layer.in_channels // layer.groups if kind == "dense" or is_product else 1,
-        weights=network.tensors[operands[1]].size_bytes if is_product else layer.weight_bytes,
+        weights=network.tensors[operands[1]].size_bytes if layer.op == "matmul" else layer.weight_bytes,
         whole=tuple((t.height, t.width, t.channels) for t in (network.tensors[u] for u in whole)),
+        unmet_bytes=unmet * sum(network.tensors[u].channels for u in set(local)),
         batch=samples[0],
         repeat=samples[1],
         word=technology.channel_alignment,
         at_most=technology.pe_light_channels * technology.pe_rows * technology.pe_columns,
         squares=technology.tiles,
     )
+
+
+def _part(layer: Layer, producers: tuple[int, ...], places: tuple[int, ...], word: int) -> Part:
+    """Return a group of a convolution, a head, or all that a layer reduces over."""
+    reduction, outputs = layer.in_channels // layer.groups, layer.channels // layer.groups
+    if layer.groups == 1:
+        words = [-(-channels // word) for channels in producers]
+        return Part(sum(words) * word, outputs, reduction, ((sum(words[each] for each in places), 1),))
+    ends = list(accumulate(producers, initial=0))
+    words = []
+    for first in range(0, ends[-1], reduction):
+        overlaps = [min(b, first + reduction) - max(a, first) for a, b in zip(ends, ends[1:])]
+        words.append(sum(-(-max(0, channels) // word) for channels in overlaps))
+    return Part(max(words) * word, outputs, reduction, tuple(Counter(words).items()))
 
 
 def kind_of(network: Network, v: int) -> Kind:

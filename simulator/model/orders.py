@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
-from simulator.model.loops import LoopLayer, Met, meet, part_of
+from simulator.model.loops import LoopLayer, Met, meet
 
 SUM_BYTES = 4  #: a running sum of an INT8 reduction; our choice: as in accumulators
 
@@ -168,11 +168,11 @@ def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """TP: as TK, and the weights of some outputs stay over all tiles; the others pass beside them in chunks."""
-    outputs, (_, rounds) = part_of(layer).outputs, _passes(layer, loops)
+    outputs, (_, rounds) = layer.part.outputs, _passes(layer, loops)
     chunks = -(-loops.kept // loops.chunk) - (loops.kept - outputs) // loops.chunk
     updates, passing = grid.tiles * rounds, layer.weights * (outputs - loops.kept) // outputs
     activation, weights = _held(layer, grid, mode, loops)
-    weights += layer.stationary_bytes(loops.kept, part_of(layer).reduction)
+    weights += layer.stationary_bytes(loops.kept, layer.part.reduction)
     traffic = layer.channels * (grid.windows * chunks + mode.side)
     weight_reads = layer.weights + (updates - 1) * passing
     moved = Moved(weight_reads, layer.channels * mode.reads, traffic, layer.weights * updates)
@@ -184,7 +184,7 @@ def chunks_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loo
     chunks, rounds = _passes(layer, loops)
     stay = loops.kept * grid.columns.union
     activation, weights = _held(layer, grid, mode, loops)
-    activation += layer.batch * stay * part_of(layer).channels
+    activation += layer.batch * stay * layer.part.channels
     reads = layer.channels * (mode.reads * chunks - stay * (chunks - 1))
     moved = Moved(layer.weights, reads, layer.channels * grid.windows * chunks, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "KP", mode, grid, loops, (activation, weights), moved)
@@ -192,7 +192,7 @@ def chunks_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loo
 
 def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """TKC: tiles; chunks; slices of the inputs. Sums of a tile's chunk stay while slices of its weights pass."""
-    part = part_of(layer)
+    part = layer.part
     chunks, rounds = _passes(layer, loops)
     slices = -(-part.reduction // loops.slice)
     updates = layer.weights * grid.tiles * rounds
@@ -208,7 +208,7 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     An input that is several operands passes once for each. mode: "block" holds what the block meets; "block-row"
     what a row of it does, and the weights of a slice are read again from their buffer for each row.
     """
-    part = part_of(layer)
+    part = layer.part
     chunks, rounds = _passes(layer, loops)
     rows = meet(layer.rows, 1) if mode.name == "block-row" else grid.rows
     channels = sum(layer.producers[operand] for operand in layer.operands)
@@ -240,16 +240,16 @@ def block_modes(layer: LoopLayer, grid: Grid) -> Iterator[Mode]:
 
 def _passes(layer: LoopLayer, loops: Loops) -> tuple[int, int]:
     """Return how many chunks there are, and rounds of samples."""
-    return -(-part_of(layer).outputs // loops.chunk), -(-layer.batch // loops.at_once)
+    return -(-layer.part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
 
 
 def _held(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> tuple[int, int]:
     activation = _input(layer, mode, loops) + _chunk_bytes(layer, grid, loops)
-    return activation, layer.stationary_bytes(loops.chunk, part_of(layer).reduction)
+    return activation, layer.stationary_bytes(loops.chunk, layer.part.reduction)
 
 
 def _input(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
-    return loops.at_once * mode.held * part_of(layer).channels
+    return loops.at_once * mode.held * layer.part.channels
 
 
 def _chunk_bytes(layer: LoopLayer, grid: Grid, loops: Loops) -> int:

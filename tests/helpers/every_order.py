@@ -7,7 +7,7 @@ from itertools import product
 
 from simulator.model import groups, orders
 from simulator.model.cheapest import Room
-from simulator.model.loops import LoopLayer, part_of
+from simulator.model.loops import LoopLayer
 from simulator.model.orders import LoopPlan, Loops
 
 
@@ -28,7 +28,7 @@ def _sizes(whole: int, word: int) -> list[int]:
 
 
 def _dense(layer, grid, at_once):
-    part = part_of(layer)
+    part = layer.part
     chunks, slices = _sizes(part.outputs, layer.word), _sizes(part.reduction, layer.word)[:-1]
     for chunk in chunks:
         loops = Loops(1, chunk, part.reduction, chunk, at_once)

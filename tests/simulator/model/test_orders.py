@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import random
 
 import pytest
 
+from simulator.model import cheapest, loops
 from simulator.model.cheapest import Room, plans_of
 from simulator.model.loops import loop_layer
 from tests.helpers.literal_loops import run
@@ -53,3 +55,9 @@ def test_random_layers_run_as_the_closed_forms_say():
 def test_many_random_layers_run_as_the_closed_forms_say(part):
     for seed in range(1000 + 500 * part, 1500 + 500 * part):
         check_random(seed, 12)
+
+
+@pytest.mark.parametrize("module", [loops, cheapest])
+def test_the_examples_of_the_pages_run(module):
+    found = doctest.testmod(module)
+    assert found.attempted and not found.failed
