@@ -88,7 +88,7 @@ def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "band
 
     Examples
     --------
-    A product of 512 x 512 x 512 in 64 KB: the result is 256 KB, the operands of as much are read 5.8 times together.
+    A product of 512 x 512 x 512 in 64 KB reads 1,527,808 bytes of its operands and writes 262,144.
 
     >>> from simulator.model.loops import loop_layer
     >>> from workloads import Builder

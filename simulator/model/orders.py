@@ -212,9 +212,8 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     chunks, rounds = _passes(layer, loops)
     rows = meet(layer.rows, 1) if mode.name == "block-row" else grid.rows
     channels = sum(layer.producers[operand] for operand in layer.operands)
-    passes = sum(
-        -(-min(loops.chunk, part.outputs - first) // loops.inner) for first in range(0, part.outputs, loops.chunk)
-    )
+    full, rest = divmod(part.outputs, loops.chunk)
+    passes = full * -(-loops.chunk // loops.inner) - -rest // loops.inner
     parts = sum(count for _, count in part.units)
     cuts = sum((-(-units * layer.word // loops.slice) - 1) * count for units, count in part.units)
     traffic = channels * rows.visits * grid.columns.visits * passes + _sum_bytes(layer, cuts) // parts
