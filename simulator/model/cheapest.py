@@ -1,0 +1,298 @@
+"""The cheapest loop order of one layer in given memory: tiles, chunks, slices and samples at once are tried.
+
+For a tile and an order the chunk is the largest that fits, evened out over as many passes (Cocco leaves it open; our
+choice: brute force over all chunks found no fewer bytes off chip, tests/simulator/model/test_cheapest.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import islice
+from math import prod
+from typing import Literal, NamedTuple
+
+from simulator.model import orders
+from simulator.model.groups import channels_tiles, copy, joined_channels, joined_tiles, most_often, running_sums
+from simulator.model.loops import LoopLayer
+from simulator.model.orders import SUM_BYTES, Grid, LoopPlan, Loops, Mode
+
+Tiles = Literal["bands", "equal", "all"]
+MORE_CHUNKS = 4  #: least numbers of chunks tried where sums stay; our choice: there the fewest are not always cheapest
+
+
+class Room(NamedTuple):
+    """Bytes of one core for activations and weights; weights None where they share the first."""
+
+    activation: int
+    weights: int | None
+
+    def without(self, activation: int, weights: int) -> Room:
+        """Return what is left beside these bytes, below 0 where they do not fit."""
+        if self.weights is None:
+            return Room(self.activation - activation - weights, None)
+        return Room(self.activation - activation, self.weights - weights)
+
+    def most(self, activation: int, weights: int) -> int:
+        """Return how often so many bytes of activations (perhaps none) and so many of weights fit."""
+        if self.weights is None:
+            return max(0, self.activation // (activation + weights))
+        if self.activation < 0 or self.weights < 0:
+            return 0
+        limits = [have // each for have, each in ((self.activation, activation), (self.weights, weights)) if each]
+        return min(limits)
+
+    def holds(self, activation: int, weights: int) -> bool:
+        """Return whether that fits."""
+        if self.weights is None:
+            return activation + weights <= self.activation
+        return activation <= self.activation and weights <= self.weights
+
+
+class Goal(NamedTuple):
+    """What is to be least, and pJ per byte: DRAM, activation buffer, weight buffer."""
+
+    metric: Literal["ema", "energy"]
+    dram: float
+    activation: float
+    weights: float
+
+    def key(self, plan: LoopPlan) -> tuple[float, ...]:
+        """Return what to compare: the metric, then EMA, energy, the larger tile, fewer bytes held."""
+        ema = plan.ema_weight_bytes + plan.ema_input_bytes + plan.ema_output_bytes
+        energy = self.dram * ema + self.activation * plan.global_buffer_bytes + self.weights * plan.weight_buffer_bytes
+        first = (ema, energy) if self.metric == "ema" else (energy, ema)
+        return (*first, -plan.tile[0] * plan.tile[1], plan.activation_bytes + plan.weight_bytes)
+
+
+@lru_cache(maxsize=1 << 14)
+def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "bands") -> LoopPlan | None:
+    """Return the cheapest way to run a layer in this memory, None if none fits.
+
+    Parameters
+    ----------
+    layer : LoopLayer
+        From `loops.loop_layer`.
+    room : Room
+        Bytes of one core.
+    goal : Goal
+        What is to be least.
+    tiles : {"bands", "equal", "all"}
+        Squares, the whole map and bands of full width and ceil(H / n) rows; rectangles of ceil(H / n) x ceil(W / m),
+        too; all rectangles, for small maps.
+
+    Returns
+    -------
+    LoopPlan or None
+        Ties go to the least EMA, energy, the larger tile, fewer bytes, the first order of the table.
+
+    Examples
+    --------
+    A product of 512 x 512 x 512 in 64 KB reads 1,527,808 bytes of its operands and writes 262,144.
+
+    >>> from simulator.model.loops import loop_layer
+    >>> from workloads import Builder
+    >>> b = Builder("product")
+    >>> _ = b.matmul("c", b.input("a", 512, 1, 512), b.input("b", 512, 1, 512))
+    >>> plan = cheapest_plan(loop_layer(b.build(), 0), Room(64 * 1024, None), Goal("ema", 100.0, 1.0, 1.0))
+    >>> plan.order, plan.ema_bytes
+    ('KP', 1789952)
+    """
+    return min(plans_of(layer, room, tiles), key=goal.key, default=None)
+
+
+def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
+    """Return the tiles of outputs tried, rows and columns, each once.
+
+    Examples
+    --------
+    >>> from simulator.model.loops import loop_layer
+    >>> from workloads import Builder
+    >>> b = Builder("one")
+    >>> _ = b.conv("a", b.input("x", 5, 9, 8), 8, 1)
+    >>> tiles_of(loop_layer(b.build(), 0), "bands")
+    [(5, 9), (3, 9), (2, 9), (1, 9), (5, 8), (4, 4), (2, 2), (1, 1)]
+    """
+    height, width = layer.rows.windows, layer.columns.windows
+    if tiles == "all":
+        return [(rows, columns) for rows in range(height, 0, -1) for columns in range(width, 0, -1)]
+    squares = [(min(side, height), min(side, width)) for side in layer.squares]
+    widths = _equal_sizes(width) if tiles == "equal" else [width]
+    return list(dict.fromkeys([*((rows, columns) for rows in _equal_sizes(height) for columns in widths), *squares]))
+
+
+def _equal_sizes(extent: int) -> list[int]:
+    """Return the different sizes ceil(extent / n), from the largest."""
+    sizes = [extent]
+    while sizes[-1] > 1:
+        sizes.append(-(-extent // ((extent - 1) // (sizes[-1] - 1) + 1)))
+    return sizes
+
+
+def plans_of(layer: LoopLayer, room: Room, tiles: Tiles) -> Iterator[LoopPlan]:
+    """Yield every plan that is tried and fits."""
+    if layer.kind == "copy":
+        yield from _fitting(room, copy(layer))
+        return
+    if layer.kind == "apart" and not layer.weights:
+        yield from _fitting(room, running_sums(layer))
+    inside = {"join": _joined_plans, "mixed": _joined_plans, "apart": _apart_plans}.get(layer.kind, _dense_plans)
+    if layer.is_product:
+        room = Room(room.activation, None)
+    for tile in tiles_of(layer, tiles):
+        for at_once in _samples(layer):
+            yield from inside(Place(layer, orders.grid_of(layer, tile), at_once, room))
+
+
+def _fitting(room: Room, *plans: LoopPlan) -> Iterator[LoopPlan]:
+    yield from (plan for plan in plans if room.holds(plan.activation_bytes, plan.weight_bytes))
+
+
+def _samples(layer: LoopLayer) -> list[int]:
+    """Return how many samples may run at once: powers of two and all."""
+    return [1 << i for i in range((layer.batch - 1).bit_length())] + [layer.batch]
+
+
+class Place(NamedTuple):
+    """A tile of so many samples, and the memory that it has."""
+
+    layer: LoopLayer
+    grid: Grid
+    at_once: int
+    room: Room
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of a word of its outputs."""
+        return self.at_once * prod(self.grid.tile) * self.layer.word
+
+    def beside(self, mode: Mode) -> Room:
+        """Return what its input leaves."""
+        return self.room.without(self.at_once * mode.held * self.layer.part.channels, 0)
+
+    def most_words(self, room: Room, word_bytes: int, inputs: int) -> int:
+        """Return how many words of outputs fit at once with their weights for so many inputs, at most all."""
+        outputs, word = self.layer.part.outputs, self.layer.word
+        words = -(-outputs // word)
+        if room.holds(words * word_bytes, self.layer.stationary_bytes(outputs, inputs)):
+            return words
+        return min(words - 1, room.most(word_bytes, self.layer.stationary_bytes(word, inputs)))
+
+
+def _joined_plans(place: Place) -> Iterator[LoopPlan]:
+    """Yield both orders of element-wise layers with the most channels at once that fit; or all, where they mix."""
+    layer, grid, _, room = place
+    steps = range(layer.at_most, 0, -layer.word) if layer.kind == "join" else [layer.outputs]
+    (mode,) = orders.modes_of(grid)
+    for order in (joined_channels, joined_tiles):
+        plans = (order(layer, grid, mode, min(step, layer.outputs)) for step in steps)
+        yield from islice((plan for plan in plans if room.holds(plan.activation_bytes, 0)), 1)
+
+
+def _apart_plans(place: Place) -> Iterator[LoopPlan]:
+    """Yield channels apart, as many at once as fit and fill the array."""
+    layer, grid, at_once, room = place
+    largest, often = max(layer.producers), most_often(layer)
+    weights = often * layer.rows.taps * layer.columns.taps * min(layer.word, largest) if layer.weights else 0
+    for mode in orders.modes_of(grid):
+        words = room.most(at_once * layer.word * (mode.held + often * prod(grid.tile)), weights)
+        if words:
+            yield channels_tiles(layer, grid, mode, min(words * layer.word, layer.at_most, largest), at_once)
+
+
+def _dense_plans(place: Place) -> Iterator[LoopPlan]:
+    """Yield the orders of a layer that reduces over channels; groups and heads run one after the other."""
+    layer, grid, at_once, _ = place
+    for mode in orders.modes_of(grid):
+        yield from _chunked(place, mode, (orders.tiles_chunks, orders.chunks_tiles))
+        yield from _sliced(place, mode)
+        yield from _partly(place, mode)
+    whole = (orders.whole_chunks, orders.chunks_whole) if at_once < layer.batch else (orders.whole_chunks,)
+    yield from _chunked(place, orders.whole_mode(grid), whole)
+    for mode in orders.block_modes(layer, grid):
+        yield from _blocks(place, mode, False)
+        if mode.name == "block":
+            yield from _blocks(place, mode, True)
+
+
+def _chunked(
+    place: Place, mode: Mode, nests: tuple[Callable[[LoopLayer, Grid, Mode, Loops], LoopPlan], ...]
+) -> Iterator[LoopPlan]:
+    """Yield orders with the fewest chunks that fit, evened out."""
+    layer, part = place.layer, place.layer.part
+    most = place.most_words(place.beside(mode), place.word_bytes, part.reduction)
+    if most > 0:
+        outputs = _evened(part.outputs, most, layer.word)
+        loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
+        yield from (order(layer, place.grid, mode, loops) for order in nests)
+
+
+def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
+    """Yield the orders that keep what fits beside a chunk: weights of other outputs, or rows of a ring."""
+    layer, part, room = place.layer, place.layer.part, place.beside(mode)
+    word = layer.stationary_bytes(layer.word, part.reduction)
+    row = layer.batch * part.channels * place.grid.columns.union
+    for outputs in _chunks(place, place.most_words(room, place.word_bytes, part.reduction)):
+        left = room.without(
+            -(-outputs // layer.word) * place.word_bytes, layer.stationary_bytes(outputs, part.reduction)
+        )
+        loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
+        kept = left.most(0, word) * layer.word
+        if outputs < part.outputs and 0 < kept < part.outputs:
+            yield orders.tiles_partly(layer, place.grid, mode, loops._replace(kept=kept))
+        rows = min(left.most(row, 0), place.grid.rows.union) if row else 0
+        if outputs < part.outputs and mode.name == "ring" and rows:
+            yield orders.chunks_partly(layer, place.grid, mode, loops._replace(kept=rows))
+
+
+def _sliced(place: Place, mode: Mode) -> Iterator[LoopPlan]:
+    """Yield the order that cuts the weights of a tile's outputs into slices, as few as fit, evened out."""
+    layer, part, sums = place.layer, place.layer.part, SUM_BYTES * place.word_bytes
+    room, units = place.beside(mode), -(-part.reduction // layer.word)
+    for outputs in _chunks(place, place.most_words(room, sums, min(layer.word, part.reduction))):
+        left = room.without(-(-outputs // layer.word) * sums, 0)
+        most = left.most(0, layer.stationary_bytes(outputs, layer.word))
+        if 0 < most < units:  # in one slice it is TK
+            loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), outputs, place.at_once)
+            yield orders.tiles_slices(layer, place.grid, mode, loops)
+
+
+def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
+    """Yield the order that cuts a block's inputs into slices, as few as fit, evened out.
+
+    is_inner: the weights of a word of outputs are held, not of the chunk.
+    """
+    layer, part, sums = place.layer, place.layer.part, SUM_BYTES * place.word_bytes
+    each, units = place.at_once * mode.held * layer.word, max(units for units, _ in part.units)
+    word = layer.stationary_bytes(min(layer.word, part.outputs), min(layer.word, part.reduction))
+    room = place.room.without(each, word if is_inner else 0)
+    for outputs in _chunks(place, place.most_words(room, sums, 0 if is_inner else min(layer.word, part.reduction))):
+        inner = min(layer.word, outputs) if is_inner else outputs
+        left = place.room.without(-(-outputs // layer.word) * sums, 0)
+        most = left.most(each, layer.stationary_bytes(inner, min(layer.word, part.reduction)))
+        if most < units:  # in one slice it is TK
+            loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), inner, place.at_once)
+            yield orders.block_slices(layer, place.grid, mode, loops)
+
+
+def _chunks(place: Place, most: int) -> list[int]:
+    """Return the outputs of a chunk tried: of the fewest chunks, of a few more, and a word."""
+    outputs, word = place.layer.part.outputs, place.layer.word
+    if most < 1:
+        return []
+    words = -(-outputs // word)
+    fewest = -(-words // most)
+    tried = [_evened(outputs, -(-words // (fewest + more)), word) for more in range(MORE_CHUNKS)]
+    return list(dict.fromkeys([*tried, min(word, outputs)]))
+
+
+def _evened(size: int, most: int, word: int) -> int:
+    """Return pieces of at most so many words, as few as can be, each as large: multiples of a word, or all.
+
+    Examples
+    --------
+    >>> _evened(100, 8, 8)
+    56
+    """
+    words = -(-size // word)
+    return min(size, -(-words // -(-words // most)) * word)

@@ -1,0 +1,93 @@
+"""Channels apart: orders of layers that do not reduce over channels, and copies (orders.py has the dense ones).
+
+Pools, resizes, slices and depth-wise convolutions take so many channels at once through the whole map; element-wise
+layers too, beside the operands that are broadcast. What does not even fit so runs as sums, one input row at a time.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from simulator.model.loops import LoopLayer, in_flight, meet
+from simulator.model.orders import SUM_BYTES, Grid, LoopPlan, Loops, Mode, Moved, plan_of
+
+
+def channels_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int, at_once: int) -> LoopPlan:
+    """CT: channels; samples; tiles. Channels of one producer with their weights; an input twice is read once."""
+    rounds, often = -(-layer.batch // at_once), most_often(layer)
+    held = layer.round_up(step) * (mode.held + often * prod(grid.tile)) * at_once
+    weights = often * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
+    traffic = layer.channels * (grid.windows + mode.side)
+    moved = Moved(layer.weights, layer.channels * mode.reads, traffic, layer.weights * grid.tiles * rounds)
+    return plan_of(layer, "CT", mode, grid, Loops(step, step, step, step, at_once), (held, weights), moved)
+
+
+def joined_channels(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPlan:
+    """CT of element-wise layers: a broadcast operand stays, in these channels; one of one channel is read for each."""
+    steps = -(-layer.outputs // step)
+    kept = sum(rows * columns * layer.round_up(min(step, channels)) for rows, columns, channels in layer.whole)
+    reads = sum(size * steps if size < layer.outputs else size for size in layer.producers) * grid.union
+    held = _joined_bytes(layer, grid, step) + kept
+    moved = Moved(0, reads + _whole_bytes(layer), _joined_traffic(layer, grid, steps), 0)
+    return plan_of(layer, "CT", mode, grid, Loops(step, step, step, step, 1), (held, 0), moved)
+
+
+def joined_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPlan:
+    """TC: tiles; channels. Broadcast operands stay in full; all is read once."""
+    steps = -(-layer.outputs // step)
+    kept = sum(rows * columns * layer.round_up(channels) for rows, columns, channels in layer.whole)
+    held = _joined_bytes(layer, grid, step) + kept
+    reads = layer.channels * grid.union + _whole_bytes(layer)
+    moved = Moved(0, reads, _joined_traffic(layer, grid, steps), 0)
+    return plan_of(layer, "TC", mode, grid, Loops(step, step, step, step, 1), (held, 0), moved)
+
+
+def running_sums(layer: LoopLayer) -> LoopPlan:
+    """RS: a word of channels; input rows. Each row is added to the output rows that it reaches: those in flight."""
+    columns = meet(layer.columns, layer.columns.windows).union
+    flying, additions = in_flight(layer.rows)
+    pairs, width = meet(layer.rows, 1).visits, layer.columns.windows
+    held = layer.word * (columns + SUM_BYTES * width * flying * most_often(layer))
+    grid = Grid((1, width), meet(layer.rows, 1), meet(layer.columns, width))
+    traffic = layer.channels * pairs * columns + 2 * SUM_BYTES * additions * width * layer.outputs
+    moved, mode = Moved(0, layer.channels * grid.union, traffic, 0), Mode("row", columns, grid.union, 0)
+    return plan_of(layer, "RS", mode, grid, _word_of(layer), (held, 0), moved)
+
+
+def copy(layer: LoopLayer) -> LoopPlan:
+    """Copy: a word at a time, each to its new place."""
+    size = _whole_bytes(layer)
+    tile = (layer.rows.windows, layer.columns.windows)
+    grid = Grid(tile, meet(layer.rows, tile[0]), meet(layer.columns, tile[1]))
+    moved = Moved(0, size, size, 0)
+    return plan_of(layer, "copy", Mode("word", 0, 0, 0), grid, _word_of(layer), (layer.word, 0), moved)
+
+
+def most_often(layer: LoopLayer) -> int:
+    """Return how many operands one input is, at most."""
+    return max(layer.operands.count(each) for each in layer.operands)
+
+
+def _word_of(layer: LoopLayer) -> Loops:
+    return Loops(layer.word, layer.word, layer.word, layer.word, 1)
+
+
+def _joined_bytes(layer: LoopLayer, grid: Grid, step: int) -> int:
+    """Return the bytes of a tile of the result and of the operands that are not broadcast over the map."""
+    words = sum(layer.round_up(min(step, channels)) for channels in (*layer.producers, layer.outputs))
+    return prod(grid.tile) * words
+
+
+def _joined_traffic(layer: LoopLayer, grid: Grid, steps: int) -> int:
+    """Return the operand bytes that the tiles read from the buffer, one sample: one channel again for each step."""
+    maps = [(layer.rows.windows, layer.columns.windows, channels) for channels in layer.producers]
+    total = 0
+    for rows, columns, channels in (*maps, *layer.whole):
+        down = rows if rows == layer.rows.windows else grid.rows.tiles
+        across = columns if columns == layer.columns.windows else grid.columns.tiles
+        total += down * across * (channels if channels == layer.outputs else steps)
+    return total
+
+
+def _whole_bytes(layer: LoopLayer) -> int:
+    return sum(map(prod, layer.whole))

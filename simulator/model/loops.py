@@ -1,0 +1,306 @@
+"""A layer as its loops see it: what the windows of a tile meet, tap by tap, its channels, groups and operands.
+
+A tile of t outputs meets the union of their windows; holes of dilation and empty rows of spread maps are not met. Six
+numbers of all tiles of an axis are all that loop orders (orders.py, groups.py) need to know of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from itertools import accumulate
+from math import gcd
+from typing import Literal, NamedTuple
+
+from simulator.technology import Technology
+from workloads.network.layer import Layer
+from workloads.network.network import Network
+from workloads.network.ops import JOIN_OPS, WINDOW_OPS
+
+Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy"]
+KINDS: dict[Kind, str] = {
+    "dense": "a convolution that reduces over channels",
+    "transposed": "a product with the rows of its second operand, head by head",
+    "product": "a product with the columns of its second operand, head by head",
+    "apart": "each output channel reads one input channel: pools, resizes, slices, depth-wise convolutions",
+    "join": "element-wise, each channel on its own",
+    "mixed": "element-wise over all channels of a position: softmax, norms",
+    "copy": "the elements in another order",
+}
+
+
+class Axis(NamedTuple):
+    """One axis of a layer: which rows of the input each row of the output meets."""
+
+    extent: int  #: rows of the input
+    windows: int  #: rows of the output
+    taps: int = 1
+    stride: int = 1
+    dilation: int = 1
+    padding: int = 0  #: before the first row; negative crops
+    upsample: int = 1  #: the window slides over the map with upsample - 1 empty rows in between
+
+    def met(self, window: int) -> range:
+        """Return the rows of the input that a window meets.
+
+        Row r lies at position r u, tap f of the window at i s - pad + f d: the rows that meet one are d / gcd(u, d)
+        apart.
+
+        Examples
+        --------
+        >>> list(Axis(extent=8, windows=8, taps=3, dilation=2, padding=2).met(3))
+        [1, 3, 5]
+        """
+        start = window * self.stride - self.padding
+        common = gcd(self.upsample, self.dilation)
+        first, apart = max(0, -(-start // self.upsample)), self.dilation // common
+        if start % common:
+            return range(first, first)
+        first += (start // common * pow(self.upsample // common, -1, apart) - first) % apart
+        stop = (start + (self.taps - 1) * self.dilation) // self.upsample + 1
+        first = min(first, self.extent)
+        return range(first, max(first, min(stop, self.extent)), apart)
+
+
+class Met(NamedTuple):
+    """What the tiles of an axis meet, in rows of the input."""
+
+    tiles: int
+    visits: int  #: rows met, summed over the tiles
+    most: int  #: rows that one tile meets, at most
+    union: int  #: rows that some tile meets
+    ring: int  #: rows met by now and from now on, at most: held where each is to be read once
+    live: int  #: rows met before a tile and needed by it or later, at most
+
+
+@lru_cache(maxsize=1 << 14)
+def meet(axis: Axis, tile: int) -> Met:
+    """Return what tiles of so many outputs meet, the last as many as are left.
+
+    Parameters
+    ----------
+    axis : Axis
+        The windows.
+    tile : int
+        Outputs of a tile on this axis, at least 1.
+
+    Returns
+    -------
+    Met
+        Counted tile by tile.
+
+    Examples
+    --------
+    >>> meet(Axis(extent=8, windows=8, taps=3, padding=1), 4)
+    Met(tiles=2, visits=10, most=5, union=8, ring=5, live=2)
+    """
+    bounds = _bounds(axis)
+    if bounds is None:
+        return _meet_with_holes(axis, tile)
+    firsts, stops = bounds[0][::tile], bounds[1][tile - 1 :: tile]
+    if len(stops) < len(firsts):
+        stops.append(bounds[1][-1])
+    met = [stop - first for first, stop in zip(firsts, stops)]
+    live = max((stop - first for first, stop in zip(firsts[1:], stops)), default=0)
+    return Met(len(met), sum(met), max(met), stops[-1] - firsts[0], max(met), live)
+
+
+@lru_cache(maxsize=1 << 10)
+def _bounds(axis: Axis) -> tuple[list[int], list[int]] | None:
+    """Return first and last row + 1 of each window, None where they leave rows out."""
+    windows = [axis.met(i) for i in range(axis.windows)]
+    firsts, stops = [each.start for each in windows], [each.stop for each in windows]
+    is_orderly = firsts == sorted(firsts) and stops == sorted(stops)  # not where windows between others meet nothing
+    has_holes = any(each.step > 1 for each in windows) or any(b > a for a, b in zip(stops, firsts[1:]))
+    return (firsts, stops) if is_orderly and not has_holes else None
+
+
+def _meet_with_holes(axis: Axis, tile: int) -> Met:
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    visits = []
+    for i in range(-(-axis.windows // tile)):
+        met = {row for j in range(i * tile, min((i + 1) * tile, axis.windows)) for row in axis.met(j)}
+        visits.append(len(met))
+        for row in met:
+            first.setdefault(row, i)
+            last[row] = i
+    arrived, left = [0] * len(visits), [0] * (len(visits) + 1)
+    for row in first:
+        arrived[first[row]] += 1
+        left[last[row] + 1] += 1
+    held = list(accumulate(came - went for came, went in zip(arrived, left)))
+    live = max(now - came for now, came in zip(held, arrived))
+    return Met(len(visits), sum(visits), max(visits), len(first), max(held), live)
+
+
+@lru_cache(maxsize=1 << 10)
+def in_flight(axis: Axis) -> tuple[int, int]:
+    """Return how many outputs are begun and not finished, at most, where the input comes row by row, and additions.
+
+    An output of n rows takes n - 1 additions to its running sum.
+
+    Examples
+    --------
+    >>> in_flight(Axis(extent=8, windows=4, taps=3, stride=2))
+    (2, 7)
+    """
+    windows = [met for met in map(axis.met, range(axis.windows)) if met]
+    begun, ended = [0] * (axis.extent + 1), [0] * (axis.extent + 1)
+    for met in windows:
+        begun[met[0]] += 1
+        ended[met[-1] + 1] += 1
+    flying = accumulate(start - end for start, end in zip(begun, ended))
+    return max(flying), sum(len(met) - 1 for met in windows)
+
+
+class Part(NamedTuple):
+    """The channels that run together: a layer, a group of a convolution, a head."""
+
+    channels: int  #: of its inputs in a buffer, rounded up
+    outputs: int
+    reduction: int
+    units: tuple[tuple[int, int], ...]  #: (words of inputs, how many parts of the layer have so many)
+
+
+class LoopLayer(NamedTuple):
+    """A layer as its loops see it: plain integers."""
+
+    kind: Kind  #: what it does with channels, see `KINDS`
+    rows: Axis
+    columns: Axis
+    producers: tuple[int, ...]  #: channels of each input read through windows, each once, or again for each group
+    operands: tuple[int, ...]  #: which of them each operand is
+    part: Part  #: what runs together
+    outputs: int
+    weights: int  #: bytes; of the second operand of a product
+    whole: tuple[tuple[int, int, int], ...]  #: maps that are needed in full, each once: broadcast, or rearranged
+    unmet_bytes: int  #: of the input that no window meets, one sample: they pass by once (our choice, as where it fits)
+    batch: int  #: samples that share the weights
+    repeat: int  #: samples one after the other that share nothing
+    word: int  #: channels are rounded up to so many (Cocco, Fig. 7)
+    at_most: int  #: channels that fill the array, where each is on its own
+    squares: tuple[int, ...]  #: tiles that are tried, from the largest
+
+    @property
+    def channels(self) -> int:
+        """Channels read through windows."""
+        return sum(self.producers)
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of the output, one sample."""
+        return self.rows.windows * self.columns.windows * self.outputs
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies two activations."""
+        return self.kind in ("transposed", "product")
+
+    def round_up(self, channels: int) -> int:
+        """Return the channels that so many take in a buffer."""
+        return -(-channels // self.word) * self.word
+
+    def stationary_bytes(self, outputs: int, inputs: int) -> int:
+        """Return the bytes that weights of so many outputs and inputs take, or that part of the second operand."""
+        if self.kind == "transposed":
+            return outputs * self.round_up(inputs)
+        if self.kind == "product":
+            return inputs * self.round_up(outputs)
+        return outputs * inputs * self.rows.taps * self.columns.taps
+
+
+def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology | None = None) -> LoopLayer:
+    """Return a layer as its loops see it.
+
+    Parameters
+    ----------
+    network : Network
+        Where it stands.
+    v : int
+        Its id.
+    batch : int
+        Samples.
+    technology : Technology, optional
+        Channel alignment and PE array; the defaults otherwise.
+
+    Returns
+    -------
+    LoopLayer
+        An input that is several operands is one producer; groups of a convolution, which see parts of it, read it as
+        several.
+
+    Examples
+    --------
+    >>> from workloads import Builder
+    >>> b = Builder("one")
+    >>> _ = b.conv("a", b.input("x", 8, 8, 16), 24, 3, padding=1)
+    >>> loop_layer(b.build(), 0).part
+    Part(channels=16, outputs=24, reduction=16, units=((2, 1),))
+    """
+    technology = technology or Technology()
+    layer, operands, kind = network.layers[v], network.operands[v], kind_of(network, v)
+    local = [u for i, u in enumerate(operands) if i not in layer.whole]
+    whole = dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole and layer.op != "matmul")
+    distinct = local if kind == "dense" and layer.groups > 1 else list(dict.fromkeys(local))
+    producers = tuple(network.tensors[u].channels for u in distinct)
+    places = tuple(range(len(local))) if distinct is local else tuple(map(distinct.index, local))
+    rows, columns, samples = _axis(network, v, 0), _axis(network, v, 1), (batch, 1) if layer.has_weights else (1, batch)
+    unmet = rows.extent * columns.extent - meet(rows, rows.windows).union * meet(columns, columns.windows).union
+    return LoopLayer(
+        kind=kind,
+        rows=rows,
+        columns=columns,
+        producers=producers,
+        operands=places,
+        part=_part(layer, producers, places, technology.channel_alignment),
+        outputs=layer.channels,
+        weights=network.tensors[operands[1]].size_bytes if layer.op == "matmul" else layer.weight_bytes,
+        whole=tuple((t.height, t.width, t.channels) for t in (network.tensors[u] for u in whole)),
+        unmet_bytes=unmet * sum(network.tensors[u].channels for u in set(local)),
+        batch=samples[0],
+        repeat=samples[1],
+        word=technology.channel_alignment,
+        at_most=technology.pe_light_channels * technology.pe_rows * technology.pe_columns,
+        squares=technology.tiles,
+    )
+
+
+def _part(layer: Layer, producers: tuple[int, ...], places: tuple[int, ...], word: int) -> Part:
+    """Return a group of a convolution, a head, or all that a layer reduces over."""
+    reduction, outputs = layer.in_channels // layer.groups, layer.channels // layer.groups
+    if layer.groups == 1:
+        words = [-(-channels // word) for channels in producers]
+        return Part(sum(words) * word, outputs, reduction, ((sum(words[each] for each in places), 1),))
+    ends = list(accumulate(producers, initial=0))
+    words = []
+    for first in range(0, ends[-1], reduction):
+        overlaps = [min(b, first + reduction) - max(a, first) for a, b in zip(ends, ends[1:])]
+        words.append(sum(-(-max(0, channels) // word) for channels in overlaps))
+    return Part(max(words) * word, outputs, reduction, tuple(Counter(words).items()))
+
+
+def kind_of(network: Network, v: int) -> Kind:
+    """Return what a layer does with channels."""
+    layer = network.layers[v]
+    if layer.op == "matmul":
+        second = network.tensors[network.operands[v][1]]
+        has_rows = second.channels == layer.in_channels
+        return "transposed" if has_rows and second.height * second.width * layer.groups == layer.channels else "product"
+    if layer.op == "rearrange":
+        return "copy"
+    if layer.op in WINDOW_OPS:
+        return "apart" if layer.is_depthwise else "dense"
+    return "join" if layer.op in JOIN_OPS else "mixed"
+
+
+def _axis(network: Network, v: int, axis: int) -> Axis:
+    layer = network.layers[v]
+    windows = (layer.height, layer.width)[axis]
+    if layer.op not in WINDOW_OPS:
+        return Axis(windows, windows)
+    source = network.tensors[network.operands[v][0]]
+    return Axis(
+        (source.height, source.width)[axis], windows, layer.kernel[axis], layer.stride[axis], layer.dilation[axis],
+        layer.padding[axis], layer.upsample[axis],
+    )  # fmt: skip

@@ -1,0 +1,279 @@
+"""Loop orders of one layer: a table of small functions, each says what an order holds and what it moves.
+
+All are our choice (Cocco leaves open how a layer runs that does not fit); every count was found equal by executing the
+loops (tests/simulator/model/test_orders.py). Dense layers and products of two activations are here, in the order of
+docs/model.md; layers that do not reduce over channels, and groups one after the other, are in groups.py.
+
+Of the outputs a tile (or all tiles of a pass) needs rows and columns of the input, and windows.py says how many. A
+chunk is so many outputs, multiples of 8; a slice so many inputs of the reduction; `at_once` samples share the weights.
+A product takes its second operand as weights, head by head, new for each sample, in the activation buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import NamedTuple
+
+from simulator.model.loops import LoopLayer, Met, meet
+
+SUM_BYTES = 4  #: a running sum of an INT8 reduction; our choice: as in accumulators
+
+
+class Grid(NamedTuple):
+    """The tiles of a map and the windows they meet; elements of one channel."""
+
+    tile: tuple[int, int]
+    rows: Met
+    columns: Met
+
+    @property
+    def tiles(self) -> int:
+        """How many there are."""
+        return self.rows.tiles * self.columns.tiles
+
+    @property
+    def windows(self) -> int:
+        """Elements met, summed over the tiles."""
+        return self.rows.visits * self.columns.visits
+
+    @property
+    def union(self) -> int:
+        """Elements that some tile meets."""
+        return self.rows.union * self.columns.union
+
+
+class Mode(NamedTuple):
+    """What stays of the input from tile to tile; elements of one channel."""
+
+    name: str
+    held: int
+    reads: int  #: from DRAM in one pass over the tiles
+    side: int  #: copied to SIDE and back in one pass
+
+
+class LoopPlan(NamedTuple):
+    """How a layer runs, and what that takes and moves for the whole batch, bytes."""
+
+    order: str
+    mode: str  #: what stays of the input from tile to tile
+    tile: tuple[int, int]
+    apart: int  #: channels, groups or heads that run together
+    chunk: int  #: outputs of a part between two passes over its inputs
+    slice: int  #: inputs of a part between two passes over its sums
+    inner: int  #: outputs of a chunk whose weights are held
+    at_once: int  #: samples
+    kept: int  #: outputs whose weights stay over the tiles (TP), rows of the input that stay over the chunks (KP)
+    activation_bytes: int
+    weight_bytes: int
+    ema_weight_bytes: int
+    ema_input_bytes: int
+    ema_output_bytes: int
+    global_buffer_bytes: int
+    weight_buffer_bytes: int
+
+    @property
+    def ema_bytes(self) -> int:
+        """External memory access."""
+        return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
+
+
+class Moved(NamedTuple):
+    """Bytes that an order moves: weights of the batch, all else of one sample."""
+
+    weight_reads: int
+    input_reads: int
+    traffic: int  #: of the activation buffer beside the DRAM side: windows, SIDE, sums
+    weight_traffic: int  #: from the weight buffer
+
+
+class Loops(NamedTuple):
+    """The loops of an order around a tile."""
+
+    apart: int
+    chunk: int
+    slice: int
+    inner: int
+    at_once: int
+    kept: int = 0
+
+
+def grid_of(layer: LoopLayer, tile: tuple[int, int]) -> Grid:
+    """Return the tiles of so many rows and columns of outputs."""
+    return Grid(tile, meet(layer.rows, tile[0]), meet(layer.columns, tile[1]))
+
+
+def modes_of(grid: Grid) -> Iterator[Mode]:
+    """Yield what can stay of the input while tiles pass, row of tiles by row of tiles.
+
+    ring: tiles of full width, rows needed again stay. rows: nothing stays (holes of dilation make a ring longer than
+    a window). side: MAIN slides along the columns, SIDE keeps rows for the next row of tiles. slide: no SIDE.
+    block: nothing stays.
+    """
+    rows, columns = grid.rows, grid.columns
+    if columns.tiles == 1:
+        yield Mode("ring", rows.ring * columns.union, rows.union * columns.union, 0)
+        if rows.most < rows.ring:
+            yield Mode("rows", rows.most * columns.union, rows.visits * columns.union, 0)
+        return
+    main = rows.most * columns.ring
+    if rows.live:
+        again = 2 * (rows.visits - rows.union) * columns.union
+        yield Mode("side", main + rows.live * columns.union, rows.union * columns.union, again)
+    yield Mode("slide", main, rows.visits * columns.union, 0)
+    if columns.most < columns.ring:
+        yield Mode("block", rows.most * columns.most, rows.visits * columns.visits, 0)
+
+
+def whole_mode(grid: Grid) -> Mode:
+    """Return the mode that keeps all of the input that any window meets."""
+    return Mode("whole", grid.union, grid.union, 0)
+
+
+def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """TK: tiles; chunks. The input of a tile stays while the chunks pass. With one chunk the weights stay."""
+    chunks, rounds = _passes(layer, loops)
+    updates = layer.weights * grid.tiles * rounds
+    traffic = layer.channels * (grid.windows * chunks + mode.side)
+    moved = Moved(layer.weights if chunks == 1 else updates, layer.channels * mode.reads, traffic, updates)
+    return plan_of(layer, "TK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
+
+
+def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """KT: chunks; samples; tiles. The weights of a chunk stay while the input passes, once for each chunk."""
+    chunks, rounds = _passes(layer, loops)
+    traffic = layer.channels * (grid.windows + mode.side) * chunks
+    reads = layer.channels * mode.reads * chunks
+    moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
+    return plan_of(layer, "KT", mode, grid, loops, _held(layer, grid, mode, loops), moved)
+
+
+def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """WK: samples; the input whole; chunks; tiles. Weights pass once for the samples at once."""
+    chunks, rounds = _passes(layer, loops)
+    traffic = layer.channels * grid.windows * chunks
+    weight_reads = layer.weights * (1 if chunks == 1 else rounds)
+    moved = Moved(weight_reads, layer.channels * grid.union, traffic, layer.weights * grid.tiles * rounds)
+    return plan_of(layer, "WK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
+
+
+def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """KS: chunks; samples whole; tiles. Pays where there are more samples than fit at once."""
+    chunks, rounds = _passes(layer, loops)
+    traffic = layer.channels * grid.windows * chunks
+    reads = layer.channels * grid.union * chunks
+    moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
+    return plan_of(layer, "KS", mode, grid, loops, _held(layer, grid, mode, loops), moved)
+
+
+def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """TP: as TK, and the weights of some outputs stay over all tiles; the others pass beside them in chunks."""
+    outputs, (_, rounds) = layer.part.outputs, _passes(layer, loops)
+    chunks = -(-loops.kept // loops.chunk) - (loops.kept - outputs) // loops.chunk
+    updates, passing = grid.tiles * rounds, layer.weights * (outputs - loops.kept) // outputs
+    activation, weights = _held(layer, grid, mode, loops)
+    weights += layer.stationary_bytes(loops.kept, layer.part.reduction)
+    traffic = layer.channels * (grid.windows * chunks + mode.side)
+    weight_reads = layer.weights + (updates - 1) * passing
+    moved = Moved(weight_reads, layer.channels * mode.reads, traffic, layer.weights * updates)
+    return plan_of(layer, "TP", mode, grid, loops, (activation, weights), moved)
+
+
+def chunks_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """KP: as KT with a ring, and some rows of the input of all samples stay over all chunks."""
+    chunks, rounds = _passes(layer, loops)
+    stay = loops.kept * grid.columns.union
+    activation, weights = _held(layer, grid, mode, loops)
+    activation += layer.batch * stay * layer.part.channels
+    reads = layer.channels * (mode.reads * chunks - stay * (chunks - 1))
+    moved = Moved(layer.weights, reads, layer.channels * grid.windows * chunks, layer.weights * grid.tiles * rounds)
+    return plan_of(layer, "KP", mode, grid, loops, (activation, weights), moved)
+
+
+def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """TKC: tiles; chunks; slices of the inputs. Sums of a tile's chunk stay while slices of its weights pass."""
+    part = layer.part
+    chunks, rounds = _passes(layer, loops)
+    slices = -(-part.reduction // loops.slice)
+    updates = layer.weights * grid.tiles * rounds
+    traffic = layer.channels * (grid.windows * chunks + mode.side) + _sum_bytes(layer, slices - 1)
+    activation = _input(layer, mode, loops) + SUM_BYTES * _chunk_bytes(layer, grid, loops)
+    held = activation, layer.stationary_bytes(loops.chunk, min(loops.slice, part.reduction))
+    return plan_of(layer, "TKC", mode, grid, loops, held, Moved(updates, layer.channels * mode.reads, traffic, updates))
+
+
+def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """BC: blocks; chunks; slices of the inputs; inner chunks. Sums of a block stay, slices of its input pass.
+
+    An input that is several operands passes once for each. mode: "block" holds what the block meets; "block-row"
+    what a row of it does, and the weights of a slice are read again from their buffer for each row.
+    """
+    part = layer.part
+    chunks, rounds = _passes(layer, loops)
+    rows = meet(layer.rows, 1) if mode.name == "block-row" else grid.rows
+    channels = sum(layer.producers[operand] for operand in layer.operands)
+    full, rest = divmod(part.outputs, loops.chunk)
+    passes = full * -(-loops.chunk // loops.inner) - -rest // loops.inner
+    parts = sum(count for _, count in part.units)
+    cuts = sum((-(-units * layer.word // loops.slice) - 1) * count for units, count in part.units)
+    traffic = channels * rows.visits * grid.columns.visits * passes + _sum_bytes(layer, cuts) // parts
+    held = (
+        loops.at_once * loops.slice * mode.held + SUM_BYTES * _chunk_bytes(layer, grid, loops),
+        layer.stationary_bytes(loops.inner, min(loops.slice, part.reduction)),
+    )
+    updates = layer.weights * rounds
+    moved = Moved(
+        updates * grid.tiles, channels * grid.windows * chunks, traffic, updates * rows.tiles * grid.columns.tiles
+    )
+    return plan_of(layer, "BC", mode, grid, loops, held, moved)
+
+
+def block_modes(layer: LoopLayer, grid: Grid) -> Iterator[Mode]:
+    """Yield how much of its input a block holds: all it meets, or what one row of it does."""
+    yield Mode("block", grid.rows.most * grid.columns.most, grid.windows, 0)
+    if grid.tile[0] > 1:
+        rows = meet(layer.rows, 1).ring
+        if rows < grid.rows.most:
+            yield Mode("block-row", rows * grid.columns.most, grid.windows, 0)
+
+
+def _passes(layer: LoopLayer, loops: Loops) -> tuple[int, int]:
+    """Return how many chunks there are, and rounds of samples."""
+    return -(-layer.part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
+
+
+def _held(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> tuple[int, int]:
+    activation = _input(layer, mode, loops) + _chunk_bytes(layer, grid, loops)
+    return activation, layer.stationary_bytes(loops.chunk, layer.part.reduction)
+
+
+def _input(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
+    return loops.at_once * mode.held * layer.part.channels
+
+
+def _chunk_bytes(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
+    return loops.at_once * prod(grid.tile) * layer.round_up(loops.chunk)
+
+
+def _sum_bytes(layer: LoopLayer, cuts: int) -> int:
+    """Return the traffic of sums that are read and written again for each slice but one."""
+    return 2 * SUM_BYTES * cuts * layer.output_bytes
+
+
+def plan_of(
+    layer: LoopLayer, order: str, mode: Mode, grid: Grid, loops: Loops, held: tuple[int, int], moved: Moved
+) -> LoopPlan:
+    """Return the plan of all samples. A product's second operand is an activation: read, held and moved as such."""
+    repeat, samples = layer.repeat, layer.repeat * layer.batch
+    activation, weights = held
+    weight_reads, weight_traffic = repeat * moved.weight_reads, repeat * moved.weight_traffic
+    inputs, outputs = samples * (moved.input_reads + layer.unmet_bytes), samples * layer.output_bytes
+    buffered = samples * moved.traffic + 2 * outputs
+    if layer.is_product:
+        activation, weights = activation + weights, 0
+        inputs, buffered = inputs + weight_reads, buffered + weight_traffic
+        weight_reads = weight_traffic = 0
+    return LoopPlan(
+        order, mode.name, grid.tile, *loops, activation, weights, weight_reads, inputs, outputs,
+        inputs + buffered, weight_reads + weight_traffic,
+    )  # fmt: skip

@@ -1,0 +1,64 @@
+"""Every plan of a small layer: all tiles, chunks, slices and samples at once, of every order that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from simulator.model import groups, orders
+from simulator.model.cheapest import Room
+from simulator.model.loops import LoopLayer
+from simulator.model.orders import LoopPlan, Loops
+
+
+def every_plan(layer: LoopLayer, room: Room) -> Iterator[LoopPlan]:
+    """Yield all plans that fit; groups and heads run one after the other."""
+    room = Room(room.activation, None) if layer.is_product else room
+    plans = {"apart": _apart, "join": _joined, "mixed": _joined}.get(layer.kind, _dense)
+    for at_once, rows, columns in product(
+        range(1, layer.batch + 1), range(1, layer.rows.windows + 1), range(1, layer.columns.windows + 1)
+    ):
+        for plan in plans(layer, orders.grid_of(layer, (rows, columns)), at_once):
+            if room.holds(plan.activation_bytes, plan.weight_bytes):
+                yield plan
+
+
+def _sizes(whole: int, word: int) -> list[int]:
+    return [*range(word, whole, word), whole]
+
+
+def _dense(layer, grid, at_once):
+    part = layer.part
+    chunks, slices = _sizes(part.outputs, layer.word), _sizes(part.reduction, layer.word)[:-1]
+    for chunk in chunks:
+        loops = Loops(1, chunk, part.reduction, chunk, at_once)
+        for mode in orders.modes_of(grid):
+            yield orders.tiles_chunks(layer, grid, mode, loops)
+            yield orders.chunks_tiles(layer, grid, mode, loops)
+            for kept in chunks[:-1]:
+                yield orders.tiles_partly(layer, grid, mode, loops._replace(kept=kept))
+            for kept in range(1, grid.rows.union + 1) if mode.name == "ring" else ():
+                yield orders.chunks_partly(layer, grid, mode, loops._replace(kept=kept))
+            for inputs in slices:
+                yield orders.tiles_slices(layer, grid, mode, loops._replace(slice=inputs))
+        yield orders.whole_chunks(layer, grid, orders.whole_mode(grid), loops)
+        yield orders.chunks_whole(layer, grid, orders.whole_mode(grid), loops)
+    units = max(units for units, _ in part.units)
+    for mode in orders.block_modes(layer, grid):
+        for chunk, words in product(chunks, range(1, units)):
+            for inner in _sizes(chunk, layer.word) if mode.name == "block" else [chunk]:
+                yield orders.block_slices(layer, grid, mode, Loops(1, chunk, words * layer.word, inner, at_once))
+
+
+def _apart(layer, grid, at_once):
+    if not layer.weights:
+        yield groups.running_sums(layer)
+    for mode, step in product(orders.modes_of(grid), _sizes(max(layer.producers), layer.word)):
+        yield groups.channels_tiles(layer, grid, mode, step, at_once)
+
+
+def _joined(layer, grid, at_once):
+    for step in _sizes(layer.outputs, layer.word) if layer.kind == "join" else [layer.outputs]:
+        for mode in orders.modes_of(grid):
+            yield groups.joined_channels(layer, grid, mode, step)
+            yield groups.joined_tiles(layer, grid, mode, step)
