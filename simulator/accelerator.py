@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
@@ -17,8 +17,6 @@ MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
 PE_ARRAY = ("pe_rows", "pe_columns", "pe_inputs", "pe_outputs", "pe_light_channels")  #: of the technology
 PAPER = Technology()
 
-Prefetch = Literal["free", "resident"]
-
 
 class MachineFields(TypedDict, total=False):
     """The fields of a Machine as keywords; None for technology or mapper is their default."""
@@ -26,7 +24,6 @@ class MachineFields(TypedDict, total=False):
     cores: int
     batch: int
     max_regions: int | None
-    prefetch: Prefetch
     technology: Technology | None
     mapper: Mapper | None
 
@@ -43,9 +40,6 @@ class Machine:
         Samples computed together (docs/model.md, section 7).
     max_regions
         Entries of the buffer region manager, None for no limit (Cocco, Sec. 3.2: N = 64).
-    prefetch
-        "free" takes no capacity for the next subgraph's weights; "resident" wants its own and the next weights to
-        fit together (our option, for designs that are to be built).
     technology
         Energy, bandwidth and area, each with its source.
     mapper
@@ -65,7 +59,6 @@ class Machine:
     cores: int = 1
     batch: int = 1
     max_regions: int | None = MAX_REGIONS
-    prefetch: Prefetch = "free"
     technology: Technology = field(default_factory=Technology)
     mapper: Mapper = field(default_factory=Enumerate)
 
@@ -74,8 +67,6 @@ class Machine:
         check_count("batch", self.batch, MAX_COUNT)
         if self.max_regions is not None:
             check_count("max_regions", self.max_regions, MAX_CAPACITY)
-        if self.prefetch not in ("free", "resident"):
-            raise ValueError(f"prefetch must be 'free' or 'resident', got {self.prefetch!r}")
         if not isinstance(self.mapper, Mapper):
             raise ValueError(f"mapper must be a simulator.mapping.Mapper such as Enumerate(), got {self.mapper!r}")
         for name in PE_ARRAY:
@@ -112,9 +103,6 @@ def machine_of(machine: Machine | None, keywords: Mapping[str, object]) -> Machi
 class Accelerator:
     """The hardware: either `global_buffer` and `weight_buffer`, or one `shared_buffer` for both (Cocco, Fig. 8, 10).
 
-    prefetch: "free" takes no capacity for the next subgraph's weights; "resident" wants its own and the next weights
-    to fit together (our option, for designs that are to be built).
-
     Raises
     ------
     ValueError
@@ -136,7 +124,6 @@ class Accelerator:
     cores: int = 1  #: that share one network
     batch: int = 1  #: samples computed together (model.md, section 7)
     max_regions: int | None = MAX_REGIONS  #: entries of the buffer region manager, None for any number (Sec. 3.2)
-    prefetch: Prefetch = "free"  #: whether the next weights take capacity
     technology: Technology = field(default_factory=Technology)  #: energies, bandwidth, area, PE array
     mapper: Mapper = field(default_factory=Enumerate)  #: how a layer runs on the PE array (docs/mapping.md, section 7)
 
@@ -156,7 +143,7 @@ class Accelerator:
     @property
     def machine(self) -> Machine:
         """Everything but the buffers."""
-        return Machine(self.cores, self.batch, self.max_regions, self.prefetch, self.technology, self.mapper)
+        return Machine(self.cores, self.batch, self.max_regions, self.technology, self.mapper)
 
     def __repr__(self) -> str:
         return changes(self)

@@ -17,7 +17,7 @@ from workloads.errors import FileFormatError, shown
 from workloads.files import read_mapping
 
 BUFFERS = ("global_buffer", "weight_buffer", "shared_buffer")
-MACHINE = ("cores", "batch", "max_regions", "prefetch")
+MACHINE = ("cores", "batch", "max_regions")
 KEYS = (*BUFFERS, *MACHINE, "technology")
 
 WORDS = {
@@ -27,7 +27,6 @@ WORDS = {
     "cores": "cores that share a network",
     "batch": "samples computed together",
     "max_regions": "tensors that a subgraph of several layers may hold, null for any number (Cocco, Sec. 3.2)",
-    "prefetch": "free, or resident: the weights of the next subgraph must fit as well",
     "technology": "what a byte, an operation and a cycle cost",
     "dram_pj_per_byte": "pJ per byte; 12.5 pJ/bit (Cocco, Sec. 5.1.2)",
     "dram_bytes_per_cycle": "bytes per cycle and core; 16 GB/s at 1 GHz (Cocco, Sec. 5.1.2)",

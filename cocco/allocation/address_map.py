@@ -13,7 +13,7 @@ from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
-Kind = Literal["main", "side", "weights", "next_weights"]
+Kind = Literal["main", "side", "weights"]
 
 
 class Placed(NamedTuple):
@@ -154,10 +154,9 @@ def _placed(plan: BufferPlan, memory: Memory, step: int, addresses: dict[str, in
         if region.side_bytes:
             found.append(Placed(name, "side", middle, middle + region.side_bytes))
     sizes = {buffer.id: buffer.size for buffer in plan.live(memory, step)}
-    weights: tuple[tuple[str, Kind], ...] = ((weights_id(step), "weights"), (weights_id(step + 1), "next_weights"))
-    for name, kind in weights:
-        if name in sizes:
-            found.append(Placed(None, kind, addresses[name], addresses[name] + sizes[name]))
+    name = weights_id(step)
+    if name in sizes:
+        found.append(Placed(None, "weights", addresses[name], addresses[name] + sizes[name]))
     return found
 
 

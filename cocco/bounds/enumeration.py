@@ -44,7 +44,7 @@ def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory:
     """Return what enumeration adds to the best sample of a search (None: there was no search).
 
     per_memory: steps that one memory may take, in_total: all of them. Budgets count, so the answer does not
-    depend on the machine. prefetch="resident" cannot be enumerated, because there costs do not add up.
+    depend on the machine.
     """
     floor = lower_bound(problem)
     solver = Solver(problem, engine)
@@ -84,7 +84,6 @@ class Solver:
     def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem = problem
         self.transitions = 0
-        self.is_additive = problem.accelerator.prefetch != "resident"
         self.parts = []
         for i, network in enumerate(problem.networks):
             objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
@@ -117,7 +116,7 @@ class Solver:
         self, i: int, memory: tuple[int, ...], budget: int
     ) -> tuple[Sequence[Sequence[int]] | None, float, int]:
         """Return the subgraphs of one network, None where the budget is spent, their Formula 1, and the steps."""
-        if budget < 1 or not self.is_additive:
+        if budget < 1:
             return None, 0.0, 0
 
         def compiled() -> Enumerated:

@@ -122,11 +122,10 @@ def _apart(hulls: Hulls, readers: Sequence[int]) -> int:
 def streamed(problem: Problem, costs: SubgraphCosts) -> list[Traffic]:
     """Return per layer what it moves beyond its weights, inputs and outputs once, where it must be streamed.
 
-    Nothing where the memory is chosen, or is shared with the next weights: the price of a streamed layer is that of
-    one memory.
+    Nothing where the memory is chosen: the price of a streamed layer is that of one memory.
     """
     extras = [Traffic(0, 0)] * problem.size
-    if problem.buffers or problem.accelerator.prefetch != "free":
+    if problem.buffers:
         return extras
     pricer, machine = Pricer(problem, model_memo=1, price_memo=1), problem.accelerator
     large = [v for v in range(problem.size) if not costs.may_fit((v,))]

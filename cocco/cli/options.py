@@ -81,10 +81,6 @@ def add_machine(parser: Parser) -> None:
         help="tensors that a subgraph of several layers may hold; default 64, as in the paper",
     )  # fmt: skip
     group.add_argument(
-        "--prefetch", choices=("free", "resident"), default=unset,
-        help="resident: the weights of the next subgraph must fit as well; default free, as in the paper",
-    )  # fmt: skip
-    group.add_argument(
         "--tile-rule", choices=("exact", "paper"), default="exact",
         help="exact: sizes that really run; paper: the paper's, which lose data where branches meet; default exact",
     )  # fmt: skip

@@ -17,7 +17,7 @@ from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
 from cocco.bounds.forced import least_traffic
 from cocco.bounds.least import least_totals
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
-from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, prefetches, rows_of, searched
+from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, rows_of, searched
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
 from cocco.problem.effort import Effort, FrontFields
@@ -168,7 +168,7 @@ def minimize(
     )  # fmt: skip
     problem = _narrowed(whole, bounds)
     question = replace(front_question(whole, effort, fields), problem=problem)
-    is_focused = not prefetches(problem) and (criterion not in MEMORY or len(metrics_of(objectives)) == 1)
+    is_focused = criterion not in MEMORY or len(metrics_of(objectives)) == 1
     share = -(-question.samples // 2) if is_focused else question.samples
     cloud = searched(replace(question, samples=share), Plane(problem, objectives))
     judge = _Judge(cloud.plane, criterion, bounds)

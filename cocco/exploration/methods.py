@@ -195,7 +195,7 @@ def certified(problem: Problem, answer: Outcome) -> Outcome:
 
 
 def _of_labels(question: Question, labels: list[int], costs: SubgraphCosts, method: str) -> Outcome:
-    """Return a single partition; with prefetch="resident" what does not fit beside the next weights is split."""
+    """Return a single partition."""
     problem = question.problem
     sample = Pricer(problem).evaluate(Genome(labels, ()), Stream(question.seed, 0, 0))
     return Outcome(_trace(question, sample), max(1, costs.samples), method)

@@ -128,7 +128,7 @@ def searched(question: Question, plane: Plane) -> Cloud:
     problem, samples, settings = question.problem, question.samples, question.settings
     cloud = _cloud(question, plane)
     polishing = int(settings.polish * samples)
-    if polishing < LEAST_SAMPLES * problem.size or prefetches(problem):
+    if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
     try:
         start, initial = _founders(question, cloud)
@@ -141,11 +141,6 @@ def searched(question: Question, plane: Plane) -> Cloud:
         if not len(cloud.values):
             cloud.price(np.arange(problem.size)[None], np.zeros((1, 2), np.int64))
     return cloud
-
-
-def prefetches(problem: Problem) -> bool:
-    """Return whether subgraphs leave room for the next weights, so that their costs do not add up."""
-    return problem.accelerator.prefetch == "resident"
 
 
 def enumerated(question: Question, plane: Plane) -> tuple[Cloud, bool]:

@@ -93,9 +93,8 @@ def explain(
 ) -> Explanation:
     """Return what takes the bytes of each subgraph that does not fit, and of the most expensive that do.
 
-    With the splits of all that do not fit the partition runs: they are found from the last to the first, each beside
-    the next weights where those are resident, and the one before is split too where it would have no room for them. The
-    split of a subgraph that fits says what it would cost in its place.
+    With the splits of all that do not fit the partition runs. The split of a subgraph that fits says what it would cost
+    in its place.
 
     Parameters
     ----------
@@ -128,20 +127,14 @@ def explain(
     chosen = _chosen(prices, accelerator, metric, dearest)
     found: dict[int, Explained] = {}
     groups = list(partition.subgraphs)
-    kept = 0  # by the weights of what runs next in the partition that is mended
     for i in reversed(range(len(prices))):
-        price, before = prices[i], _slack(models[i - 1], prices[i - 1], accelerator) if i else None
-        here, cut = splitter.part(groups[i], kept), None
-        if here is None or not isinstance(price, Price):
-            cut = splitter.split(groups[i], kept, before) or splitter.split(groups[i], kept, None)
-        if here is None:
+        price = prices[i]
+        is_priced = isinstance(price, Price)
+        cut = splitter.split(groups[i]) if i in chosen or not is_priced else None
+        if not is_priced:
             assert cut is not None, "single layers always run"
             groups[i : i + 1] = [part.layers for part in cut]
-            here = cut[0]
-        kept = here.kept_bytes
         if i in chosen:
-            if isinstance(price, Price):
-                cut = splitter.split(partition.subgraphs[i], bytes_of[i].reserved_bytes, before)
             ema = price.ema_bytes if isinstance(price, Price) else None
             found[i] = Explained(i, bytes_of[i], ema, _described(network, accelerator, cut) if cut else None)
     explained = tuple(found[i] for i in sorted(found))
@@ -160,15 +153,6 @@ def _chosen(prices: Sequence[Price | Shortage], accelerator: Accelerator, metric
         if isinstance(price, Price)
     }
     return set(sorted(fitting, key=lambda i: (-worth[i], i))[:dearest]) | set(range(len(prices))) - set(fitting)
-
-
-def _slack(model: SubgraphModel, price: Price | Shortage, accelerator: Accelerator) -> int | None:
-    """Return how many bytes a subgraph can leave to the next weights; None where it will yield anyway."""
-    if accelerator.prefetch == "free" or model.is_single or not isinstance(price, Price):
-        return None
-    if accelerator.is_shared:
-        return accelerator.activation_capacity - model.weight_need - model.least_activation
-    return accelerator.weight_capacity - model.weight_need
 
 
 def _described(network: Network, accelerator: Accelerator, parts: Sequence[Part]) -> Split:

@@ -20,11 +20,10 @@ MAX_PARTS = 4000  #: our choice: parts of one subgraph that are priced, seconds;
 
 
 class Part(NamedTuple):
-    """Layers that would run together, what they add to the totals, and the weights that must be there before."""
+    """Layers that would run together, and what they add to the totals."""
 
     layers: Group
     totals: Totals
-    kept_bytes: int  #: of one core, with prefetch="resident"; else, and where they are streamed, 0
 
 
 class _Best(NamedTuple):
@@ -43,43 +42,34 @@ class Splitter:
         self.machine = problem.accelerator
         self.costs = SubgraphCosts(problem)
         self.metric = METRICS[problem.objective.metric]
-        self.is_resident = self.machine.prefetch == "resident"
         self._price = part_prices(problem)
 
-    def part(self, group: Group, reserved: int) -> Part | None:
-        """Return the layers as a part beside so many bytes of the next weights, None where they do not fit."""
-        room = self.machine.activation_capacity - (reserved if self.machine.is_shared else 0)
-        found = self._price(group, room, self.machine.weight_capacity - reserved)
-        if found is None:
-            return None
-        kept = found.weight_bytes if self.is_resident and not found.is_streamed else 0
-        return Part(group, found.totals, kept)
+    def part(self, group: Group) -> Part | None:
+        """Return the layers as a part, None where they do not fit."""
+        totals = self._price(group)
+        return None if totals is None else Part(group, totals)
 
-    def split(self, group: Group, reserved: int, most: int | None) -> tuple[Part, ...] | None:
-        """Return the cheapest parts, two at least; of equal ones the fewest. None: a single layer, or none keeps to it.
-
-        reserved: what the next subgraph's weights take. most: what the weights of the first part may take.
-        """
+    def split(self, group: Group) -> tuple[Part, ...] | None:
+        """Return the cheapest parts, two at least; of equal ones the fewest. None for a single layer."""
         count = len(group)
         if count == 1:
             return None
         longest = max(1, min(count - 1, MAX_PARTS // count))
-        best: list[dict[int, _Best]] = [{} for _ in range(count)] + [{reserved: _Best(0.0, 0, ())}]
+        best: list[_Best | None] = [None] * count + [_Best(0.0, 0, ())]
         for start in reversed(range(count)):
             for stop in range(start + 1, min(start + longest, count) + 1):
-                layers = group[start:stop]
+                layers, rest = group[start:stop], best[stop]
                 if len(layers) > 1 and not self.costs.may_fit(layers):
                     break
-                if len(layers) == 1 or len(connected_parts(self.network, layers)) == 1:
-                    for beside, rest in best[stop].items():
-                        self._prepend(best[start], layers, beside, rest)
-        ends = [way for kept, way in best[0].items() if most is None or kept <= most]
-        return min(ends, key=lambda way: way[:2]).parts if ends else None
+                if rest is None or (len(layers) > 1 and len(connected_parts(self.network, layers)) > 1):
+                    continue
+                way, known = self._with(layers, rest), best[start]
+                if way is not None and (known is None or way[:2] < known[:2]):
+                    best[start] = way
+        return None if best[0] is None else best[0].parts
 
-    def _prepend(self, ways: dict[int, _Best], layers: Group, beside: int, rest: _Best) -> None:
-        part = self.part(layers, beside)
+    def _with(self, layers: Group, rest: _Best) -> _Best | None:
+        part = self.part(layers)
         if part is None:
-            return
-        way = _Best(rest.cost + self.metric(part.totals, self.machine), rest.number + 1, (part, *rest.parts))
-        if part.kept_bytes not in ways or way[:2] < ways[part.kept_bytes][:2]:
-            ways[part.kept_bytes] = way
+            return None
+        return _Best(rest.cost + self.metric(part.totals, self.machine), rest.number + 1, (part, *rest.parts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.accelerator import Accelerator
@@ -27,16 +27,15 @@ class Counted:
     miss: str = ""
 
 
-def count_plan(network: Network, accelerator: Accelerator, plan: Plan, reserved: int = 0) -> Counted:
-    """Return the count of one subgraph; reserved: bytes that the weights of the next one take beside it.
+def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counted:
+    """Return the count of one subgraph.
 
     Several cores are not executed. Traffic of the buffers is not where a mapper says how often words move.
     """
     if accelerator.cores > 1:
         return Counted()
     part = Part(network, plan.layers)
-    room = accelerator.activation_capacity - reserved * accelerator.is_shared
-    setting = Setting(accelerator, room, accelerator.weight_capacity - reserved)
+    setting = Setting(accelerator, accelerator.activation_capacity, accelerator.weight_capacity)
     try:
         count = run_plan(setting, part, plan)
     except Miss as miss:
@@ -47,22 +46,12 @@ def count_plan(network: Network, accelerator: Accelerator, plan: Plan, reserved:
     return Counted(count, closed)
 
 
-def count_plans(network: Network, accelerator: Accelerator, plans: Sequence[Plan]) -> Iterator[Counted]:
-    """Yield the count of each subgraph, from the last to the first: each knows what the next one wants resident."""
-    reserved = 0
-    for plan in reversed(plans):
-        found = count_plan(network, accelerator, plan, reserved)
-        stays = accelerator.prefetch == "resident" and plan.order == "held"
-        reserved = found.count.weight_bytes or 0 if stays else 0
-        yield found
-
-
 def judge(
     network: Network, accelerator: Accelerator, partition: Partition, prices: Sequence[Price]
 ) -> tuple[tuple[Check, ...], str]:
     """Return a check of every number of a priced partition, and the first that is wrong in words ("" if none is)."""
     plans = [plan_of(group, price) for group, price in zip(partition.subgraphs, prices)]
-    found = list(count_plans(network, accelerator, plans))[::-1]
+    found = [count_plan(network, accelerator, plan) for plan in plans]
     checks = check(accelerator, prices, found)
     for names, plan, each in zip(partition.names, plans, found):
         if each.miss:
@@ -87,7 +76,7 @@ def check(accelerator: Accelerator, prices: Sequence[Price], found: Sequence[Cou
     accepted = [_accepted(count_of(price), each) for price, each in zip(prices, found)]
     counts = [each.count for each in found]
     checks = list(compare(total_claims(prices, accelerator), *_totals(counts, accepted, accelerator)))
-    checks += _memories(accelerator, prices, counts)
+    checks += _memories(accelerator, counts)
     for i, (price, each) in enumerate(zip(prices, found)):
         counted, closed = numbers(each.count, accelerator), numbers(accepted[i], accelerator)
         checks += compare(subgraph_claims(price, accelerator), counted, closed, i)
@@ -110,12 +99,9 @@ def _totals(
     return numbers(add(counts), accelerator), numbers(add(accepted), accelerator)
 
 
-def _memories(accelerator: Accelerator, prices: Sequence[Price], counts: Sequence[Count]) -> list[Check]:
-    """Return whether each memory has room for what was counted, with the next weights where they are resident."""
-    weights: list[int | None] = [count.weight_bytes for count in counts]
-    if accelerator.prefetch == "resident":
-        following = [0 if price.is_streamed else count.weight_bytes for price, count in zip(prices, counts)]
-        weights = [_sum(own, after) for own, after in zip(weights, [*following[1:], 0])]
+def _memories(accelerator: Accelerator, counts: Sequence[Count]) -> list[Check]:
+    """Return whether each memory has room for what was counted."""
+    weights = [count.weight_bytes for count in counts]
     activations = [count.activation_bytes for count in counts]
     if accelerator.is_shared:
         together = [_sum(*pair) for pair in zip(activations, weights)]

@@ -100,22 +100,9 @@ def added(values: Iterable[float]) -> float:
 
 
 def price_subgraphs(models: Sequence[SubgraphModel], accelerator: Accelerator) -> list[Price | Shortage]:
-    """Return the price of each subgraph, given in execution order.
-
-    With prefetch="resident" a subgraph leaves room for the weights of the next one, unless that one streams its
-    weights (a streamed layer loads its chunks while it runs; our choice).
-    """
+    """Return the price of each subgraph, given in execution order."""
     activations, weights = accelerator.activation_capacity, accelerator.weight_capacity
-    if accelerator.prefetch == "free":
-        return [model.price(activations, weights) for model in models]
-    prices: list[Price | Shortage] = []
-    reserved = 0
-    for model in reversed(models):
-        room = activations - reserved if accelerator.is_shared else activations
-        price = model.price(room, weights - reserved)
-        prices.append(price)
-        reserved = price.weight_bytes if isinstance(price, Price) and not price.is_streamed else 0
-    return prices[::-1]
+    return [model.price(activations, weights) for model in models]
 
 
 Metric = Callable[[Totals, Accelerator], float]

@@ -57,8 +57,7 @@ def plan_buffers(
 
     One shared memory, or "global" for activations and "weight" for weights. A tensor is one buffer, its MAIN and
     behind it its SIDE: the region manager has one (start, end) pair for each tensor (Cocco, Sec. 3.2 and 5.1.2).
-    The weights of a subgraph are one buffer. All live in [i, i + 1); with prefetch="resident" weights that are not
-    streamed live in [i - 1, i + 1): they are loaded while the previous subgraph runs. Sizes are rounded up to words.
+    The weights of a subgraph are one buffer. All live in [i, i + 1). Sizes are rounded up to words.
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     return make_plan(priced) if priced.fits else None
@@ -81,9 +80,8 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
             size = round_up(region.main_bytes + region.side_bytes, word)
             first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, word))
         if holding.weight_bytes:
-            is_ahead = accelerator.prefetch == "resident" and not holding.is_streamed
             size = round_up(holding.weight_bytes, word)
-            last.append(Buffer(weights_id(i), max(i - is_ahead, 0), i + 1, size, word))
+            last.append(Buffer(weights_id(i), i, i + 1, size, word))
     return BufferPlan(network, accelerator, holdings, {memory: tuple(found) for memory, found in buffers.items()})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -12,7 +11,7 @@ from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
-from simulator.views.least_capacity import Need, Room, held_in, need_of, shared_thresholds, threshold, weight_thresholds
+from simulator.views.least_capacity import Need, need_of
 from workloads.display import span
 from workloads.network.network import Network
 
@@ -69,7 +68,6 @@ class Breakdown:
     tile: tuple[int, int] | None  #: that runs; of one that does not fit what takes least, None where none can
     activation_bytes: int
     weight_bytes: int
-    reserved_bytes: int  #: kept free for the next weights (prefetch="resident")
     fits_from: dict[str, int] | None  #: by buffer, the least capacity to hold it as it is; None where none is enough
     tensors: tuple[TensorBytes, ...]  #: those that take most first
     weights: tuple[WeightBytes, ...]  #: the same of layers
@@ -119,43 +117,25 @@ def breakdown(
     ('infeasible', (1, 1), {'shared_buffer': 72320})
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
-    needs = [Need(0, 0, True) if model.rule_broken else need_of(model) for model in priced.models]
     found = []
-    for i, (model, price) in enumerate(zip(priced.models, priced.prices)):
-        start = None if model.rule_broken else fits_from(needs, i, accelerator)
-        following = priced.prices[i + 1] if i + 1 < len(partition) else None
-        found.append(_breakdown(model, price, reserved_bytes(following, accelerator), start))
+    for model, price in zip(priced.models, priced.prices):
+        start = None if model.rule_broken else fits_from(need_of(model), accelerator)
+        found.append(_breakdown(model, price, start))
     return tuple(found)
 
 
-def reserved_bytes(following: Price | Shortage | None, accelerator: Accelerator) -> int:
-    """Return what a subgraph keeps free for the weights of the next one (simulator.model.cost.price_subgraphs)."""
-    if accelerator.prefetch == "free" or not isinstance(following, Price) or following.is_streamed:
-        return 0
-    return following.weight_bytes
-
-
-def fits_from(needs: Sequence[Need], i: int, accelerator: Accelerator) -> dict[str, int]:
-    """Return by buffer the least capacity on which subgraph i is held, as Breakdown says."""
-    is_resident = accelerator.prefetch == "resident"
-
-    def held(room: Room) -> bool:
-        return held_in(needs, room, is_resident)[i]
-
-    activations, weights = accelerator.activation_capacity, accelerator.weight_capacity
+def fits_from(need: Need, accelerator: Accelerator) -> dict[str, int]:
+    """Return by buffer the least capacity on which a subgraph is held, as Breakdown says."""
     if accelerator.is_shared:
-        sizes = shared_thresholds(needs, is_resident)
-        return {"shared_buffer": threshold(sizes, activations, lambda size: held(Room(size, None)))}
-    enough = max(needs[i].activation_bytes, activations)
-    found = threshold(weight_thresholds(needs, is_resident), weights, lambda size: held(Room(enough, size)))
-    if not held(Room(activations, weights)):
-        return {"global_buffer": enough, "weight_buffer": max(weights, found)}
-    maps = {1, *(need.activation_bytes for need in needs)}
-    least = threshold(maps, activations, lambda size: held(Room(size, weights)))
-    return {"global_buffer": least, "weight_buffer": found}
+        return {"shared_buffer": max(1, need.activation_bytes + need.weight_bytes)}
+    least = {"global_buffer": max(1, need.activation_bytes), "weight_buffer": max(1, need.weight_bytes)}
+    given = {name: getattr(accelerator, name) for name in least}
+    if all(least[name] <= given[name] for name in least):
+        return least
+    return {name: max(least[name], given[name]) for name in least}  # neither is to shrink
 
 
-def _breakdown(model: SubgraphModel, price: Price | Shortage, reserved: int, start: dict[str, int] | None) -> Breakdown:
+def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, int] | None) -> Breakdown:
     names = model.rules.geometry.network.names(model.subgraph.layers)
     weights = tuple(
         WeightBytes(name, size)
@@ -167,19 +147,19 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, reserved: int, sta
         status: Literal["held", "streamed"] = "streamed" if price.is_streamed else "held"
         tensors = _tensors(model, model.residency(price).regions, price)
         return Breakdown(
-            names, status, None, price.tile, price.activation_bytes, price.weight_bytes, reserved, start,
+            names, status, None, price.tile, price.activation_bytes, price.weight_bytes, start,
             tensors, weights,
         )  # fmt: skip
     found = model.tiling(1)
     if found is None:
         return Breakdown(
-            names, "infeasible", price.reason, None, 0, model.weight_need, reserved, start, (), weights
+            names, "infeasible", price.reason, None, 0, model.weight_need, start, (), weights
         )  # fmt: skip
     tile = model.least_tile
     best = model.tiling(tile)
     assert best is not None, "if the smallest tile has a tiling, all have"
     return Breakdown(
-        names, "infeasible", price.reason, (tile, tile), model.least_activation, model.weight_need, reserved, start,
+        names, "infeasible", price.reason, (tile, tile), model.least_activation, model.weight_need, start,
         _tensors(model, best[1], None), weights,
     )  # fmt: skip
 

@@ -1,13 +1,8 @@
-"""The least memory on which a partition runs: what each subgraph takes, and how prefetched weights add to it.
-
-Whether a subgraph is held is a question of thresholds: its own bytes and, with prefetch="resident", those of the next
-weights. So between two of the sums that can be made of them nothing changes, and the answer is one of these sums.
-With "resident" a larger memory is not always enough: there a layer that was streamed is held, and wants its place.
-"""
+"""The least memory on which a partition runs: what each subgraph takes decides it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Unpack
 
@@ -28,13 +23,6 @@ class Need(NamedTuple):
     activation_bytes: int
     weight_bytes: int
     may_stream: bool
-
-
-class Room(NamedTuple):
-    """Buffers of one core in bytes; one of both where `weights` is None."""
-
-    activations: int
-    weights: int | None
 
 
 @dataclass(frozen=True)
@@ -99,7 +87,7 @@ def least_capacity(
     streaming : bool
         A single layer runs in any memory, because it can be streamed. False: the least memory on which nothing is.
     **fields
-        Fields of the machine by their names, in place of its own: cores, batch, max_regions, prefetch, ...
+        Fields of the machine by their names, in place of its own: cores, batch, max_regions, ...
 
     Returns
     -------
@@ -133,78 +121,23 @@ def least_capacity(
     if broken:
         return LeastCapacity(network.name, streaming, None, None, None, (), (), (), infeasible=broken)
     needs = [need_of(model) for model in models]
-    is_resident = accelerator.prefetch == "resident"
+    wanted = [(names, need) for names, need in zip(partition.names, needs) if not (streaming and need.may_stream)]
 
-    def runs(room: Room) -> bool:
-        held = held_in(needs, room, is_resident)
-        return all(is_held or (streaming and need.may_stream) for is_held, need in zip(held, needs))
+    def most(size: Callable[[Need], int]) -> tuple[int, tuple[str, ...]]:
+        """The largest of what the subgraphs take, one byte at least, and the first that takes so much."""
+        sizes = [(size(need), names) for names, need in wanted]
+        largest = max([1, *(each for each, _ in sizes)])
+        return largest, next((names for each, names in sizes if each == largest > 1), ())
 
-    wanted = [need for need in needs if not (streaming and need.may_stream)]
-    shared = next(size for size in shared_thresholds(needs, is_resident) if runs(Room(size, None)))
-    activations = max([1, *(need.activation_bytes for need in wanted)])
-    weights = next(size for size in weight_thresholds(needs, is_resident) if runs(Room(activations, size)))
-
-    def short(smaller: Room) -> tuple[str, ...]:
-        """The first subgraph that does not run in a memory that is too small; none where that has no byte."""
-        if 0 in smaller:
-            return ()
-        held = held_in(needs, smaller, is_resident)
-        return next(n for n, is_held, need in zip(partition.names, held, needs) if not is_held and need in wanted)
-
+    shared, shared_layers = most(lambda need: need.activation_bytes + need.weight_bytes)
+    activations, global_layers = most(lambda need: need.activation_bytes)
+    weights, weight_layers = most(lambda need: need.weight_bytes)
     return LeastCapacity(
         network.name, streaming, shared, activations, weights,
-        short(Room(shared - 1, None)), short(Room(activations - 1, weights)), short(Room(activations, weights - 1)),
-        tuple(needs),
+        shared_layers, global_layers, weight_layers, tuple(needs),
     )  # fmt: skip
 
 
 def need_of(model: SubgraphModel) -> Need:
     """Return what a subgraph takes that breaks no rule."""
     return Need(model.least_activation, model.weight_need, model.is_single)
-
-
-def held_in(needs: Sequence[Need], room: Room, is_resident: bool) -> list[bool]:
-    """Return, in execution order, whether each subgraph is held whole, as `cost.price_subgraphs` decides."""
-    held = []
-    reserved = 0
-    for need in reversed(needs):
-        if room.weights is None:
-            fits = need.activation_bytes + need.weight_bytes <= room.activations - reserved
-        else:
-            fits = need.activation_bytes <= room.activations and need.weight_bytes <= room.weights - reserved
-        held.append(fits)
-        reserved = need.weight_bytes if fits and is_resident else 0
-    return held[::-1]
-
-
-def shared_thresholds(needs: Sequence[Need], is_resident: bool) -> list[int]:
-    """Return the sizes of a shared buffer, ascending, between which no subgraph changes; 1 is the first."""
-    return _sums([need.activation_bytes + need.weight_bytes for need in needs], needs, is_resident)
-
-
-def weight_thresholds(needs: Sequence[Need], is_resident: bool) -> list[int]:
-    """Return the sizes of a weight buffer, ascending, between which no subgraph changes; 1 is the first."""
-    return _sums([need.weight_bytes for need in needs], needs, is_resident)
-
-
-def _sums(own: Sequence[int], needs: Sequence[Need], is_resident: bool) -> list[int]:
-    found = {1, *own}
-    if is_resident:
-        found |= {size + following.weight_bytes for size, following in zip(own, needs[1:])}
-    return sorted(found - {0})
-
-
-def threshold(sizes: Iterable[int], at: int, holds: Callable[[int], bool]) -> int:
-    """Return where `holds` begins, seen from a size: the least size from which it holds up to there, else the next one.
-
-    sizes: between which `holds` does not change, ascending.
-    """
-    sizes = sorted(sizes)
-    if not holds(at):
-        return next(size for size in sizes if size > at and holds(size))
-    least = at
-    for size in reversed([size for size in sizes if size <= at]):
-        if not holds(size):
-            break
-        least = size
-    return least

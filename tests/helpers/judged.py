@@ -6,7 +6,7 @@ import random
 
 from simulator import Accelerator, Partition
 from simulator.execution.claims import plan_of
-from simulator.execution.judge import count_plans
+from simulator.execution.judge import count_plan
 from simulator.model.cost import price_subgraphs
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph import Geometry
@@ -28,7 +28,7 @@ def judged(network, partition, chip):
     if prices is None:
         return None
     plans = [plan_of(group, price) for group, price in zip(partition.subgraphs, prices)]
-    return prices, list(count_plans(network, chip, plans))[::-1]
+    return prices, [count_plan(network, chip, plan) for plan in plans]
 
 
 def random_network_of(seed):

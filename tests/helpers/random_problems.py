@@ -80,7 +80,6 @@ def random_twin(seed: int) -> Problem:
         "cores": rng.choice((1, 1, 2, 3, 4)),
         "batch": rng.choice((1, 1, 2, 3, 8)),
         "max_regions": rng.choice((64, 64, None, 5)),
-        "prefetch": rng.choice(("free", "resident")),
     }
     metric, rule = rng.choice(("ema", "energy", "latency")), rng.choice(("exact", "exact", "paper"))
     weights, low = tuple(rng.choice((1.0, 2.5, 0.3)) for _ in networks), int(2 ** rng.uniform(4, 14))

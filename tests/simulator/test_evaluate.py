@@ -126,15 +126,6 @@ def test_two_cores_share_weights_and_columns():
     assert cost.compute_cycles < 464
 
 
-def test_resident_prefetch_leaves_room_for_the_next_weights():
-    """{a, b} and {c}: 3456 + 512 = 3968 bytes of weights must fit together."""
-    groups = [["a", "b"]]
-    for capacity, fits in ((3968, True), (3967, False)):
-        chip = Accelerator(global_buffer=64 * KiB, weight_buffer=capacity, prefetch="resident")
-        assert price(chain(), groups, chip).fits is fits
-    assert price(chain(), groups, Accelerator(global_buffer=64 * KiB, weight_buffer=3456)).fits
-
-
 def test_numbers_of_the_technology_can_be_replaced():
     free_dram = Technology(dram_pj_per_byte=0)
     result = price(chain(), [["a", "b", "c"]], dataclasses.replace(SMALL, technology=free_dram))
@@ -176,7 +167,6 @@ def test_json_has_the_keys_of_the_contract():
         ({"shared_buffer": 1, "cores": 0}, "cores"),
         ({"shared_buffer": 1, "batch": 0}, "batch"),
         ({"shared_buffer": 1, "max_regions": 0}, "max_regions"),
-        ({"shared_buffer": 1, "prefetch": "soon"}, "'soon'"),
     ],
 )
 def test_a_malformed_accelerator_names_the_field_and_the_value(fields, words):

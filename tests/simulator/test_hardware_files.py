@@ -40,7 +40,7 @@ MACHINES = st.builds(
         st.fixed_dictionaries({"shared_buffer": st.integers(1, 2**40)}),
         st.fixed_dictionaries({"global_buffer": st.integers(1, 2**40), "weight_buffer": st.integers(1, 2**40)}),
     ),
-    cores=COUNT, batch=COUNT, max_regions=st.none() | COUNT, prefetch=st.sampled_from(["free", "resident"]),
+    cores=COUNT, batch=COUNT, max_regions=st.none() | COUNT,
     technology=TECHNOLOGIES,
 )  # fmt: skip
 
@@ -183,7 +183,6 @@ def test_searches_use_the_file(chip, tmp_path):
     ("shared_buffer: 1MB\nglobal_buffer: 1MB\nweight_buffer: 1MB\n", ["either global_buffer and weight_buffer"]),
     ("shared_buffer: 0\n", ["shared_buffer", "from 1"]),
     ("cores: many\n", ["cores", "'many'"]),
-    ("prefetch: [free]\n", ["prefetch", "'free' or 'resident'"]),
     ("max_regions: 0\n", ["max_regions"]),
     ("[]\n", ["must hold a mapping"]),
 ])  # fmt: skip

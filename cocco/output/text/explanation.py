@@ -51,8 +51,6 @@ def _tensors(here: Breakdown) -> str:
     total = (
         f"  in all {kilobytes(here.activation_bytes)} of activations{tile}, {kilobytes(here.weight_bytes)} of weights"
     )
-    if here.reserved_bytes:
-        total += f", {kilobytes(here.reserved_bytes)} kept free for the next weights"
     heads = ("tensor", "is", "MAIN or weights", "SIDE", "off-chip")
     return table(heads, rows, left=2) + (f"\n  and {more} smaller" if more else "") + f"\n{total}"
 

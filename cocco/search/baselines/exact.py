@@ -50,9 +50,6 @@ def exact(
     networks run one after the other and costs add up, so each is solved by itself; budgets are for all together.
     Of equally cheap partitions the answer is always the same one.
     """
-    if problem.accelerator.prefetch == "resident":
-        reason = 'with prefetch="resident" the cost of a subgraph depends on the next one, so costs do not add up'
-        return Exact(None, math.inf, "gave_up", 0, 0, 0, reason)
     search = _Downsets(problem, costs, max_states, max_steps)
     names = [-1] * problem.size
     cost = 0.0

@@ -12,7 +12,6 @@ cdef struct Goal:  # the objective, and what the candidates of the buffers mean
     i64* capacity[2]    # bytes of the candidates
     i64 buffers         # that a genome chooses: 0, 1 or 2
     i64 choices[2]      # candidates of each
-    i64 is_resident
     i64 at[2]           # candidates that an exact search prices with
 
 
@@ -134,114 +133,6 @@ cdef inline void add_row(Row* total, Row* row) noexcept nogil:
     total.slots += row.slots
 
 
-cdef i64 order_groups(Graph* g, Bench* b, const i64* labels, i64 network) noexcept nogil:
-    """simulator.partition.order_subgraphs of one network: names into b.order; return how many."""
-    cdef i64 first = g.offsets[network], last = g.offsets[network + 1], v, u, j, top = 0, count = 0, name, label, i, c
-    for v in range(first, last):
-        b.waits[v] = 0
-    for v in range(first, last):
-        for j in range(g.producer_start[v], g.producer_start[v + 1]):
-            if labels[g.producers[j]] != labels[v]:
-                b.waits[labels[v]] += 1
-    for v in range(first, last):
-        if labels[v] == v and b.waits[v] == 0:
-            push(b.ready, &top, v)
-    while top:
-        name = pop(b.ready, &top)
-        b.order[count] = name
-        count += 1
-        u = b.start[name]
-        while u >= 0:
-            for j in range(g.consumer_start[u], g.consumer_start[u + 1]):
-                label = labels[g.consumers[j]]
-                if label != name:
-                    b.waits[label] -= 1
-                    if b.waits[label] == 0:
-                        push(b.ready, &top, label)
-            u = b.next[u]
-    return count
-
-
-cdef void push(i64* heap, i64* size, i64 value) noexcept nogil:
-    cdef i64 i = size[0], up
-    size[0] += 1
-    while i:
-        up = (i - 1) // 2
-        if heap[up] <= value:
-            break
-        heap[i] = heap[up]
-        i = up
-    heap[i] = value
-
-
-cdef i64 pop(i64* heap, i64* size) noexcept nogil:
-    cdef i64 least = heap[0], value, i = 0, down
-    size[0] -= 1
-    value = heap[size[0]]
-    while True:
-        down = 2 * i + 1
-        if down >= size[0]:
-            break
-        if down + 1 < size[0] and heap[down + 1] < heap[down]:
-            down += 1
-        if value <= heap[down]:
-            break
-        heap[i] = heap[down]
-        i = down
-    if size[0]:
-        heap[i] = value
-    return least
-
-
-cdef int fit_resident(
-    Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, i64 capacity, i64 weight_capacity, u64* stream,
-    Row* totals
-) noexcept nogil:
-    """Pricer._fit_resident: order, price with the next weights in place, cut what is short, until nothing is."""
-    cdef i64 network, count, i, u, length, reserved, room, short_count, at
-    cdef Row row
-    cdef int status
-    while True:
-        short_count = 0
-        list_members(labels, g.size, b)
-        for network in range(g.networks):
-            zero_row(&totals[network])
-            count = order_groups(g, b, labels, network)
-            reserved = 0
-            for i in range(count - 1, -1, -1):
-                length = 0
-                u = b.start[b.order[i]]
-                while u >= 0:
-                    b.group[length] = u
-                    length += 1
-                    u = b.next[u]
-                room = capacity - reserved if m.is_shared else capacity
-                status = price_again(net, m, w, memo, b.group, length, room, weight_capacity - reserved, &row)
-                if status == OVERFLOW:
-                    return OVERFLOW
-                if status == FITS:
-                    add_row(&totals[network], &row)
-                    reserved = 0 if row.is_streamed else row.weight_need
-                    b.queue_length[i] = 0
-                else:
-                    reserved = 0
-                    b.queue_length[i] = 1
-            for i in range(count):
-                if b.queue_length[i]:
-                    b.queue[short_count] = b.order[i]
-                    short_count += 1
-        if not short_count:
-            return FITS
-        for i in range(short_count):
-            length = 0
-            u = b.start[b.queue[i]]
-            while u >= 0:
-                b.group[length] = u
-                length += 1
-                u = b.next[u]
-            cut(g, b, labels, b.group, length, stream)
-
-
 cdef inline void zero_row(Row* row) noexcept nogil:
     row.ema = row.global_buffer = row.weight_buffer = row.crossbar = row.operations = row.slots = 0
 
@@ -258,10 +149,7 @@ cdef int evaluate(
     cdef int status
     for i in range(g.networks):
         zero_row(&totals[i])
-    if goal.is_resident:
-        status = fit_resident(g, net, m, w, memo, b, labels, activations, weights, stream, totals)
-    else:
-        status = fit(g, net, m, w, memo, b, labels, activations, weights, stream, totals)
+    status = fit(g, net, m, w, memo, b, labels, activations, weights, stream, totals)
     if status != FITS:
         return status
     for i in range(g.networks):

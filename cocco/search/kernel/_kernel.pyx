@@ -126,7 +126,6 @@ cdef class Kernel:
             self.goal.choices[i] = len(chosen)
             self.goal.capacity[i] = self._hold(chosen)
             self.goal.sram[i] = self._hold_floats([technology.sram_pj_per_byte(size) for size in chosen])
-        self.goal.is_resident = machine.prefetch == "resident"
 
     def _fill_rates(self, settings, has_capacities):
         from cocco.problem.stream import threshold
@@ -206,7 +205,7 @@ cdef class Kernel:
             raise OverflowError("64 bits do not hold the steps of a subgraph")
 
     def price(self, Scratch scratch, layers, i64 capacity, i64 weight_capacity):
-        """Return what one subgraph adds to the totals, its weight need and whether it is streamed; None if short."""
+        """Return what one subgraph adds to the totals (simulator.model.cost.Totals), None if short."""
         cdef i64[::1] ids = np.array(sorted(layers), dtype=np.int64)
         cdef Row row
         cdef int status
@@ -218,8 +217,7 @@ cdef class Kernel:
             raise OverflowError("64 bits do not hold the steps of this subgraph")
         if status == SHORT:
             return None
-        return (row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
-                row.weight_need, row.is_streamed)
+        return (row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots)
 
 
 cdef class Scratch:

@@ -89,8 +89,6 @@ cdef int price(
             if allocate_regions(net, m, w) <= room:
                 moved(net, w, &buffered, &weighed)
                 total_up(net, m, w, w.weights, w.inputs, buffered, weighed, row)
-                row.weight_need = need
-                row.is_streamed = 0
                 return FITS
     if count > 1:
         return SHORT

@@ -4,7 +4,6 @@ cdef struct Best:
     i64 reads
     i64 weight_reads
     i64 input_reads
-    i64 weight_need
     i64 tile            # position in the tiles, their count for the whole map, -1 for none
     i64 has_side
 
@@ -34,7 +33,6 @@ cdef void consider(
         if best.tile < 0 or weight_reads + input_reads < best.reads:
             best.reads = weight_reads + input_reads
             best.weight_reads, best.input_reads = weight_reads, input_reads
-            best.weight_need = ceil_div(imin(weights, chunk), m.cores)
             best.tile, best.has_side = position, has_side
 
 
@@ -47,7 +45,7 @@ cdef int stream_layer(
     cdef Best best
     cdef int status
     best.tile = -1
-    best.reads = best.weight_reads = best.input_reads = best.weight_need = best.has_side = 0
+    best.reads = best.weight_reads = best.input_reads = best.has_side = 0
     for i in range(m.tile_count):
         status = derive_tiling(net, m, w, m.tiles[i], m.tiles[i])
         if status != FITS:
@@ -91,11 +89,9 @@ cdef int stream_layer(
         if best.tile == m.tile_count or not best.has_side:
             for u in range(w.tensors):
                 w.side_bytes[u] = 0
-        row.weight_need = best.weight_need
     else:
         best.weight_reads = 0
         best.input_reads = -1
-        row.weight_need = 0
         status = pass_operand(net, m, w, capacity, &best)
         if status != FITS:
             return status
@@ -112,7 +108,6 @@ cdef int stream_layer(
             allocate_regions(net, m, w)
     moved(net, w, &buffered, &weighed)
     total_up(net, m, w, best.weight_reads, best.input_reads, buffered, weighed, row)
-    row.is_streamed = 1
     return FITS
 
 

@@ -52,15 +52,13 @@ cdef struct Machine:  # what PricingRules holds
     i64* tiles          # output tiles tried, from the largest
 
 
-cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Totals), and what it holds
+cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Totals)
     i64 ema
     i64 global_buffer
     i64 weight_buffer
     i64 crossbar
     i64 operations
     i64 slots
-    i64 weight_need
-    i64 is_streamed
 
 
 cdef struct Axis:  # tiles of one axis by local tensor

@@ -14,8 +14,8 @@ from cocco.problem.genome import Genome, connected_parts, groups_of
 from cocco.problem.problem import Problem
 from cocco.problem.stream import Stream
 from simulator.accelerator import Accelerator
-from simulator.model.cost import Totals, price_subgraphs, total
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.cost import Totals, total
+from simulator.model.pricing import Price, PricingRules, SubgraphModel
 from simulator.model.regions import Region, Tiling, allocate_regions, derive_tiling
 
 Group = tuple[int, ...]  # layers of a subgraph, ascending ids of the union
@@ -61,7 +61,6 @@ class Pricer:
 
     def __init__(self, problem: Problem, model_memo: int = 4096, price_memo: int = 65536) -> None:
         self.problem = problem
-        self.is_resident = problem.accelerator.prefetch == "resident"
         self.model = lru_cache(model_memo)(self._model)
         self.price = lru_cache(price_memo)(self._price)
         self.machine = lru_cache(price_memo)(problem.accelerator_of)
@@ -74,8 +73,7 @@ class Pricer:
         the new parts lead from the first half to the second only, and a longer cycle would have been one before.
         """
         machine = self.machine(genome.capacities)
-        fit = self._fit_resident if self.is_resident else self._fit
-        genome, totals = fit(genome, machine, stream)
+        genome, totals = self._fit(genome, machine, stream)
         value = self.problem.objective.value(totals, machine)
         return Sample(genome, value, self.problem.objective.cost(value, machine))
 
@@ -95,25 +93,6 @@ class Pricer:
             labels = labels.copy()
             todo += self._cut(labels, group, stream)[::-1]
         return Genome(labels, genome.capacities), [Totals(*map(sum, zip(*each))) for each in rows]
-
-    def _fit_resident(self, genome: Genome, machine: Accelerator, stream: Stream) -> tuple[Genome, list[Totals]]:
-        """The same where the weights of the next subgraph must fit as well: order, price, split until all fit.
-
-        A network runs without the others, so each is in an order of its own (docs/model.md, section 1, our reading).
-        """
-        labels = genome.labels.copy()
-        while True:
-            short: list[Sequence[int]] = []
-            totals = []
-            for partition, offset in zip(self.problem.partitions(groups_of(labels)), self.problem.offsets):
-                groups = [tuple([offset + v for v in group]) for group in partition.subgraphs]
-                answers = price_subgraphs([self.model(group) for group in groups], machine)
-                short += [group for group, answer in zip(groups, answers) if isinstance(answer, Shortage)]
-                totals.append(total([answer for answer in answers if isinstance(answer, Price)], machine))
-            if not short:
-                return Genome(labels, genome.capacities), totals
-            for group in short:
-                self._cut(labels, group, stream)
 
     def _cut(self, labels: list[int], group: Sequence[int], stream: Stream) -> list[list[int]]:
         """Cut the group at a random point, name the parts in the labels, and return them in order."""

@@ -26,7 +26,6 @@ class SubgraphCosts:
 
     price: another engine for the same prices. memo: subgraphs remembered; those not used for longest are forgotten;
     None: all, until `forget`.
-    With prefetch="resident" the next weights are not known here, so a subgraph is priced as with "free".
     """
 
     def __init__(self, problem: Problem, price: GroupPrice | None = None, memo: int | None = MEMO) -> None:

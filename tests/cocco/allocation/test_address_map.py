@@ -34,27 +34,25 @@ def map_of(network: Network, partition: Partition, accelerator: Accelerator) -> 
     return found
 
 
-def test_two_subgraphs_with_the_next_weights_in_a_shared_memory():
-    """n0: x 128, n0 128, weights 15 -> 16, next weights 25 -> 32; n1: 128, 128, 32."""
+def test_two_subgraphs_in_a_shared_memory():
+    """n0: x 128, n0 128, weights 15 -> 16; n1: 128, 128, 25 -> 32."""
     network = convolutions(3, 5, 5)
-    found = map_of(network, Partition.layerwise(network), Accelerator(shared_buffer=304, prefetch="resident"))
+    found = map_of(network, Partition.layerwise(network), Accelerator(shared_buffer=304))
     (memory,) = found.memories
-    assert (memory.status, memory.height_bytes) == ("optimal", 304)
-    assert (memory.needed_bytes, memory.pairs) == ((304, 288), (4, 3))
+    assert (memory.status, memory.height_bytes) == ("optimal", 288)
+    assert (memory.needed_bytes, memory.pairs) == ((272, 288), (3, 3))
     sizes = {(placed.tensor, placed.kind): placed.end - placed.start for placed in memory.regions[0]}
-    assert sizes == {("n0", "main"): 128, ("x", "main"): 128, (None, "weights"): 16, (None, "next_weights"): 32}
+    assert sizes == {("n0", "main"): 128, ("x", "main"): 128, (None, "weights"): 16}
     assert all(placed.start % 8 == 0 == placed.end % 8 for regions in memory.regions for placed in regions)
-    after = {placed.start for placed in memory.regions[0] if placed.kind == "next_weights"}
-    assert after == {placed.start for placed in memory.regions[1] if placed.kind == "weights"}  # it does not move
 
 
 def test_words_can_ask_for_more_than_bytes():
-    """296 bytes hold 128 + 128 + 15 + 25 = 296 by their sum, but not in words of 8: 304."""
+    """281 bytes hold 128 + 128 + 25 = 281 by their sum, but not in words of 8: 288."""
     network = convolutions(3, 5, 5)
-    found = map_of(network, Partition.layerwise(network), Accelerator(shared_buffer=296, prefetch="resident"))
+    found = map_of(network, Partition.layerwise(network), Accelerator(shared_buffer=281))
     (memory,) = found.memories
-    assert (memory.status, memory.height_bytes, memory.least_bytes) == ("infeasible", None, 304)
-    assert memory.short == (0,) and not found.fits and memory.regions == ()
+    assert (memory.status, memory.height_bytes, memory.least_bytes) == ("infeasible", None, 288)
+    assert memory.short == (1,) and not found.fits and memory.regions == ()
 
 
 def test_no_map_where_the_bytes_do_not_fit():
@@ -64,11 +62,11 @@ def test_no_map_where_the_bytes_do_not_fit():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_maps_reach_their_lower_bound_and_pass_the_judge(seed: int):
-    """Without fragmentation, streamed layers and next weights included: docs/allocation.md says why it must be so."""
+    """Without fragmentation, streamed layers included: docs/allocation.md says why it must be so."""
     network = random_network(seed)
     for machine in (
-        Accelerator(shared_buffer=(64, 256, 2048, 64 * KiB)[seed % 4], prefetch="resident", cores=1 + seed % 3),
-        Accelerator(global_buffer=4 * KiB, weight_buffer=(16, 64, 8 * KiB)[seed % 3], prefetch="resident"),
+        Accelerator(shared_buffer=(64, 256, 2048, 64 * KiB)[seed % 4], cores=1 + seed % 3),
+        Accelerator(global_buffer=4 * KiB, weight_buffer=(16, 64, 8 * KiB)[seed % 3]),
     ):
         partition = Partition.layerwise(network)
         plan, found = plan_buffers(network, partition, machine), map_of(network, partition, machine)
@@ -80,7 +78,7 @@ def test_maps_reach_their_lower_bound_and_pass_the_judge(seed: int):
                 assert not check_allocation(plan.buffers[each.memory], Allocation(each.addresses), each.capacity_bytes)
 
 
-def test_free_prefetch_always_fits_in_whole_words():
+def test_a_memory_of_whole_words_always_has_a_map():
     """Activations are multiples of 8, so one weights buffer that is rounded up still has its words."""
     for seed in range(60):
         network = random_network(seed)
@@ -121,7 +119,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-HARDWARE = ("evaluate", "row.json", "--partition", "layerwise", "--prefetch", "resident")
+HARDWARE = ("evaluate", "row.json", "--partition", "layerwise")
 
 
 def test_evaluate_prints_and_writes_the_map_and_executes_in_it(files: Path):
@@ -129,23 +127,23 @@ def test_evaluate_prints_and_writes_the_map_and_executes_in_it(files: Path):
     content = answer(cocco(*words, folder=files))
     assert content["verified"] is True and content["addresses"]["fits"] is True
     (memory,) = content["addresses"]["memories"]
-    assert (memory["height_bytes"], memory["fragmentation"], memory["pairs"]) == (304, 0, [4, 3])
+    assert (memory["height_bytes"], memory["fragmentation"], memory["pairs"]) == (288, 0, [3, 3])
     rows = list(csv.DictReader((files / "map.csv").open()))
-    assert len(rows) == 7 and {row["kind"] for row in rows} == {"main", "weights", "next_weights"}
+    assert len(rows) == 6 and {row["kind"] for row in rows} == {"main", "weights"}
     assert {"totals", "subgraphs"} <= content.keys()
     text = cocco(*HARDWARE, "--shared-buffer", "304", "--addresses", "--verify", folder=files).stdout
-    assert "fits; highest address 304" in text and "at these addresses" in text
+    assert "fits; highest address 288" in text and "at these addresses" in text
 
 
 def test_evaluate_says_where_the_map_does_not_fit(files: Path):
-    finished = cocco(*HARDWARE, "--shared-buffer", "296", "--addresses", folder=files)
+    finished = cocco(*HARDWARE, "--shared-buffer", "281", "--addresses", folder=files)
     assert finished.returncode == 1
-    assert "does NOT fit (proved); the least capacity with a map is 304 bytes" in finished.stdout
-    assert "Subgraph 0 needs 304 bytes" in finished.stdout
+    assert "does NOT fit (proved); the least capacity with a map is 288 bytes" in finished.stdout
+    assert "Subgraph 1 needs 288 bytes" in finished.stdout
 
 
 def test_explore_says_it_too_and_still_ends_well(files: Path):
-    words = ("explore", "row.json", "--range", "296:296:8", "--prefetch", "resident", "--samples", "50", "--alpha", "0")
+    words = ("explore", "row.json", "--range", "281:281:8", "--samples", "50", "--alpha", "0")
     content = answer(cocco(*words, "--addresses", "--json", "-o", "out", folder=files))
     saved = json.loads((files / "out" / "result.json").read_text())["result"]
     assert saved["addresses"] == content["addresses"] and (files / "out" / "addresses.csv").exists()

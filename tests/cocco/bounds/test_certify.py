@@ -155,14 +155,6 @@ def test_a_missing_solver_is_named_with_its_extra(monkeypatch):
         certify(problem, [0, 0])
 
 
-def test_weight_prefetch_that_takes_room_keeps_the_bound_valid():
-    """With prefetch="resident" fewer partitions fit and none costs less, so the bound without it holds."""
-    free = Accelerator(global_buffer=4096, weight_buffer=1152)
-    resident = Accelerator(global_buffer=4096, weight_buffer=1152, prefetch="resident")
-    bounds = [certify(on_hardware(chain(5), machine), range(5), SHORT).lower_bound for machine in (free, resident)]
-    assert bounds[1] <= bounds[0] <= solved(on_hardware(chain(5), free)).cost
-
-
 def test_a_solver_without_time_proves_no_more_than_the_prices_say():
     problem = on_hardware(chain(8), Accelerator(global_buffer=65536, weight_buffer=1152))
     costs = SubgraphCosts(problem)

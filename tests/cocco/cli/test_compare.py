@@ -52,8 +52,7 @@ def test_a_comparison_with_one_that_cannot_run_ends_with_1(folder):
 
 
 @pytest.mark.parametrize("more", [
-    ("--prefetch", "resident"),
-    pytest.param((), marks=pytest.mark.slow),
+    (),
     pytest.param(("--cores", "2", "--batch", "2"), marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_a_partition_runs_on_its_least_capacity_and_not_below(folder, more):
@@ -89,7 +88,7 @@ def test_an_explanation_names_bytes_split_and_capacity(folder):
     assert found.keys() == {"status", "infeasible", "explained", "mended"}
     bad = next(row for row in found["explained"] if row["status"] == "infeasible")
     assert bad.keys() == {
-        "position", "layers", "status", "reason", "tile", "activation_bytes", "weight_bytes", "reserved_bytes",
+        "position", "layers", "status", "reason", "tile", "activation_bytes", "weight_bytes",
         "fits_from", "tensors", "weights", "ema_bytes", "split",
     }  # fmt: skip
     assert bad["tensors"][0].keys() == {

@@ -32,7 +32,6 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
         ((*EVALUATE, "--jso"), ["--jso"]),
         ((*EVALUATE, "two\nlines\x1b[31m"), ["two lines\\x1b[31m"]),
         ((*EVALUATE, "--tile-rule", "approximate"), ["--tile-rule", "'approximate'", "exact"]),
-        ((*EVALUATE, "--prefetch", "yes"), ["--prefetch", "'yes'", "resident"]),
         ((*EVALUATE, "--global-buffer", "1MB"), ["--global-buffer", "--weight-buffer"]),
         ((*EVALUATE, "--weight-buffer", "1MB"), ["--weight-buffer", "--global-buffer"]),
         ((*EVALUATE, "--shared-buffer", "1MB", "--global-buffer", "1MB"), ["--shared-buffer", "--global-buffer"]),

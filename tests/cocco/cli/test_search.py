@@ -179,7 +179,7 @@ def test_an_existing_folder_is_written_over(tmp_path: Path):
 
 def test_the_command_that_is_named_as_a_proof_runs(tmp_path: Path):
     """The last line of the output is a command line; hardware that is not the default is in it."""
-    machine = ("--batch", "2", "--max-regions", "none", "--prefetch", "resident")
+    machine = ("--batch", "2", "--max-regions", "none")
     found = cocco("partition", "vgg16", *machine, "--samples", 50, "-o", "plan.json", folder=tmp_path)
     proof = shlex.split(found.stdout.splitlines()[-1])
     assert proof[:2] == ["cocco", "evaluate"] and all(word in proof for word in machine)

@@ -60,11 +60,10 @@ def test_explore_several_networks_on_one_memory():
         result.evaluation  # noqa: B018
 
 
-@pytest.mark.parametrize("prefetch", ["free", "resident"])
 @pytest.mark.parametrize("space", [SPACE, SeparateBuffers(Range(500, 4500, 500), Range(300, 3000, 300))], ids=str)
-def test_every_kind_of_memory(space, prefetch):
+def test_every_kind_of_memory(space):
     """The winner is priced again inside, so ending at all is the test."""
-    result = explore(space=space, prefetch=prefetch, cores=2, batch=3, max_regions=5, tile_rule="paper")
+    result = explore(space=space, cores=2, batch=3, max_regions=5, tile_rule="paper")
     assert all(evaluation.fits and evaluation.tile_rule == "paper" for evaluation in result.evaluations)
     assert result.lower_bound <= result.cost
 

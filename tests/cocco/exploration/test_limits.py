@@ -101,13 +101,6 @@ def test_a_limit_on_capacity_that_is_a_candidate_is_kept_by_it():
     assert found.best.accelerator.shared_buffer <= 4096
 
 
-def test_resident_prefetch_is_not_enumerated_so_nothing_is_proved():
-    question = {"space": SPACE, "samples": 300, "prefetch": "resident", "settings": SETTINGS}
-    found = cocco.minimize(BRANCHES, "energy", {"capacity": 4096}, **question)
-    assert found.status == "feasible" and found.lower_bound < found.value
-    assert cocco.minimize(BRANCHES, "capacity", {"ema": 1.0}, **question).status == "infeasible"
-
-
 def test_one_limit_on_the_memory_alone_takes_the_least_energy_there():
     found = cocco.minimize(BRANCHES, "capacity", {"area": 1.0}, space=SPACE, samples=300, settings=SETTINGS)
     smallest = [plan for plan in PLANS["shared"] if plan.machine.shared_buffer == 1024]

@@ -140,11 +140,6 @@ def test_few_samples_are_a_front_too(samples):
     assert 1 <= len(front.found) <= samples and front.samples <= samples
 
 
-def test_resident_prefetch_has_a_front():
-    front = cocco.pareto(chain(5), space=TWO, samples=600, prefetch="resident")
-    assert all(each.fits for point in front.found for each in point.evaluations)
-
-
 def test_ctrl_c_ends_with_the_front_so_far():
     def stop(done, total, points):
         assert total == 5000 and points >= 1

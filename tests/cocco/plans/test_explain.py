@@ -15,7 +15,7 @@ from simulator import Accelerator, Partition, PartitionError, evaluate
 from simulator.partition.partition import connected_parts
 from tests.helpers.search_graphs import chain, networks
 
-MACHINES = st.sampled_from([{}, {"cores": 2}, {"prefetch": "resident"}, {"batch": 2, "prefetch": "resident"}])
+MACHINES = st.sampled_from([{}, {"cores": 2}, {"batch": 2}])
 
 
 def cuts(group: tuple[int, ...]) -> list[list[tuple[int, ...]]]:
@@ -83,7 +83,7 @@ def test_what_is_mended_runs_and_no_cut_is_better(network, data, machine, size, 
     if not evaluation.fits:
         assert explained.mended_evaluation.fits
         assert explained.mended_evaluation == evaluate(network, explained.mended, chip)
-    if machine.get("prefetch") == "resident" or len(evaluation.infeasible) > 1:
+    if len(evaluation.infeasible) > 1:
         return
     for each in explained.subgraphs:
         group = plan.subgraphs[each.position]
@@ -119,7 +119,7 @@ def test_another_metric_chooses_other_subgraphs():
 
 def test_without_the_compiled_engine_the_answer_is_the_same(monkeypatch):
     network = workloads.load("googlenet")
-    chip = Accelerator(shared_buffer=2**19, prefetch="resident")
+    chip = Accelerator(shared_buffer=2**19)
     names = [layer.name for layer in network.layers]
     plan = Partition.from_groups(network, [[f"{names[0]}..{names[9]}"], [f"{names[10]}..{names[24]}"]])
     found = cocco.explain(network, plan, chip)

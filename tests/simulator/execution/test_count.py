@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from docs.rooms import arrows
-from simulator import Accelerator, KiB, Partition
+from simulator import Accelerator, KiB
 from simulator.execution.count import Plan, Setting, count_moves
 from simulator.execution.miss import Miss
 from simulator.execution.orders import run_plan
@@ -19,7 +19,7 @@ from simulator.model.subgraph import Geometry, Subgraph
 from simulator.partition.partition import connected_parts
 from tests.helpers.executions import TILES, execute
 from tests.helpers.graphs import conv, residual
-from tests.helpers.judged import judged, random_judged, random_network_of
+from tests.helpers.judged import random_judged, random_network_of
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
 
@@ -238,18 +238,3 @@ def test_a_whole_operand_passes_by_for_each_tile():
     found = run_plan(setting, Part(network, (0,)), Plan((0,), (4, 4), "operand"))
     assert found.ema_input_bytes == 10 * 12 * 32 * (1 + 9)
     assert found.activation_bytes == 4 * 4 * 32 + 12 * 32 + 4 * 4 * 120
-
-
-def test_resident_weights_of_the_next_subgraph_leave_less_room():
-    """Two convolutions of 4608 bytes each, one after the other: 9216 in the weight buffer of the first."""
-    shape = (20, 24, 32)
-    network = Network(
-        "two",
-        (Tensor("x", 20, 24, 16),),
-        (conv("a", "x", shape, 16, 3, 1, 1), conv("b", "a", (20, 24, 16), 32, 3, 1, 1)),
-    )
-    chip = Accelerator(global_buffer=256 * KiB, weight_buffer=9216, prefetch="resident")
-    _, found = judged(network, Partition.layerwise(network), chip)
-    assert [each.miss for each in found] == ["", ""]
-    _, found = judged(network, Partition.layerwise(network), replace(chip, weight_buffer=9215))
-    assert found[0].count.weight_bytes < 4608

@@ -49,13 +49,6 @@ def test_a_rule_that_no_memory_mends_fits_from_nowhere():
     assert found.fits_from is None and "6 tensors" in found.reason
 
 
-def test_weights_kept_free_for_the_next_subgraph_are_named():
-    network = resnet_block()
-    plan = Partition.from_groups(network, [["a", "b"], ["c", "add"]])
-    found = breakdown(network, plan, Accelerator(shared_buffer=2**23, prefetch="resident"))
-    assert [each.reserved_bytes for each in found] == [*(each.weight_bytes for each in found[1:]), 0]
-
-
 def test_a_partition_of_another_network_is_an_error():
     with pytest.raises(ValueError, match="not of"):
         breakdown(random_network(1), Partition.layerwise(resnet_block()), Accelerator(shared_buffer=1))

@@ -13,7 +13,7 @@ from tests.helpers.random_graphs import random_network
 from tests.helpers.random_plans import random_plan
 
 MACHINES = st.fixed_dictionaries({
-    "cores": st.integers(1, 3), "batch": st.integers(1, 3), "prefetch": st.sampled_from(["free", "resident"]),
+    "cores": st.integers(1, 3), "batch": st.integers(1, 3),
 })  # fmt: skip
 
 
@@ -37,20 +37,6 @@ def test_layer_by_layer_runs_in_one_byte_because_layers_are_streamed():
     assert least.shared_layers == least.global_layers == least.weight_layers == ()
     held = least_capacity(network, Partition.layerwise(network), streaming=False)
     assert held.weight_buffer == 3 * 3 * 64 * 64 and held.weight_layers == ("b",)
-
-
-def test_the_next_weights_add_up_where_they_are_resident():
-    """Two pairs of layers: the first pair stays beside the weights of the second."""
-    network = resnet_block()
-    plan = Partition.from_groups(network, [["a", "b"], ["shortcut"], ["c", "add"]])
-    free = least_capacity(network, plan)
-    resident = least_capacity(network, plan, prefetch="resident")
-    pair, last, shortcut = 64 * 64 + 9 * 64 * 64, 64 * 256, 64 * 256
-    assert plan.names == (("shortcut",), ("a", "b"), ("c", "add"))
-    assert free.weight_buffer == pair
-    assert resident.weight_buffer == pair + last
-    held = least_capacity(network, plan, prefetch="resident", streaming=False)
-    assert held.weight_buffer == max(pair + last, shortcut + pair)
 
 
 def test_a_rule_that_no_memory_mends_is_no_capacity():

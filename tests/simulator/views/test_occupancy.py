@@ -47,7 +47,7 @@ def test_four_cores_hold_a_quarter_of_the_weights_and_bands_of_the_maps():
     "chip",
     [
         Accelerator(shared_buffer=64 * KiB),
-        Accelerator(shared_buffer=8 * KiB, prefetch="resident", cores=2, batch=3),
+        Accelerator(shared_buffer=8 * KiB, cores=2, batch=3),
         Accelerator(global_buffer=16 * KiB, weight_buffer=16 * KiB),
     ],
 )

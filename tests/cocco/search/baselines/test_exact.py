@@ -132,11 +132,3 @@ def test_gives_up_where_one_state_has_too_many_candidates(monkeypatch):
     problem = fixed(chain(4))
     found = exact(problem, SubgraphCosts(problem))
     assert found.status == "gave_up" and "3 subgraphs that can run next" in found.reason
-
-
-def test_gives_up_where_costs_do_not_add_up():
-    """With prefetch="resident" a subgraph leaves room for the next one's weights."""
-    problem = on_hardware(chain(3), Accelerator(shared_buffer=65536, prefetch="resident"))
-    found = exact(problem, SubgraphCosts(problem))
-    assert (found.status, found.states) == ("gave_up", 0)
-    assert "resident" in found.reason

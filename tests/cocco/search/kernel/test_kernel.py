@@ -74,7 +74,7 @@ def test_engines_agree_on_all_networks_in_all_modes(name, mode):
     machine, space, alpha = (
         (Accelerator(shared_buffer=1), SharedBuffer().buffers, 0.002),
         (Accelerator(global_buffer=1, weight_buffer=1), SeparateBuffers().buffers, 0.002),
-        (Accelerator(global_buffer=2**20, weight_buffer=1152 * 1024, prefetch="resident"), {}, None),
+        (Accelerator(global_buffer=2**20, weight_buffer=1152 * 1024), {}, None),
         (Accelerator(shared_buffer=1, cores=4, batch=2), SharedBuffer().buffers, 0.002),
     )[mode]
     problem = Problem((workloads.load(name),), machine, space, Objective("energy", alpha, (1.0,)))
@@ -159,8 +159,6 @@ def test_both_engines_enumerate_alike(seed):
     for steps in (10_000_000, 200 + 20 * seed):
         found = exact(problem, SubgraphCosts(problem), 2000, steps)
         groups, *counts, cost = compiled_exact(kernel, Scratch(kernel), 2000, 1000, steps, LOOK_STEPS, PRICE_STEPS)
-        if problem.accelerator.prefetch == "resident":
-            continue  # the Python engine does not begin
         assert counts == [found.states, found.transitions, found.steps]
         assert (groups is None) == (found.labels is None)
         if groups is not None and found.labels is not None:

@@ -21,9 +21,8 @@ MACHINES = [
     {"shared_buffer": 40000, "cores": 2, "batch": 3},
     {"shared_buffer": 5000, "max_regions": 4},
     {"global_buffer": 3000, "weight_buffer": 700},
-    {"global_buffer": 6000, "weight_buffer": 1500, "prefetch": "resident"},
-    {"shared_buffer": 4000, "prefetch": "resident"},
-    {"shared_buffer": 64, "prefetch": "resident"},
+    {"global_buffer": 6000, "weight_buffer": 1500},
+    {"shared_buffer": 64},
 ]
 
 
@@ -50,7 +49,7 @@ def test_a_sample_fits_and_costs_what_the_simulator_says(machine, network, numbe
 
 @given(networks(6, "first"), networks(6, "second"), st.integers(0, 1000))
 def test_networks_are_priced_one_after_the_other(first, second, number):
-    problem = over_space([first, second], weights=[2.0, 0.5], alpha=0.01, prefetch="resident")
+    problem = over_space([first, second], weights=[2.0, 0.5], alpha=0.01)
     stream = Stream(number, 0, 0)
     genome = Genome(repair(problem, random_labels(problem, stream)), random_capacities(problem, stream))
     sample = Pricer(problem).evaluate(genome, stream)
