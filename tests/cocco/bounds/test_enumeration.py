@@ -6,10 +6,11 @@ import pytest
 
 from cocco.bounds.enumeration import prove
 from cocco.bounds.least import lower_bound
+from cocco.problem.engines import ENGINES
 from cocco.problem.genome import Genome
 from cocco.problem.problem import over_space
 from cocco.problem.stream import Stream
-from cocco.search.kernel.choice import ENGINES, has_kernel
+from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.genomes import Pricer
 from tests.helpers.every_plan import optimum
 from tests.helpers.search_graphs import BRANCHES, SPACE, TWO, chain

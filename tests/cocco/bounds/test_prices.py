@@ -165,3 +165,13 @@ def test_certificate_over_memories_is_that_of_the_largest():
     assert 2048 + 100 * 1728 < bound <= 8192 + 100 * (1728 + 1024)
     smallest = on_hardware(chain(3), Accelerator(shared_buffer=2048))
     assert 2048 + 100 * certify(smallest, range(3), 2.0).lower_bound > 8192 + 100 * (1728 + 1024)
+
+
+@pytest.mark.parametrize(("proven", "bytes_"), [(2559, 2560), (2560, 2560), (2561, 3072)])
+def test_bound_is_the_next_multiple_of_what_crosses_and_no_more(
+    proven: int, bytes_: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Every tensor has 512 bytes, and so has what crosses: 2560 bytes that are proved stay 2560."""
+    monkeypatch.setattr(PartitionBound, "_prove", lambda *_: (proven, False))
+    bound = bound_of(on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152)))
+    assert (bound.unit, bound.run(5.0).crossings) == (512, bytes_)

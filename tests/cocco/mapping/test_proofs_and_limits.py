@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("ortools")
 pytest.importorskip("scipy")
 
-from cocco.mapping import map_layer, random_search, solving
+from cocco.mapping import map_layer, mapper, random_search, solving
 from cocco.mapping.program import Program, Solver, solve
 from cocco.mapping.random_search import hill_climb
 from cocco.mapping.rules import Rules
@@ -89,3 +89,10 @@ def test_no_random_mapping_that_fits_is_no_answer():
     for search in (random_search.random_search, hill_climb):
         found = search(LayerShape(1, 1, 2, 2, 2, 2), tight, 5, 0, max_draws=300)
         assert (found.status, found.mapping, found.valid) == ("gave_up", None, 0)
+
+
+def test_work_of_groups_is_that_of_one_times_their_number_and_nothing_is_read_less_than_once():
+    whole = mapper._work(LayerShape(3, 3, 8, 8, 4, 16, groups=4), (8, 8), Rules(stride_rule="once"), 20.0)
+    one = mapper._work(LayerShape(3, 3, 8, 8, 4, 4), (8, 8), Rules(stride_rule="once"), 20.0)
+    assert whole.cycles == 4 * one.cycles
+    assert [mapper._at_least_once(words, 5) for words in (3, 5, 8)] == [(1, 1), (1, 1), (8, 5)]

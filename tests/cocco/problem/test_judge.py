@@ -10,8 +10,9 @@ import cocco
 from cocco.bounds.enumeration import prove
 from cocco.exploration import addresses
 from cocco.problem import judge
+from cocco.problem.engines import ENGINES
 from cocco.problem.problem import on_hardware
-from cocco.search.kernel.choice import ENGINES, has_kernel
+from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator, evaluate
 from tests.helpers.search_graphs import SPACE, chain, dag, diamond, fixed
 
