@@ -95,7 +95,7 @@ def test_prices_are_those_of_the_simulator(seed):
             price = SubgraphModel(rules, part).price(capacity, weight_capacity)
             found = engine.compiled.price(part, capacity, weight_capacity)
             if isinstance(price, Price):
-                assert found == (*total([price], machine), price.weight_bytes, price.is_streamed)
+                assert found == total([price], machine)
             else:
                 assert found is None
 
@@ -110,7 +110,7 @@ def test_rows_read_again_under_deep_padding_are_those_of_the_simulator():
     engine = FastEngine(problem, Settings())
     found = engine.compiled.price([0], 96, 0)
     assert found is not None and found[0] == 80 + 48
-    assert found == (*total([price], problem.accelerator), price.weight_bytes, price.is_streamed)
+    assert found == total([price], problem.accelerator)
 
 
 def test_a_whole_search_is_the_same_for_any_engine_and_threads():
