@@ -52,6 +52,7 @@ class Machine:
 
     Examples
     --------
+    >>> from simulator import Machine
     >>> Machine(cores=2).with_buffers(shared_buffer=2**20).buffer_bytes
     1048576
     """

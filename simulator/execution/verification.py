@@ -13,17 +13,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether the partition ran as claimed; `message` names the first failure, `notes` what was scaled or left out.
+    """Whether the partition ran as claimed, with every number that was compared.
 
-    checks: every printed number beside the one that was counted, of the partition and then of each subgraph.
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, KiB, Partition
+    >>> from simulator.execution import verify
+    >>> vgg = workloads.load("vgg16")
+    >>> found = verify(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=512 * KiB))
+    >>> found
+    Verification(verified=True, 21 subgraphs, 18 numbers compared in total)
+    >>> found.check("ema_bytes").status
+    'equal'
     """
 
     verified: bool
-    message: str
-    notes: tuple[str, ...]
+    message: str  #: the first failure, empty where there is none
+    notes: tuple[str, ...]  #: what was scaled down or left out
     subgraphs: int  #: executed
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Check, ...] = ()  #: printed numbers beside counted ones, of the partition, then of each subgraph
     names: tuple[tuple[str, ...], ...] = ()  #: the layers of each subgraph
+
+    def __repr__(self) -> str:
+        said = f"{self.subgraphs} subgraphs, {len(self.totals())} numbers compared in total"
+        return f"Verification(verified={self.verified}, {said}{f', {self.message!r}' if self.message else ''})"
 
     def totals(self) -> dict[str, Check]:
         """Return the checks of the whole partition by name."""

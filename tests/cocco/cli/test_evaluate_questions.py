@@ -44,8 +44,10 @@ def ask(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 @pytest.mark.parametrize("asked", COMBINATIONS, ids=" ".join)
 def test_the_json_of_a_combination_has_the_part_of_each_question_alone(asked, ask, tmp_path):
-    whole = json.loads(ask("--json")[1]) | {"verified": True if "--verify" in asked else None}
-    for name, key in (("--addresses", "addresses"), ("--explain", "explained"), ("--explain", "mended")):
+    whole, parts = json.loads(ask("--json")[1]), {"--addresses": ["addresses"], "--explain": ["explained", "mended"]}
+    assert whole["verified"] is None
+    parts["--verify"] = ["verified", "checks", "subgraph_checks"]
+    for name, key in [(name, key) for name, keys in parts.items() for key in keys]:
         if name in asked:
             whole[key] = json.loads(ask(name, "--json")[1])[key]
     code, out, err = ask(*asked, "--json")

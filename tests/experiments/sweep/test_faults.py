@@ -23,7 +23,6 @@ from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep
 from tests.helpers import sweep_tasks
 from tests.helpers.command_line import ROOT
-from tests.helpers.tiny_network import write_tiny
 
 pytestmark = pytest.mark.xdist_group("sweeps")  # workers of its own: one test at a time
 
@@ -125,17 +124,13 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_in_a_search_stores_no_half_of_it(tmp_path: Path, workers: int):
     """Interrupted, the search itself answers with the best of some 500 samples; the sweep must not keep that."""
-    network = write_tiny(tmp_path / "tiny.json")
-    asked = [{"network": network, "seed": seed, "mark": str(tmp_path / "alone")} for seed in range(3)]
-    half = sweep_tasks.explores(asked[1] | {"says": True})
-    whole = [sweep_tasks.explores(point) for point in asked]
+    alone = [sys.executable, str(ROOT / "tests" / "helpers" / "interrupted_sweep.py"), str(tmp_path), str(workers)]
+    finished = subprocess.run(alone, env=ENVIRONMENT, capture_output=True, text=True, timeout=WAIT, check=True)
+    found = json.loads(finished.stdout)
+    half, whole = found["half"], found["whole"]
     assert half["status"] == "stopped" and half["samples"] < whole[1]["samples"]
-    asked = [point | {"mark": str(tmp_path / "mark")} for point in asked]
-    with pytest.raises(KeyboardInterrupt):
-        sweep(sweep_tasks.explores, asked, tmp_path / "folder", workers=workers)
-    assert (tmp_path / "mark").exists() and len(points(tmp_path / "folder")) < 3
-    assert sweep(sweep_tasks.explores, asked, tmp_path / "folder") == whole
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert found["interrupted"] and found["stored"] < 3
+    assert found["finished"] == whole and found["handler"]
 
 
 def test_ctrl_c_in_a_script_that_searches_ends_with_130(tmp_path: Path):

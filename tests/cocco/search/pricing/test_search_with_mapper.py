@@ -12,7 +12,7 @@ from cocco import explore
 from cocco.mapping import MAPPERS, Rules
 from cocco.mapping.mapper import Cosa, mapper_from_json
 from simulator import Accelerator
-from tests.helpers.command_line import answer, assert_malformed, cocco
+from tests.helpers.command_line import answer, cocco
 from workloads import Builder
 
 FEW = ("--samples", "60", "--seed", "1")
@@ -50,11 +50,6 @@ def test_partition_prices_with_the_mapper_and_the_default_is_not_mentioned(small
     assert "mapper cosa" in cocco("evaluate", small, "--partition", plan, "--mapper", "cosa").stdout
     default = cocco("partition", small, *FEW, "--json")
     assert "mapper" not in default.stdout and "--mapper" not in default.stderr
-
-
-def test_limits_take_the_default_mapper(small: Path):
-    words = ("explore", small, "--minimize", "energy", "--limit", "capacity=1MB", "--mapper", "tiled")
-    assert_malformed(cocco(*words), ["--mapper not allowed with --minimize"])
 
 
 def test_a_mapper_is_read_as_it_was_written():
