@@ -110,3 +110,19 @@ def test_a_part_of_time_that_is_left_open_refutes_nothing():
     bound = problem.make_problem(hard).bound
     found = complete(problem.make_problem([*hard, Buffer("later", 1000, 1001, 1)]), bound, 5, "reference")
     assert (found.status, found.address, found.refuted < bound) == ("gave_up", None, True)
+
+
+def test_ctrl_c_raises_with_the_lowest_allocation_so_far(monkeypatch):
+    """The greedy portfolio has an answer above the bound of EIGHT before the search is interrupted."""
+    kept = cocco.allocate(named(EIGHT), 100, "greedy", minimize=True)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cocco.allocation.allocate.complete", stop)
+    with pytest.raises(cocco.Interrupted) as stopped:
+        cocco.allocate(named(EIGHT), 100, minimize=True)
+    assert (stopped.value.result.status, stopped.value.result.height_bytes) == ("stopped", kept.height_bytes)
+    with pytest.raises(cocco.Interrupted) as stopped:
+        cocco.allocate(named(EIGHT), 100, "search")
+    assert stopped.value.result.allocation is None

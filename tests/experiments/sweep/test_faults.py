@@ -122,15 +122,16 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path):
         assert 2 <= len(points(folder)) < 50
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_in_a_search_stores_no_half_of_it(tmp_path: Path, workers: int):
-    """Interrupted, the search itself answers with the best of some 500 samples; the sweep must not keep that."""
+@pytest.mark.parametrize(("workers", "swallows"), [(1, False), (2, False), (1, True), (2, True)])
+def test_ctrl_c_in_a_search_stores_no_half_of_it(tmp_path: Path, workers: int, swallows: bool):
+    """Interrupted, the search raises with the best of some 500 samples; the sweep keeps it not even of who goes on."""
     network = write_tiny(tmp_path / "tiny.json")
-    asked = [{"network": network, "seed": seed, "mark": str(tmp_path / "alone")} for seed in range(3)]
+    about = {"network": network, "mark": str(tmp_path / "alone"), "swallows": True}
+    asked = [about | {"seed": seed} for seed in range(3)]
     half = sweep_tasks.explores(asked[1] | {"says": True})
     whole = [sweep_tasks.explores(point) for point in asked]
     assert half["status"] == "stopped" and half["samples"] < whole[1]["samples"]
-    asked = [point | {"mark": str(tmp_path / "mark")} for point in asked]
+    asked = [point | {"mark": str(tmp_path / "mark"), "swallows": swallows} for point in asked]
     with pytest.raises(KeyboardInterrupt):
         sweep(sweep_tasks.explores, asked, tmp_path / "folder", workers=workers)
     assert (tmp_path / "mark").exists() and len(points(tmp_path / "folder")) < 3
