@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cocco.problem.effort import Effort
     from cocco.problem.settings import Settings
     from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
+    from cocco.problem.status import Interrupted
     from cocco.scheduling.schedule import schedule
     from simulator.views.chrome_trace import chrome_trace
 
@@ -34,6 +35,7 @@ __all__ = [
     "Effort",
     "Explanation",
     "Front",
+    "Interrupted",
     "Limited",
     "Range",
     "Result",
@@ -67,6 +69,7 @@ _HOMES = {  # the modules that the names above live in
     "cocco.problem.effort": ("Effort",),
     "cocco.problem.settings": ("Settings",),
     "cocco.problem.space": ("Range", "SeparateBuffers", "SharedBuffer"),
+    "cocco.problem.status": ("Interrupted",),
     "cocco.scheduling.schedule": ("schedule",),
     "simulator.views.chrome_trace": ("chrome_trace",),
 }

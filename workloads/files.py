@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 import tempfile
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from workloads.errors import FileFormatError, one_line, shown
 
@@ -22,6 +23,7 @@ MAX_JSON_BYTES = 16 * 2**20
 MAX_YAML_BYTES = 2**18
 MAX_NESTING = 64
 MAX_ALIASES = 10
+MAX_BITS = 1023  #: of an integer: such a one is still a finite number of 64-bit floating point
 
 
 def read_mapping(path: str | PathLike[str]) -> dict[str, Any]:
@@ -49,23 +51,34 @@ def read_mapping(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def write_atomic(path: str | PathLike[str], text: str) -> None:
-    """Write a text file (UTF-8) whole or not at all: to a temporary file beside it, which then takes its name.
+    """Write a text file (UTF-8) whole or not at all, as `write_whole`."""
+    data = text.encode()
+    write_whole(path, lambda file: file.write(data))
 
-    Raises OSError where the folder does not exist or cannot be written, or where the path is no regular file.
+
+def write_whole(path: str | PathLike[str], write: Callable[[BinaryIO], object]) -> None:
+    """Write a file whole or not at all: into a temporary file of its own beside it, which then takes its name.
+
+    Raises OSError, which names the path, where the folder does not exist, cannot be written or is full, or where the
+    path is no regular file.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         raise OSError(f"{path}: is not a regular file")
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:64]}.", suffix=".tmp", dir=target.parent)
+    temporary = ""
     try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:64]}.", suffix=".tmp", dir=target.parent)
+        with open(handle, "wb") as file:
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(target))
         os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+    except BaseException as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise type(error)(f"{path}: cannot be written: {error.strerror or error}") from None
         raise
 
 
@@ -78,10 +91,18 @@ def _mode(target: Path) -> int:
     return 0o666 & ~mask
 
 
+def open_regular(path: str | PathLike[str]) -> BinaryIO:
+    """Return a regular file opened for reading; raises OSError for a pipe or a device, which may never end."""
+    kind = os.stat(path).st_mode
+    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):  # of a directory the system says so
+        raise OSError("it is no regular file")
+    return open(path, "rb")
+
+
 def read_bytes(path: str | PathLike[str], limit: int) -> bytes:
     """Return the bytes of a file; raises FileFormatError where it cannot be read or has more than the limit."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             data = file.read(limit + 1)
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -187,6 +208,8 @@ def _check_values(content: Any) -> None:
                 inner += value
             elif type(value) is float and not math.isfinite(value):
                 _not_finite(str(value))
+            elif type(value) is int and value.bit_length() > MAX_BITS:
+                raise FileFormatError(f"holds {shown(value)}; numbers must be below 2^{MAX_BITS}")
         level, depth = inner, depth + 1
         if depth > MAX_NESTING + 1:
             raise FileFormatError(f"nests values more than {MAX_NESTING} deep")

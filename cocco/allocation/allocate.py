@@ -12,6 +12,7 @@ from cocco.allocation.least import height_of, least_height
 from cocco.allocation.problem import KERNEL, AllocationProblem, make_problem
 from cocco.allocation.solvers import cp, ilp
 from cocco.allocation.telamalloc import telamalloc
+from cocco.problem.status import Interrupted
 from simulator.accelerator import MAX_CAPACITY
 from simulator.allocation.judge import Allocation, Buffer, check_allocation, check_buffers
 
@@ -59,6 +60,8 @@ def allocate(
     ------
     ValueError
         One line, for malformed buffers and arguments, and where a method lacks its solver.
+    Interrupted
+        After Ctrl-C, with the best so far, if any, as its `result`.
 
     References
     ----------
@@ -90,7 +93,10 @@ def allocate(
     is_sure: bool | None = True if conflict else None
     if outcome.status == "infeasible" and not conflict and explain and _is_explainable(problem, capacity):
         conflict, is_sure = irreducible(buffers, capacity, limit, engine)
-    return _result(problem, capacity, method, outcome, conflict, is_sure)
+    result = _result(problem, capacity, method, outcome, conflict, is_sure)
+    if outcome.status == "stopped":
+        raise Interrupted(result)
+    return result
 
 
 def _check_arguments(buffers: tuple[Buffer, ...], capacity: int, method: str, nodes: int | None) -> None:

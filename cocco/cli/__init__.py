@@ -35,8 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("cocco: stopped", file=sys.stderr)
         return 130
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        return _malformed(_reason(error))
+    except ValueError as error:
         return _malformed(str(error))
+    except ArithmeticError as error:
+        return _malformed(f"a number of the input is too large for this program: {error}")
     except RecursionError:
         return _malformed("the input is nested or chained too deep for this program")
     except MemoryError:
@@ -57,6 +61,13 @@ def _run(arguments: list[str]) -> int:
 def _note(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one line; Python gives each only once."""
     print(f"cocco: note: {message}", file=sys.stderr)
+
+
+def _reason(error: OSError) -> str:
+    """Return what could not be read or written and why; where the system names no file, it was standard output."""
+    if error.errno is None:  # it is ours
+        return str(error)
+    return f"{error.filename or 'standard output'}: {error.strerror}"
 
 
 def _malformed(message: str) -> int:

@@ -7,11 +7,23 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cocco.cli.usage import UsageError
+from cocco.problem.status import Interrupted
 
-CODES = {"infeasible": 1, "gave_up": 1, "stopped": 130}  #: exit codes; all other ways to end are 0
+CODES = {"infeasible": 1, "gave_up": 1}  #: exit codes of answers; all others are 0
+STOPPED = 130  #: exit code after Ctrl-C, whatever was found until then: 128 + SIGINT, as shells have it
+
+T = TypeVar("T")
+
+
+def searched(find: Callable[[], T]) -> tuple[T, bool]:
+    """Return what a search found, or its best so far where Ctrl-C ended it; and whether it did."""
+    try:
+        return find(), False
+    except Interrupted as stop:
+        return stop.result, True
 
 
 def print_answer(as_json: bool, content: Callable[[], dict[str, Any]], text: Callable[[], str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cocco.cli.hardware import MAPPER
-from cocco.cli.output import CODES, print_answer
+from cocco.cli.output import CODES, STOPPED, print_answer, searched
 from cocco.exploration.front import Front
 from cocco.exploration.limits import Limited
 from cocco.exploration.result import Result
@@ -51,9 +51,9 @@ def run_search(
     with ready(folder, files) if folder else nullcontext():
         start = time.monotonic()
         with _bar(options.samples, best) as progress:
-            found = find(progress)
+            found, is_stopped = searched(lambda: find(progress))
         seconds = time.monotonic() - start
-        how = "stopped by Ctrl-C, this is the best so far: " if found.status == "stopped" else ""
+        how = "stopped by Ctrl-C, this is the best so far: " if is_stopped else ""
         print(f"cocco: {how}{found.samples:,} samples in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
         shown = show(found)
         try:
@@ -65,7 +65,7 @@ def run_search(
         parts = ["\n  ".join(["\nWritten:", *map(str, written)])]
         parts += ["\n  ".join(["Prove it by execution:", *shown.proofs])] if shown.proofs else []
         print("\n".join(parts), file=sys.stderr if options.json else sys.stdout)
-    return CODES.get(found.status, 0)
+    return STOPPED if is_stopped else CODES.get(found.status, 0)
 
 
 def about(

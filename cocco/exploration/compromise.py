@@ -11,6 +11,7 @@ from cocco.exploration.front import buffer_bytes
 from cocco.exploration.result import Result
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.shown import Shown
+from cocco.problem.status import Interrupted
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from workloads.network.network import Network
@@ -83,6 +84,8 @@ def compromise(result: Result, networks: Sequence[Network], **question: Any) -> 
     ------
     ValueError
         Where the networks are not those of the result, or it is one of given hardware.
+    Interrupted
+        After Ctrl-C, with the networks compared so far, a tuple, as its `result`.
 
     Examples
     --------
@@ -96,9 +99,12 @@ def compromise(result: Result, networks: Sequence[Network], **question: Any) -> 
     names = [evaluation.network for evaluation in result.evaluations]
     if result.alpha is None or [network.name for network in networks] != names:
         raise ValueError(f"networks must be those of a result of explore, {', '.join(names)}; got others")
-    found = []
+    found = list[Compromise]()
     for network, weight, plan, evaluation in zip(networks, result.weights, result.plans, result.evaluations):
-        alone = explore(network, **question | {"weights": [weight], "initial": [plan]})
+        try:
+            alone = explore(network, **question | {"weights": [weight], "initial": [plan]})
+        except KeyboardInterrupt:
+            raise Interrupted(tuple(found)) from None
         common = _cost(result, weight, evaluation)
         own, value, cost = alone.accelerator, _value(alone, alone.evaluation), alone.cost
         if cost > common:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, get_args
 
 from cocco.exploration.result import Result
@@ -11,7 +12,7 @@ from cocco.problem.names import HardwareMethod, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
-from cocco.problem.status import Status
+from cocco.problem.status import Interrupted, Status
 from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
 from simulator.model.tiling import TileRule
@@ -33,7 +34,7 @@ def partition(
 ) -> Result:
     """Return the best partition found for this hardware: Formula 1 minimized (Cocco, Sec. 4.1.1).
 
-    The same arguments give the same result, to the byte. Ctrl-C ends the search with status "stopped".
+    The same arguments give the same result, to the byte.
 
     Parameters
     ----------
@@ -62,6 +63,8 @@ def partition(
         For a keyword that is neither a parameter nor such a field.
     RuntimeError
         Where the simulator prices the winner otherwise than the search did.
+    Interrupted
+        After Ctrl-C, with the best so far as its `result`.
 
     Examples
     --------
@@ -93,7 +96,7 @@ def explore(
 ) -> Result:
     """Return the best memory found, with a partition of each network on it: Formula 2 minimized (Cocco, Sec. 4.1.2).
 
-    The same arguments give the same result, to the byte. Ctrl-C ends the search with status "stopped".
+    The same arguments give the same result, to the byte.
 
     Parameters
     ----------
@@ -128,6 +131,8 @@ def explore(
         For a keyword that is neither a parameter nor such a field.
     RuntimeError
         Where the simulator prices the winner otherwise than the search did.
+    Interrupted
+        After Ctrl-C, with the best so far as its `result`.
 
     Examples
     --------
@@ -161,11 +166,16 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     if effort.prove:
         outcome = methods.certified(problem, outcome)
     result = result_of(problem, outcome, effort.seed)
+    if outcome.trace.is_stopped:
+        raise Interrupted(result)
     if not effort.check_addresses or not result.plans:
         return result
     from cocco.exploration.addresses import with_addresses
 
-    return with_addresses(problem, result)
+    try:
+        return with_addresses(problem, result)
+    except KeyboardInterrupt:
+        raise Interrupted(replace(result, status="stopped")) from None
 
 
 def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:

@@ -26,7 +26,7 @@ from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.shown import Shown
 from cocco.problem.space import Space
-from cocco.problem.status import Status
+from cocco.problem.status import Interrupted, Status
 from cocco.search.genetic.nsga import Cloud
 from simulator.accelerator import Machine, machine_of
 from simulator.keywords import check_keywords
@@ -146,6 +146,8 @@ def minimize(
         For a keyword that is neither a parameter nor a field of the machine or of the effort.
     RuntimeError
         Where the simulator prices the best point otherwise than the search did.
+    Interrupted
+        After Ctrl-C, with the best so far as its `result`.
 
     Examples
     --------
@@ -182,7 +184,10 @@ def minimize(
             lower, status = _prove(question, cloud, judge)
     except KeyboardInterrupt:
         pass
-    return _answer(question, cloud, judge, None if lower == math.inf else lower, status)
+    limited = _answer(question, cloud, judge, None if lower == math.inf else lower, status)
+    if status == "stopped":
+        raise Interrupted(limited)
+    return limited
 
 
 def check_limits(criterion: str, limits: Mapping[str, float]) -> dict[str, float]:

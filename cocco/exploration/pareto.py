@@ -21,7 +21,7 @@ from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
-from cocco.problem.status import Status
+from cocco.problem.status import Interrupted, Status
 from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.engine import Engine, make_engine
 from cocco.search.genetic.nsga import Cloud, nsga
@@ -54,7 +54,7 @@ def pareto(
     """Return the memories, with partitions, of which none found is better than another in all objectives.
 
     The paper sweeps alpha for such a front (Cocco, Fig. 14); one run of NSGA-II finds all of it (our choice). The same
-    arguments give the same front, to the byte. Ctrl-C ends the search with status "stopped".
+    arguments give the same front, to the byte.
 
     Parameters
     ----------
@@ -88,6 +88,8 @@ def pareto(
         For a keyword that is neither a parameter nor such a field.
     RuntimeError
         Where the simulator prices a point otherwise than the search did.
+    Interrupted
+        After Ctrl-C, with the front so far as its `result`.
 
     Examples
     --------
@@ -161,9 +163,9 @@ def enumerated(question: Question, plane: Plane) -> tuple[Cloud, bool]:
 
 
 def front_of_cloud(cloud: Cloud, seed: int, method: FrontMethod, status: Status) -> Front:
-    """Return the front of these samples, each of its points judged by the simulator."""
+    """Return the front of these samples, its points judged by the simulator; raises Interrupted where it is half."""
     problem = cloud.plane.problem
-    return Front(
+    front = Front(
         method=method,
         objectives=cloud.plane.names,
         networks=tuple(network.name for network in problem.networks),
@@ -175,6 +177,9 @@ def front_of_cloud(cloud: Cloud, seed: int, method: FrontMethod, status: Status)
         engine=cloud.breeder.name,
         points=cloud.points(),
     )
+    if cloud.is_stopped:
+        raise Interrupted(front)
+    return front
 
 
 def point_of(cloud: Cloud, row: int) -> FrontPoint:

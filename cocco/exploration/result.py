@@ -24,7 +24,7 @@ class Result(Shown):
     Attributes
     ----------
     status
-        "optimal" (proved), "feasible" (an answer; the samples are spent), "stopped" (by the user; best so far) or
+        "optimal" (proved), "feasible" (an answer; the samples are spent), "stopped" (best so far, of Interrupted) or
         "gave_up" (exact outgrew its budget; the best of other methods).
     cost
         Formula 2 where alpha is given, else Formula 1, summed over the networks by their weights.

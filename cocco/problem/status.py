@@ -1,7 +1,38 @@
-"""How an answer ended, in the same words everywhere."""
+"""How an answer ended, in the same words everywhere; and what is raised where the user ended it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 Status = Literal["optimal", "feasible", "infeasible", "gave_up", "stopped"]
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user pressed Ctrl-C in a search; a KeyboardInterrupt, so that a program that does not ask for it ends.
+
+    Attributes
+    ----------
+    result
+        The best so far: what the search would have returned, with the status "stopped", or "optimal" where that is
+        proved all the same.
+
+    Notes
+    -----
+    Only the command line goes on from it: it saves and prints the result and ends with the exit status 130. A search
+    that is interrupted before it has an answer raises KeyboardInterrupt alone.
+
+    Examples
+    --------
+    >>> import cocco, workloads
+    >>> def press(done, total, best):
+    ...     raise KeyboardInterrupt
+    >>> try:
+    ...     cocco.explore(workloads.load("vgg16"), method="ga", progress=press)
+    ... except cocco.Interrupted as stop:
+    ...     print(stop.result.status, stop.result.samples < 50_000)
+    stopped True
+    """
+
+    def __init__(self, result: Any) -> None:
+        super().__init__(result)
+        self.result = result

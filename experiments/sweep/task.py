@@ -51,7 +51,8 @@ def compute(task: Task, key: str, point: Point) -> Ended:
 def _uninterrupted() -> Iterator[None]:
     """Raise KeyboardInterrupt at the end of the block if Ctrl-C was pressed in it, whoever answered it.
 
-    A search that is interrupted answers with the best so far; such an answer must not be stored as that of the point.
+    A search of cocco raises; but a solver, or `run` itself, may go on with the best so far, which must not be stored
+    as the answer of the point.
     """
     before = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(before):  # nobody is interrupted here

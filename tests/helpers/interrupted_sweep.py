@@ -1,6 +1,6 @@
 """A sweep whose second search interrupts itself, run alone because the signal would reach the runner of the tests.
 
-`python interrupted_sweep.py FOLDER WORKERS` prints what was found, half and whole, as one JSON object.
+`python interrupted_sweep.py FOLDER WORKERS [swallows]` prints what was found, half and whole, as one JSON object.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ from tests.helpers import sweep_tasks
 from tests.helpers.tiny_network import write_tiny
 
 
-def main(folder: Path, workers: int) -> dict[str, object]:
-    """Return whether the sweep was interrupted, and what it has stored and finds when it goes on."""
+def main(folder: Path, workers: int, swallows: bool) -> dict[str, object]:
+    """Return whether the sweep was interrupted, and what it has stored and finds when it goes on.
+
+    swallows: whether the task goes on with the best so far, as no task should.
+    """
     network = write_tiny(folder / "tiny.json")
-    asked = [{"network": network, "seed": seed, "mark": str(folder / "alone")} for seed in range(3)]
+    about = {"network": network, "mark": str(folder / "alone"), "swallows": True}
+    asked = [about | {"seed": seed} for seed in range(3)]
     found: dict[str, object] = {"half": sweep_tasks.explores(asked[1] | {"says": True})}
     found["whole"] = [sweep_tasks.explores(point) for point in asked]
-    asked = [point | {"mark": str(folder / "mark")} for point in asked]
+    asked = [point | {"mark": str(folder / "mark"), "swallows": swallows} for point in asked]
     try:
         sweep(sweep_tasks.explores, asked, folder / "folder", workers=workers)
     except KeyboardInterrupt:
@@ -33,4 +37,4 @@ def main(folder: Path, workers: int) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]))))
+    print(json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]), len(sys.argv) > 3)))

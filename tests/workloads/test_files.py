@@ -1,12 +1,13 @@
 """Untrusted JSON and YAML: a mapping comes back, or one line that names the file and the rule."""
 
+import errno
 import os
 import stat
 import time
 
 import pytest
 
-from workloads.files import FileFormatError, read_mapping, write_atomic
+from workloads.files import FileFormatError, read_mapping, write_atomic, write_whole
 
 BOMB = "a: &a [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n" + "".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
@@ -24,6 +25,7 @@ MALFORMED = {
     "two documents": ("x.yaml", b"a: 1\n---\nb: 2\n", "is not YAML"),
     "a list": ("x.json", b"[1, 2]", "holds [1, 2]; it must hold a mapping"),
     "a text": ("x.yaml", b"hello", "holds 'hello'; it must hold a mapping"),
+    "an integer of 400 digits": ("x.json", b'{"a": [{"b": 1' + b"0" * 399 + b"}]}", "holds 1000000000"),
     "deep lists": ("x.json", b"[" * DEEP, "nests values more than 64 deep"),
     "deep closed lists": ("x.json", b'{"a": ' + b"[" * 65 + b"]" * 65 + b"}", "nests values more than 64 deep"),
     "deep mappings": ("x.json", b'{"a":' * DEEP, "nests values more than 64 deep"),
@@ -138,6 +140,38 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
         write_atomic(path, "new")
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["x.json"]
+
+
+def test_a_full_disk_names_the_file_and_leaves_the_old_one(tmp_path):
+    path = tmp_path / "x.json"
+    write_atomic(path, "old")
+
+    def full(file):
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match=f"^{path}: cannot be written: No space left on device$"):
+        write_whole(path, full)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["x.json"]
+
+
+def test_two_that_write_one_file_do_not_touch_each_other(tmp_path):
+    """The second writes all of it while the first is half done; the last to end is what stays."""
+    path = tmp_path / "x.json"
+
+    def half(file):
+        file.write(b"first")
+        write_atomic(path, "second")
+        assert path.read_text() == "second"
+
+    write_whole(path, half)
+    assert path.read_text() == "first" and os.listdir(tmp_path) == ["x.json"]
+
+
+def test_a_pipe_is_refused_before_it_is_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "x.json")
+    with pytest.raises(FileFormatError, match="x.json: cannot be read: it is no regular file"):
+        read_mapping(tmp_path / "x.json")
 
 
 def test_written_files_have_ordinary_permissions_and_keep_those_they_had(tmp_path):

@@ -12,7 +12,7 @@ from cocco.allocation.allocate import allocate
 from cocco.allocation.answer import AllocationResult
 from cocco.cli import values
 from cocco.cli.options import add_json
-from cocco.cli.output import CODES, file_path, output_path, print_answer
+from cocco.cli.output import CODES, STOPPED, file_path, output_path, print_answer, searched
 from cocco.cli.usage import Parser
 from cocco.output.folders.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS
@@ -54,7 +54,8 @@ def run(options: Namespace) -> int:
     buffers = read_buffers(options.file, options.inclusive, options.ignore_offsets)
     with ready_files(output, picture):
         start = time.monotonic()
-        result = allocate(buffers, options.capacity, options.method, options.minimize, options.nodes, options.engine)
+        asked = (options.capacity, options.method, options.minimize, options.nodes, options.engine)
+        result, is_stopped = searched(lambda: allocate(buffers, *asked))
         print(f"cocco: {result.status} after {time.monotonic() - start:.2f} s", file=sys.stderr)
         try:
             _save(buffers, result, output, picture)
@@ -63,7 +64,7 @@ def run(options: Namespace) -> int:
             print_answer(
                 options.json, lambda: {"file": name, **result.to_json()}, lambda: allocation_text(buffers, result)
             )
-    return CODES.get(result.status, 0)
+    return STOPPED if is_stopped else CODES.get(result.status, 0)
 
 
 def _save(buffers: Sequence[Buffer], result: AllocationResult, output: Path | None, picture: Path | None) -> None:

@@ -35,6 +35,7 @@ from cocco.output.text.addresses import map_text, splits_text
 from cocco.output.text.front import limited_text
 from cocco.output.text.search import explore_text
 from cocco.problem.settings import Settings
+from cocco.problem.status import Interrupted
 from simulator.hardware_files import MACHINE
 from workloads.network.network import Network
 
@@ -107,8 +108,11 @@ def run(options: Namespace) -> int:
 
     def find(progress: Progress | None) -> Result:
         result = explore(networks, **question, progress=progress)
-        if options.compare and result.status != "stopped":
-            paid.extend(compromise(result, networks, **question))
+        if options.compare:
+            try:
+                paid.extend(compromise(result, networks, **question))
+            except KeyboardInterrupt:
+                raise Interrupted(result) from None
         return result
 
     settings = settings_of(options, networks, space, SETTINGS)

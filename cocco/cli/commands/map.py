@@ -12,7 +12,7 @@ import workloads
 from cocco.cli import values
 from cocco.cli.options import NETWORK, add_json, add_seed
 from cocco.cli.output import output_path, print_answer
-from cocco.cli.usage import Parser
+from cocco.cli.usage import Parser, UsageError
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.listed import map_rows, rows_to_json
 from cocco.mapping.rules import Rules
@@ -91,11 +91,13 @@ def positive(text: str) -> float:
 
 
 def run(options: Namespace) -> int:
-    """Map every layer; exit code 2 if one is malformed, else 1 if one has no mapping."""
+    """Map every layer; exit code 2 if one is malformed, else 1 if one has no mapping. No layer is no answer at all."""
     arch = SIMBA if options.arch == "simba" else read_architecture(options.arch)
     rules = Rules(options.halo, options.stride_rule, options.multicast, split=options.split)
     is_file = options.layers.lower().endswith(".csv")
     rows = read_layers(options.layers) if is_file else layers_of(workloads.load(options.layers))
+    if rows and all(row.shape is None for row in rows):
+        raise UsageError(f"{rows[0].name}: {rows[0].error}" + (f" (and {len(rows) - 1} more)" if rows[1:] else ""))
     settings = {name: getattr(options, name) for name in ("solver", "limit", "samples", "seed")}
     output = output_path(options.output)
     with ready_files(output):
@@ -107,10 +109,11 @@ def run(options: Namespace) -> int:
         if output:
             write_atomic(output, json.dumps(content, allow_nan=False) + "\n")
             print(f"cocco: wrote {output}", file=sys.stderr)
-    for each in found:
-        if each.error is not None:
-            print(f"cocco: error: {each.row.name}: {each.error}", file=sys.stderr)
+    errors = [f"{each.row.name}: {each.error}" for each in found if each.error is not None]
+    if errors:
+        more = f" (and {len(errors) - 1} more, in the answer)" if len(errors) > 1 else ""
+        print(f"cocco: error: {errors[0]}{more}", file=sys.stderr)
     print_answer(options.json, lambda: content, lambda: mapping_text(found, content["totals"]))
-    if any(each.error is not None for each in found):
+    if errors:
         return 2
     return 0 if all(each.result is not None and each.result.cost is not None for each in found) else 1

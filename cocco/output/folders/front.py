@@ -77,5 +77,5 @@ def _save_partitions(folder: Path, points: tuple[FrontPoint, ...]) -> list[str]:
     kept = {Path(name).name for each in names for name in each.split()}
     for path in folder.iterdir():
         if re.fullmatch(r"\d+(-\d+)?\.json", path.name) and path.name not in kept:
-            path.unlink()
+            path.unlink(missing_ok=True)
     return names

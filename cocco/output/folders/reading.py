@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.output.folders.about import About
 from workloads.errors import FileFormatError, one_line, shown
+from workloads.files import open_regular
 
 if TYPE_CHECKING:
     import pandas
@@ -80,14 +81,15 @@ def table_of(path: Path, texts: Sequence[str] = ()) -> pandas.DataFrame:
     import pandas
 
     try:
-        if path.stat().st_size > MAX_CSV_BYTES:
-            raise FileFormatError(f"{path}: is larger than {MAX_CSV_BYTES} bytes, the most that is read")
-        table = pandas.read_csv(path)
+        with open_regular(path) as file:
+            if path.stat().st_size > MAX_CSV_BYTES:
+                raise FileFormatError(f"{path}: is larger than {MAX_CSV_BYTES} bytes, the most that is read")
+            table = pandas.read_csv(file)
         numbers = table.drop(columns=list(texts), errors="ignore").astype(float)
     except FileFormatError:
         raise
     except OSError as error:
-        raise FileFormatError(f"{path}: cannot be read: {error.strerror}") from None
+        raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise FileFormatError(f"{path}: is no table of numbers: {one_line(error)}") from None
     if table.empty or not (abs(numbers) < float("inf")).all(axis=None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 
@@ -46,8 +46,9 @@ def _make(folder: Path) -> list[Path]:
     try:
         missing = [each for each in (folder, *folder.parents) if not each.exists()]
         for each in reversed(missing):
-            each.mkdir()
-            made.append(each)
+            with suppress(FileExistsError):  # another process made it meanwhile
+                each.mkdir()
+                made.append(each)
         if not folder.is_dir():
             raise ValueError("it is there and is no directory")
     except (OSError, ValueError) as error:  # ValueError: a null character too
@@ -59,5 +60,5 @@ def _make(folder: Path) -> list[Path]:
 
 def _remove_empty(folders: Sequence[Path]) -> None:
     for folder in reversed(folders):
-        if not any(folder.iterdir()):
+        with suppress(OSError):  # it holds files, or another process removed it
             folder.rmdir()

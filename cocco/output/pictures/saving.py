@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from workloads.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,10 +31,7 @@ def write_picture(path: Path, draw: Callable[[], Figure], salt: str, hatch_width
     """Draw and write to a .png or .svg file, whole or not at all; salt: what names inside an SVG are made from."""
     import matplotlib
 
-    temporary = path.with_name(f".{path.stem}.tmp{path.suffix}")
-    try:
-        with matplotlib.rc_context({"svg.hashsalt": salt, "hatch.linewidth": hatch_width}):
-            draw().savefig(temporary, dpi=PICTURE_DPI, metadata=PICTURE_FORMATS[path.suffix.lower()])
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    suffix = path.suffix.lower()
+    with matplotlib.rc_context({"svg.hashsalt": salt, "hatch.linewidth": hatch_width}):
+        save = partial(draw().savefig, format=suffix[1:], dpi=PICTURE_DPI, metadata=PICTURE_FORMATS[suffix])
+        write_whole(path, save)

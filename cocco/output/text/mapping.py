@@ -17,6 +17,8 @@ def mapping_text(found: Sequence[Mapped], totals: dict[str, Any]) -> str:
     for each in found:
         result = each.result
         if result is None or result.cost is None or result.mapping is None:
+            if result is None:
+                blocks.append(f"{each.row.name}: error: {each.error}")
             status = "error" if result is None else result.status
             rows.append((each.row.name, each.row.times, status, "", "", "", ""))
             continue

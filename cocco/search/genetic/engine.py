@@ -20,7 +20,7 @@ from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.genomes import Pricer
 
 
-class Interrupted(KeyboardInterrupt):
+class HalfGeneration(KeyboardInterrupt):
     """The user stopped a generation; `children` are those that were made."""
 
     def __init__(self, children: Population) -> None:
@@ -38,7 +38,7 @@ class Engine(Protocol):
     ) -> Population:
         """Return so many priced children of parents sorted by cost, or founders if there are no parents.
 
-        Raises Interrupted with the children made so far if the user stops it.
+        Raises HalfGeneration with the children made so far if the user stops it.
         """
         ...
 
@@ -83,7 +83,7 @@ class ReferenceEngine:
                 children.put(child, self.pricer.evaluate(genome, stream))
                 child += 1
         except KeyboardInterrupt:
-            raise Interrupted(children.rows(0, child)) from None
+            raise HalfGeneration(children.rows(0, child)) from None
         return children
 
     def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cocco.problem.effort import Progress
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
-from cocco.search.genetic.engine import Engine, Interrupted, ReferenceEngine
+from cocco.search.genetic.engine import Engine, HalfGeneration, ReferenceEngine
 from cocco.search.genetic.islands import Islands
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
@@ -55,7 +55,7 @@ def genetic(
             trace.record(children, elite)
             generation += 1
     except KeyboardInterrupt as stop:
-        if isinstance(stop, Interrupted) and len(stop.children.cost):
+        if isinstance(stop, HalfGeneration) and len(stop.children.cost):
             trace.record(stop.children, elite)
         if not generation and trace.samples == spent:
             trace.record(engine.breed(seed, 0, nobody, initial, 1), nobody)

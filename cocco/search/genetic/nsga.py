@@ -13,7 +13,7 @@ from cocco.problem.effort import Progress
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
-from cocco.search.genetic.engine import Engine, Interrupted
+from cocco.search.genetic.engine import Engine, HalfGeneration
 from cocco.search.genetic.population import Population
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def nsga(
         origin = parents.rows(0, 0) if founding else parents
         try:
             children = cloud.breeder.breed(seed, cloud.generation, origin, initial if founding else (), count)
-        except Interrupted as stop:
+        except HalfGeneration as stop:
             if len(stop.children.cost):
                 cloud.add(stop.children)
             raise

@@ -120,3 +120,19 @@ def test_a_list_too_large_for_the_search_is_left_to_the_portfolio(monkeypatch):
     monkeypatch.setattr(entry_point, "complete", lambda *_, **__: pytest.fail("the search was asked"))
     found = cocco.allocate(named(EIGHT), 20, minimize=True)
     assert (found.status, found.nodes) == ("feasible", 0) and found.height_bytes > found.lower_bound_bytes
+
+
+def test_ctrl_c_raises_with_the_lowest_allocation_so_far(monkeypatch):
+    """The greedy portfolio has an answer above the bound of EIGHT before the search is interrupted."""
+    kept = cocco.allocate(named(EIGHT), 100, "greedy", minimize=True)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cocco.allocation.allocate.complete", stop)
+    with pytest.raises(cocco.Interrupted) as stopped:
+        cocco.allocate(named(EIGHT), 100, minimize=True)
+    assert (stopped.value.result.status, stopped.value.result.height_bytes) == ("stopped", kept.height_bytes)
+    with pytest.raises(cocco.Interrupted) as stopped:
+        cocco.allocate(named(EIGHT), 100, "search")
+    assert stopped.value.result.allocation is None

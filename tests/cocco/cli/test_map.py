@@ -142,8 +142,20 @@ def test_a_bad_row_does_not_end_the_run_and_the_code_is_2(tmp_path: Path):
     assert "P must be an integer from 1" in said["zero"] and "got 0" in said["zero"] and "line 3" in said["zero"]
     assert "C must be" in said["minus"] and "3 cells" in said["few"] and "C must be a whole number" in said["text"]
     assert "the extents come to 294912" in said["sum"] and "count must be" in said["none"]
-    assert sum(line.startswith("cocco: error: ") for line in finished.stderr.splitlines()) == 6
+    errors = [line for line in finished.stderr.splitlines() if line.startswith("cocco: error: ")]
+    assert len(errors) == 1 and "zero: line 3: P must be" in errors[0] and "and 5 more" in errors[0]
     assert found["totals"]["layers"] == 9 and found["totals"]["macs"] == 2 * 294912 + 8192
+
+
+def test_every_bad_row_is_named_for_people(tmp_path: Path):
+    finished = cocco("map", write(tmp_path / "l.csv", HEAD, "few,1,3\n", ONE, "less,1\n"))
+    assert finished.returncode == 2
+    assert "few: error: line 2: has 3 cells" in finished.stdout and "less: error: line 4: has 2" in finished.stdout
+
+
+def test_a_list_of_bad_rows_alone_is_one_line_and_no_json(tmp_path: Path):
+    bad = write(tmp_path / "l.csv", HEAD, "few,1,3\n", "less,1\n")
+    assert_malformed(cocco("map", bad, "--json"), ("few: line 2: has 3 cells", "and 1 more"))
 
 
 @pytest.mark.parametrize(

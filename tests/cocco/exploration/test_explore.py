@@ -99,12 +99,42 @@ def test_population_replaces_that_of_the_settings():
     assert list(result.points.groupby("generation").size()) == [7, 5, 5, 5, 5, 3]
 
 
-def test_ctrl_c_is_an_ending():
+def test_ctrl_c_raises_with_the_best_so_far():
     def stop(done, total, best):
         raise KeyboardInterrupt
 
-    result = explore(progress=stop)
+    with pytest.raises(cocco.Interrupted) as stopped:
+        explore(progress=stop)
+    result = stopped.value.result
     assert result.status == "stopped" and 20 <= result.samples < 120
+    assert isinstance(stopped.value, KeyboardInterrupt) and "status='stopped'" in str(stopped.value)
+
+
+def test_ctrl_c_while_addresses_are_found_keeps_the_result_without_them(monkeypatch):
+    def stop(*_, **__):
+        raise cocco.Interrupted("of an allocation")
+
+    found = explore(samples=100)
+    monkeypatch.setattr("cocco.exploration.addresses.with_addresses", stop)
+    with pytest.raises(cocco.Interrupted) as stopped:
+        explore(samples=100, check_addresses=True)
+    assert stopped.value.result.plans == found.plans and stopped.value.result.status == "stopped"
+
+
+def test_ctrl_c_in_a_comparison_keeps_the_networks_that_were_compared(monkeypatch):
+    calls = []
+
+    def second(*arguments, **question):
+        calls.append(1)
+        if len(calls) == 2:
+            raise cocco.Interrupted("of one network alone")
+        return cocco.explore(*arguments, **question)
+
+    found = cocco.explore(TWO, space=SPACE, samples=100)
+    monkeypatch.setattr("cocco.exploration.compromise.explore", second)
+    with pytest.raises(cocco.Interrupted) as stopped:
+        cocco.compromise(found, TWO, space=SPACE, samples=100)
+    assert [each.network for each in stopped.value.result] == [TWO[0].name]
 
 
 @pytest.mark.parametrize(("share", "status"), [(1.0, "optimal"), (1 - 1e-12, "feasible"), (0.995, "feasible")])

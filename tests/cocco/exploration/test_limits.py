@@ -146,3 +146,19 @@ def test_compromise_wants_the_networks_of_the_result():
     result = cocco.explore([chain(3), diamond()], space=SPACE, samples=60)
     with pytest.raises(ValueError, match="networks must be those of a result of explore, chain, diamond; got others"):
         cocco.compromise(result, [diamond(), chain(3)], space=SPACE, samples=60)
+
+
+@pytest.mark.parametrize("where", ["searched", "_focus", "_prove"])
+def test_ctrl_c_raises_with_the_best_so_far(monkeypatch, where):
+    """In the first search (its progress), on a single memory, or in the proof: each time there is an answer."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    if where != "searched":
+        monkeypatch.setattr(f"cocco.exploration.limits.{where}", stop)
+    question = {"space": SPACE, "samples": 300, "progress": stop if where == "searched" else None}
+    with pytest.raises(cocco.Interrupted) as stopped:
+        cocco.minimize(chain(4), "energy", {"capacity": 10_000}, **question)
+    found = stopped.value.result
+    assert found.status == "stopped" and found.best is not None and found.lower_bound is None

@@ -106,8 +106,9 @@ def test_ctrl_c_before_there_is_an_answer_keeps_layer_by_layer(method, monkeypat
 
     for name in ("prove", "greedy", "depth_order"):
         monkeypatch.setattr(f"cocco.exploration.methods.{name}", stop)
-    result = cocco.partition(chain(4), MEDIUM, method=method)
-    assert result.status == "stopped" and len(result.plan) == 4
+    with pytest.raises(cocco.Interrupted) as stopped:
+        cocco.partition(chain(4), MEDIUM, method=method)
+    assert stopped.value.result.status == "stopped" and len(stopped.value.result.plan) == 4
 
 
 def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
@@ -116,7 +117,9 @@ def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
 
     monkeypatch.setattr("cocco.exploration.methods.prove", stop)
     machine = Accelerator(shared_buffer=3000)
-    result = cocco.partition(chain(6), machine, method="exact")
+    with pytest.raises(cocco.Interrupted) as stopped:
+        cocco.partition(chain(6), machine, method="exact")
+    result = stopped.value.result
     assert (result.status, result.method) == ("stopped", "exact")
     assert result.cost == cocco.partition(chain(6), machine, method="greedy").cost
 

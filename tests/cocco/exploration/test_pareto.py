@@ -146,7 +146,9 @@ def test_ctrl_c_ends_with_the_front_so_far():
         if done > 300:
             raise KeyboardInterrupt
 
-    front = cocco.pareto(chain(6), space=SPACE, samples=5000, progress=stop)
+    with pytest.raises(cocco.Interrupted) as stopped:
+        cocco.pareto(chain(6), space=SPACE, samples=5000, progress=stop)
+    front = stopped.value.result
     assert front.status == "stopped" and 300 < front.samples < 1000 and front.found
 
 

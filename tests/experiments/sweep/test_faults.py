@@ -121,10 +121,11 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path):
         assert 2 <= len(points(folder)) < 50
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_in_a_search_stores_no_half_of_it(tmp_path: Path, workers: int):
-    """Interrupted, the search itself answers with the best of some 500 samples; the sweep must not keep that."""
-    alone = [sys.executable, str(ROOT / "tests" / "helpers" / "interrupted_sweep.py"), str(tmp_path), str(workers)]
+@pytest.mark.parametrize(("workers", "swallows"), [(1, False), (2, False), (1, True), (2, True)])
+def test_ctrl_c_in_a_search_stores_no_half_of_it(tmp_path: Path, workers: int, swallows: bool):
+    """Interrupted, the search raises with the best of some 500 samples; the sweep keeps it not even of who goes on."""
+    words = [str(ROOT / "tests" / "helpers" / "interrupted_sweep.py"), tmp_path, workers, *["swallows"] * swallows]
+    alone = [sys.executable, *map(str, words)]
     finished = subprocess.run(alone, env=ENVIRONMENT, capture_output=True, text=True, timeout=WAIT, check=True)
     found = json.loads(finished.stdout)
     half, whole = found["half"], found["whole"]

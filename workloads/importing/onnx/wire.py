@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from os import PathLike
 
 from workloads.errors import NetworkError
+from workloads.files import open_regular
 
 MAX_ONNX_BYTES = 2**31 - 1  #: what protobuf itself allows
 MAX_STRUCTURE = 2**26  #: bytes that are left without weights; our choice, a graph of 100,000 nodes has about 2**24
@@ -28,7 +29,7 @@ DATA = (4, 5, 6, 7, 9, 10, 11)  #: float, int32, string, int64, raw, double, uin
 def without_weights(path: str | PathLike[str]) -> bytes:
     """Return the serialised model without large tensor data; raises NetworkError where it is no protobuf."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             size = file.seek(0, 2)
             if size > MAX_ONNX_BYTES:
                 raise NetworkError(
