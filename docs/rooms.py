@@ -36,6 +36,7 @@ ROOMS = (
     "simulator.allocation",
     "simulator.schedule",
     "simulator.model",
+    "simulator.timing",
     "simulator.evaluate",
     "simulator.views",
     "simulator.execution",

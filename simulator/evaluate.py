@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.accelerator import Accelerator
@@ -22,6 +23,7 @@ from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
+from simulator.timing import Simulation, simulate
 from workloads.display import html, span
 from workloads.errors import check_type
 from workloads.network.network import Network, check_network
@@ -138,6 +140,7 @@ class Evaluation:
     latency_prefetch_cycles: float  #: with the weights of the next subgraph loaded during the current one
     bandwidth_mean_bytes_per_cycle: float  #: over the subgraphs (= GB/s at 1 GHz)
     bandwidth_peak_bytes_per_cycle: float  #: the largest need of a subgraph
+    source: tuple[Network, Partition] | None = field(default=None, repr=False, compare=False)  #: what was evaluated
 
     def __repr__(self) -> str:
         costs = _costs(self) if self.fits else f"infeasible: {len(self.infeasible)} of them cannot run"
@@ -150,6 +153,17 @@ class Evaluation:
     def fits(self) -> bool:
         """Whether every subgraph can run."""
         return self.status == "feasible"
+
+    @cached_property
+    def simulation(self) -> Simulation:
+        """When each row operation loads, computes and stores; run when it is asked for (a search does not)."""
+        assert self.source is not None, "evaluate() made it"
+        return simulate(*self.source, self.accelerator, self.tile_rule)
+
+    @property
+    def latency_executed_cycles(self) -> float:
+        """Latency of the simulation: one DRAM channel in order, work ahead only into free room; infinite if none."""
+        return self.simulation.cycles if self.fits else math.inf
 
     def summary(self) -> str:
         """Return the totals as a few lines of text; of a partition that cannot run, why."""
@@ -203,6 +217,7 @@ _TOTALS = (
     "energy_pj",
     "compute_cycles",
     "latency_cycles",
+    "latency_executed_cycles",
     "latency_prefetch_cycles",
     "bandwidth_mean_bytes_per_cycle",
     "bandwidth_peak_bytes_per_cycle",
@@ -261,7 +276,7 @@ def _costs(priced: Evaluation | SubgraphCost) -> str:
 def summarize(priced: PricedPartition) -> Evaluation:
     """Return the Evaluation of subgraphs that are priced, in execution order."""
     network, accelerator, tile_rule = priced.network, priced.accelerator, priced.rules.tile_rule
-    names = priced.partition.names
+    names, source = priced.partition.names, (network, priced.partition)
     failed = tuple(
         Infeasible(group, *price) for group, price in zip(names, priced.prices) if isinstance(price, Shortage)
     )
@@ -274,6 +289,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
         return Evaluation(
             network.name, accelerator, tile_rule, "infeasible", subgraphs, failed,
             math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf, math.inf,
+            source,
         )  # fmt: skip
     prices = [price for price in priced.prices if isinstance(price, Price)]
     totals, needs = total(prices, accelerator), bandwidths(prices)
@@ -291,6 +307,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
         latency_prefetch_cycles=latency_prefetch_cycles(prices, accelerator),
         bandwidth_mean_bytes_per_cycle=added(needs) / len(needs),
         bandwidth_peak_bytes_per_cycle=max(needs),
+        source=source,
     )  # fmt: skip
 
 

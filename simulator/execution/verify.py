@@ -16,6 +16,7 @@ import numpy as np
 from simulator.accelerator import Accelerator
 from simulator.execution.addressed import AddressedMemory, Addresses
 from simulator.execution.arithmetic import Arithmetic, Block
+from simulator.execution.checks import Check
 from simulator.execution.executor import Counts, Execution, Span
 from simulator.execution.judge import judge, where
 from simulator.execution.miss import Miss
@@ -29,6 +30,7 @@ from simulator.model.tiling import TileRule
 from simulator.model.traffic import count_updates
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
+from simulator.timing.simulation import simulate_priced
 from workloads.errors import NetworkError
 from workloads.network.layer import Layer
 from workloads.network.network import Network
@@ -132,6 +134,7 @@ def verify(
     memory = AddressedMemory(make_plan(priced), addresses) if addresses is not None else None
     scales = {1: Scaled(network, 1, accelerator.technology, None if full else CHANNELS)}
     checks, message = judge(network, accelerator, partition, prices)
+    checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
     shrunk: dict[int, int] = {}
     for step, (names, model, price) in enumerate(zip(partition.names, priced.models, prices)):
         scale = _affordable(network, model, price, scales, tile_rule)

@@ -122,6 +122,13 @@ class SubgraphModel:
             return Residency(price.tile, *found)
         return residency_of(self.subgraph, price.tile, price.streaming, rules.tile_rule, rules.samples, rules.bands)
 
+    def layer_cycles(self, price: Price) -> dict[int, int]:
+        """Return the cycles of each layer of a price of this subgraph; they add up to its compute_cycles."""
+        if price.streaming is not None:
+            return dict.fromkeys(self.subgraph.layers, price.compute_cycles)
+        works = self._works(self.residency(price).tiling)
+        return {v: self.rules.cycles[v] if works is None else works[v].cycles for v in self.subgraph.layers}
+
     @property
     def rule_broken(self) -> Shortage | None:
         """Why it runs in no memory: too many regions, or updates that cannot be aligned; None where it may run."""

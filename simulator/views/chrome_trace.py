@@ -1,85 +1,88 @@
-"""A timeline in the trace event format, which chrome://tracing and ui.perfetto.dev open (docs/partitions.md).
+"""A simulated run in the trace event format, which chrome://tracing and ui.perfetto.dev open (docs/partitions.md).
 
-Times are microseconds: cycles / (1000 clock_ghz). Two processes, one for each latency of the model: without prefetch,
-and with the next weights prefetched; in each a track of subgraphs, one of computing, one of DRAM, and a counter.
+Times are microseconds: cycles / (1000 clock_ghz). One process with a track of subgraphs, one of the PE array with a
+slice for each layer and row operation, one of DRAM, and for each buffer a counter of its bytes up to the capacity.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from simulator.evaluate import Evaluation
-from simulator.views.timeline import Kind, Span, Timeline, timeline
+from simulator.evaluate import Evaluation, check_evaluation
+from simulator.timing import Simulation, Use
 from workloads.network.network import Network
 
-TRACKS: dict[Kind, tuple[int, str]] = {
-    "subgraph": (1, "subgraphs"),
-    "compute": (2, "computing"),
-    "weights": (3, "DRAM"),
-    "inputs": (3, "DRAM"),
-    "outputs": (3, "DRAM"),
-}  #: by kind of span: its thread, and what that is called
-COUNTER = "buffers of one core (bytes)"
+PROCESS, SUBGRAPHS, ARRAY, DRAM = 1, 1, 2, 3
+TRACKS = {SUBGRAPHS: "subgraphs", ARRAY: "array", DRAM: "DRAM"}  #: by thread
+Event = dict[str, Any]
 
 
 def chrome_trace(network: Network, evaluation: Evaluation) -> dict[str, Any]:
     """Return the trace of an evaluation as plain data for JSON; raises ValueError where the partition cannot run."""
-    clock = evaluation.accelerator.technology.clock_ghz
-    events: list[dict[str, Any]] = []
-    for process, prefetch in ((1, False), (2, True)):
-        found = timeline(network, evaluation, prefetch)
-        events += _metadata(process, "with the next weights prefetched" if prefetch else "without prefetch")
-        events += [_span(process, span, found, evaluation, clock) for span in found.spans]
-        events += [
-            {
-                "name": COUNTER, "ph": "C", "ts": _microseconds(each.start, found, clock), "pid": process, "tid": 0,
-                "args": {
-                    "weights": each.occupancy.weight_bytes, "MAIN": each.occupancy.main_bytes,
-                    "SIDE": each.occupancy.side_bytes, "next weights": each.next_weight_bytes,
-                },
-            }
-            for each in found.held
-        ]  # fmt: skip
+    check_evaluation(network, evaluation)
+    run, clock = evaluation.simulation, evaluation.accelerator.technology.clock_ghz
+    per_microsecond = 1000 * clock * run.slots_per_cycle
+    spans = [*_subgraphs(evaluation, run), *_slices(run)]
+    for event in spans:
+        start, stop = event.pop("slots")
+        event["args"]["cycles"] = (stop - start) / run.slots_per_cycle
+        event |= {"ph": "X", "ts": start / per_microsecond, "dur": (stop - start) / per_microsecond, "pid": PROCESS}
+    counters = [
+        {"name": name, "ph": "C", "ts": use.start / per_microsecond, "pid": PROCESS, "tid": 0, "args": held}
+        for use in run.uses
+        for name, held in buffers(run, use).items()
+    ]
     return {
-        "traceEvents": events,
+        "traceEvents": [*_metadata(evaluation.network), *spans, *counters],
         "displayTimeUnit": "ns",
         "otherData": {
             "network": evaluation.network,
             "clock_ghz": clock,
             "cycles_per_microsecond": 1000 * clock,
             "latency_cycles": evaluation.latency_cycles,
-            "latency_prefetch_cycles": evaluation.latency_prefetch_cycles,
+            "latency_executed_cycles": evaluation.latency_executed_cycles,
         },
     }
 
 
-def _metadata(process: int, name: str) -> list[dict[str, Any]]:
-    threads = dict.fromkeys(TRACKS.values())
-    return [
-        {"name": "process_name", "ph": "M", "pid": process, "tid": 0, "args": {"name": name}},
-        {"name": "process_sort_index", "ph": "M", "pid": process, "tid": 0, "args": {"sort_index": process}},
-        *(
-            {"name": "thread_name", "ph": "M", "pid": process, "tid": thread, "args": {"name": track}}
-            for thread, track in threads
-        ),
-    ]
-
-
-def _span(process: int, span: Span, found: Timeline, evaluation: Evaluation, clock: float) -> dict[str, Any]:
-    start, stop = (_microseconds(time, found, clock) for time in (span.start, span.stop))
-    layers = evaluation.subgraphs[span.subgraph].layers
-    args: dict[str, Any] = {"subgraph": span.subgraph, "cycles": (span.stop - span.start) / found.slots_per_cycle}
-    if span.kind == "subgraph":
-        args |= {"layers": list(layers), "tile": list(evaluation.subgraphs[span.subgraph].tile)}
-    if span.kind != "compute":
-        args["bytes"] = span.size_bytes
-    group = layers[0] if len(layers) == 1 else f"{layers[0]} .. {layers[-1]} ({len(layers)})"
-    name = group if span.kind in ("subgraph", "compute") else f"{span.kind} of {span.subgraph}"
+def buffers(run: Simulation, use: Use) -> dict[str, dict[str, int]]:
+    """Return what each buffer of one core holds, bytes by counter; with what is free they are its capacity."""
+    rows = {"regions": use.activation_bytes, "rows ahead": use.row_bytes}
+    weights = {"weights": use.weight_bytes, "next weights": use.next_weight_bytes}
+    chip = run.accelerator
+    if chip.is_shared:
+        return {"shared buffer (bytes)": _filled(chip.activation_capacity, rows | weights)}
     return {
-        "name": name, "cat": span.kind, "ph": "X", "ts": start, "dur": stop - start,
-        "pid": process, "tid": TRACKS[span.kind][0], "args": args,
-    }  # fmt: skip
+        "global buffer (bytes)": _filled(chip.activation_capacity, rows),
+        "weight buffer (bytes)": _filled(chip.weight_capacity, weights),
+    }
 
 
-def _microseconds(slots: int, found: Timeline, clock: float) -> float:
-    return slots / found.slots_per_cycle / (1000 * clock)
+def _filled(capacity: int, held: dict[str, int]) -> dict[str, int]:
+    return held | {"free": capacity - sum(held.values())}
+
+
+def _metadata(name: str) -> list[Event]:
+    tracks = [
+        {"name": "thread_name", "ph": "M", "pid": PROCESS, "tid": thread, "args": {"name": track}}
+        for thread, track in TRACKS.items()
+    ]
+    return [{"name": "process_name", "ph": "M", "pid": PROCESS, "tid": 0, "args": {"name": name}}, *tracks]
+
+
+def _subgraphs(evaluation: Evaluation, run: Simulation) -> Iterator[Event]:
+    for i, (cost, span) in enumerate(zip(evaluation.subgraphs, run.spans)):
+        layers = cost.layers
+        name = layers[0] if len(layers) == 1 else f"{layers[0]} .. {layers[-1]} ({len(layers)})"
+        args = {"subgraph": i, "layers": list(layers), "tile": list(cost.tile), "bytes": cost.ema_bytes}
+        yield {"name": name, "cat": "subgraph", "tid": SUBGRAPHS, "slots": span, "args": args}
+
+
+def _slices(run: Simulation) -> Iterator[Event]:
+    for each in run.slices:
+        is_computing = each.kind == "compute"
+        name = each.layer if is_computing else f"{each.kind} of {each.layer or each.subgraph}"
+        args = {"subgraph": each.subgraph} | ({} if is_computing else {"bytes": each.size_bytes})
+        thread = ARRAY if is_computing else DRAM
+        yield {"name": name, "cat": each.kind, "tid": thread, "slots": (each.start, each.stop), "args": args}

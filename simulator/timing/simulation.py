@@ -1,0 +1,173 @@
+"""simulate(): the run of a partition as events, and the latency that can be executed (docs/model.md, section 4).
+
+One DRAM channel in order, and one PE array. What waits for what:
+
+- A row operation computes when its input rows are there; a layer in it when its weights are.
+- Input rows of the next row operation are loaded while one computes only into bytes that no region, no weights and no
+  other rows take: MAIN holds the rows in use and no others. Without that room they are loaded when it has computed.
+- Output rows are written when their operation has computed; the next computes meanwhile where there is room for both.
+- A subgraph ends with its last output row. Its regions live from start to end, its weights from their load to the end.
+- Where the channel is idle it loads weights: those of later layers, then those of the next subgraph, as many bytes as
+  are free beside all that. A layer that does not fit (streamed) loads a chunk ahead where there is room for two.
+
+All of it is our choice (the paper gives sums): nothing is read before it is there or written without room, and a fixed
+order needs no search. Several cores are one array, and one channel with the bandwidth of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from simulator.accelerator import Accelerator
+from simulator.model.priced import PricedPartition, price_partition
+from simulator.model.pricing import Price
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
+from simulator.timing.channel import Slice
+from simulator.timing.run import Room, Run, room_of
+from simulator.timing.stages import course_of
+from workloads.network.network import Network
+
+
+class Use(NamedTuple):
+    """Bytes that one core holds from `start` on (slots). The sum is never above the capacity."""
+
+    start: int
+    activation_bytes: int  #: MAIN and SIDE of the subgraph that runs
+    row_bytes: int  #: set aside for rows that come ahead or are being written
+    weight_bytes: int  #: of the subgraph that runs, as far as they are loaded
+    next_weight_bytes: int
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What DRAM and the array do when, and what the buffers hold; times are whole slots.
+
+    A slot is the time in which DRAM moves one byte: 1 / slots_per_cycle cycles. So every time is an integer.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition
+    >>> from simulator.timing import simulate
+    >>> vgg = workloads.load("vgg16")
+    >>> run = simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
+    >>> run.slices[0]
+    Slice(kind='inputs', subgraph=0, layer='', start=0, stop=43680, size_bytes=43680)
+    """
+
+    network: str
+    accelerator: Accelerator
+    slices: tuple[Slice, ...]  #: by start; those of DRAM do not overlap, nor those of computing
+    uses: tuple[Use, ...]  #: by start
+    spans: tuple[tuple[int, int], ...]  #: start and end of each subgraph, in execution order
+
+    def __repr__(self) -> str:
+        return f"Simulation({self.network}, {len(self.slices)} slices, {self.cycles:,.0f} cycles)"
+
+    @property
+    def slots_per_cycle(self) -> int:
+        """DRAM bytes per cycle of all cores."""
+        return self.accelerator.dram_bytes_per_cycle
+
+    @property
+    def end(self) -> int:
+        """When the last output row is written, in slots."""
+        return self.spans[-1][1]
+
+    @property
+    def cycles(self) -> float:
+        """When the last output row is written, in cycles."""
+        return self.end / self.slots_per_cycle
+
+    def prefetched_bytes(self, subgraph: int) -> int:
+        """Return the weights of a subgraph that are loaded before it starts, all cores."""
+        start = self.spans[subgraph][0]
+        own = (each for each in self.slices if each.kind == "weights" and each.subgraph == subgraph)
+        return sum(each.size_bytes for each in own if each.stop <= start)
+
+
+def simulate(
+    network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
+) -> Simulation:
+    """Return when each row operation of a partition loads, computes and stores.
+
+    It ends no earlier than computing alone, or DRAM alone, takes; and no earlier than the paper's latency (the sum of
+    the longer of both over the subgraphs) less the time of the weights that are loaded before their subgraph starts.
+
+    Parameters
+    ----------
+    network : Network
+        What is computed, such as `workloads.load("resnet50")`.
+    partition : Partition
+        Which layers run together; a partition of this network.
+    accelerator : Accelerator
+        The hardware: capacities in bytes of one core, cores, batch, technology.
+    tile_rule : {"exact", "paper"}
+        Which rule sizes the regions, and so says what is free.
+
+    Returns
+    -------
+    Simulation
+        Slices of DRAM and array, bytes in use over time, start and end of each subgraph, in slots.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type; the message shows one that would do.
+    ValueError
+        The partition cannot run, or is of another network, or there is no such tile rule.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition
+    >>> from simulator.timing import simulate
+    >>> vgg = workloads.load("vgg16")
+    >>> simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
+    Simulation(vgg16, 304 slices, 25,327,194 cycles)
+    """
+    return simulate_priced(price_partition(network, partition, accelerator, tile_rule))
+
+
+def simulate_priced(priced: PricedPartition) -> Simulation:
+    """Return the run of subgraphs that are priced; raises ValueError where one cannot run."""
+    prices = [price for price in priced.prices if isinstance(price, Price)]
+    if len(prices) < len(priced.prices):
+        raise ValueError(f"the partition of {priced.network.name!r} cannot run, so it has no latency")
+    chip = priced.accelerator
+    courses = [course_of(*each, chip.dram_bytes_per_cycle) for each in zip(priced.models, prices)]
+    rooms = [room_of(chip, *each) for each in zip(prices, courses)]
+    run = Run([tensor.name for tensor in priced.network.tensors], courses, rooms, chip.cores)
+    slices = tuple(sorted(run.channel.slices + run.array, key=lambda each: (each.start, each.stop)))
+    is_streamed = [course.chunk_bytes is not None for course in courses]
+    return Simulation(
+        priced.network.name, chip, slices, _uses(prices, rooms, is_streamed, run, chip.cores), tuple(run.spans)
+    )
+
+
+def _uses(
+    prices: Sequence[Price], rooms: Sequence[Room], is_streamed: Sequence[bool], run: Run, cores: int
+) -> tuple[Use, ...]:
+    """Return what is held whenever that changes: at each start, and with each transfer of weights, from its start."""
+    loads = [each for each in run.channel.slices if each.kind == "weights"]
+    changes = [(start, i, 0) for i, (start, _) in enumerate(run.spans)]
+    changes = sorted([*changes, *((each.start, each.subgraph, each.size_bytes) for each in loads)], key=_by_start)
+    loaded = [0] * (len(prices) + 1)
+    running, found = 0, {}
+    for start, subgraph, size in changes:
+        running = running if size else subgraph
+        loaded[subgraph] += size
+        own, following = (-(-loaded[i] // cores) for i in (running, running + 1))
+        if is_streamed[running]:
+            own = prices[running].weight_bytes + rooms[running].chunk_bytes
+        held = prices[running].activation_bytes, rooms[running].reserved_bytes
+        found[start] = Use(start, *held, own, following)
+    found[run.spans[-1][1]] = Use(run.spans[-1][1], 0, 0, 0, 0)
+    return tuple(found.values())
+
+
+def _by_start(change: tuple[int, int, int]) -> tuple[int, bool]:
+    return change[0], change[2] > 0

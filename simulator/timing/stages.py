@@ -1,0 +1,107 @@
+"""What a subgraph does step by step: which bytes come, which layers compute how long, which bytes go.
+
+A stage is one row operation of the tiling (model.md, section 2): all that starts at the same time. Inside it tiles of
+columns load, compute and store in turn; together that takes as long as one after the other, as it is drawn here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.regions import Tiling
+from simulator.model.subgraph import ROWS, Subgraph
+from simulator.timing.streamed import Course, Stage, core_bytes, streamed_course
+
+MOST_EVENTS = 10_000  #: of one subgraph; our choice: beyond it neighbouring row operations are taken together
+
+Rows = dict[int, int]  #: by tensor id, the rows that exist
+
+
+def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
+    """Return the stages of a priced subgraph. Bytes and slots add up to those of the price."""
+    if price.streaming is not None:
+        return streamed_course(model, price, slots_per_cycle, MOST_EVENTS)
+    return held_course(model, price, slots_per_cycle)
+
+
+def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
+    """Return the row operations of a subgraph whose weights and regions are all held."""
+    subgraph, held = model.subgraph, model.residency(price)
+    slots = {v: cycles * slots_per_cycle for v, cycles in model.layer_cycles(price).items()}
+    done = row_operations(subgraph, held.tiling)
+    steps = list(zip([dict.fromkeys(subgraph.tensors, 0), *done], done))
+    resident = {u for u in subgraph.tensors if held.regions[u].main_bytes >= core_bytes(model, u)}
+
+    def outside(tensors: tuple[int, ...], before: Rows, after: Rows) -> int:
+        """Bytes of one core of rows that their region does not hold beside those in use."""
+        return sum(core_bytes(model, u, after[u] - before[u]) for u in tensors if u not in resident)
+
+    return Course(
+        tuple(_stage(model, slots, before, after) for before, after in _coarser(steps, len(subgraph.tensors))),
+        max((outside(subgraph.inputs, *step) for step in steps[1:]), default=0),
+        max((outside(subgraph.outputs, *step) for step in steps[:-1]), default=0),
+    )
+
+
+def row_operations(subgraph: Subgraph, tiling: Tiling) -> list[Rows]:
+    """Return what exists after each row operation, from the first; the last has every row of every tensor.
+
+    Update i of a tensor starts at time (i - 1) / updates, in elementary operations, and ends at row step i + lead.
+    Where the first updates fit into the regions they take all that lies before them (i <= 0), too.
+    """
+    updates = {u: tile.step * tile.updates // tiling.merged[u] for u, tile in tiling.rows.items()}
+    times, is_full = math.lcm(*updates.values()), _starts_full(subgraph, tiling)
+    made: dict[int, Rows] = {}
+    for u in subgraph.tensors:
+        for update, row in _updates(subgraph, tiling, u, is_full):
+            made.setdefault((update - 1) * times // updates[u], {})[u] = row
+    done, found = dict.fromkeys(subgraph.tensors, 0), []
+    for time in sorted(made):
+        done = done | made[time]
+        found.append(done)
+    return found
+
+
+def _updates(subgraph: Subgraph, tiling: Tiling, u: int, is_full: bool) -> Iterator[tuple[int, int]]:
+    """Yield the updates of a tensor that make rows, with the row at which each ends."""
+    height, step, lead = subgraph.geometry.extent[ROWS][u], tiling.merged[u], tiling.rows[u].lead
+    update, done = 1 if is_full else min(1, -(lead // step)), 0
+    while done < height:
+        row = min(max(step * update + lead, 0), height)
+        if row > done:
+            yield update, row
+        update, done = update + 1, row
+
+
+def _starts_full(subgraph: Subgraph, tiling: Tiling) -> bool:
+    extent = subgraph.geometry.extent[ROWS]
+    return all(
+        min(tiling.merged[u] + tiling.rows[u].lead, extent[u]) <= tiling.held[u]
+        for u in subgraph.tensors
+        if subgraph.readers[u]
+    )
+
+
+def _coarser(steps: list[tuple[Rows, Rows]], width: int) -> list[tuple[Rows, Rows]]:
+    """Return the steps, or evenly so many together that there are few enough events."""
+    together = -(-len(steps) * (width + 1) // MOST_EVENTS)
+    groups = (steps[i : i + together] for i in range(0, len(steps), together))
+    return [(group[0][0], group[-1][1]) for group in groups]
+
+
+def _stage(model: SubgraphModel, slots: dict[int, int], before: Rows, after: Rows) -> Stage:
+    subgraph, geometry, batch = model.subgraph, model.subgraph.geometry, model.rules.batch
+    height, width = geometry.extent
+
+    def moved(tensors: tuple[int, ...]) -> int:
+        return batch * sum((after[u] - before[u]) * width[u] * geometry.channels[u] for u in tensors)
+
+    made = [v for v in subgraph.layers if after[v] > before[v]]
+    return Stage(
+        moved(subgraph.inputs),
+        tuple((v, geometry.weight_bytes[v]) for v in made if not before[v] and geometry.weight_bytes[v]),
+        tuple((v, slots[v] * after[v] // height[v] - slots[v] * before[v] // height[v]) for v in made),
+        moved(subgraph.outputs),
+    )

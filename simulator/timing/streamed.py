@@ -1,0 +1,102 @@
+"""The stages of one layer that does not fit: a slice for each chunk of weights and each tile, as its order nests them.
+
+Bytes, and computing, are spread evenly: the n-th of m stages ends at the n-th m-th of each total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.subgraph import COLUMNS, ROWS
+
+
+class Stage(NamedTuple):
+    """One row operation, or one chunk and tile of a streamed layer. Bytes are those that cross to DRAM, all cores."""
+
+    input_bytes: int
+    weights: tuple[tuple[int, int], ...]  #: (layer, bytes) that must be there from here on
+    computing: tuple[tuple[int, int], ...]  #: (layer, slots), one after the other
+    output_bytes: int
+
+
+class Course(NamedTuple):
+    """The stages of a subgraph, and what working ahead takes beside its regions: bytes of one core, at most."""
+
+    stages: tuple[Stage, ...]
+    ahead_bytes: int  #: input rows of the next stage
+    behind_bytes: int  #: output rows of the last stage, while they are written
+    chunk_bytes: int | None = None  #: weights of the next chunk; None where all weights are held
+
+
+def streamed_course(model: SubgraphModel, price: Price, slots_per_cycle: int, most: int) -> Course:
+    """Return the stages of a streamed layer, at most so many."""
+    streaming, (v,) = price.streaming, model.subgraph.layers
+    assert streaming is not None
+    chunks, tiles = _chunks(model, price), _tiles(model, price)
+    outer = min(most, chunks if streaming.order == "chunk" else tiles)
+    inner = min(most // outer, tiles if streaming.order == "chunk" else chunks)
+    every = [True] * (outer * inner)
+    first = [place % inner == 0 for place in range(outer * inner)]  # of each turn of the outer loop
+    once = [place < inner for place in range(outer * inner)]
+    is_chunked = chunks > 1 or streaming.order == "element"
+    weights_at = first if streaming.order == "chunk" else every if is_chunked else once[:1] + [False] * len(once[1:])
+    inputs_at = first if streaming.order != "chunk" else once if streaming.is_whole_map else every
+    inputs, weights = spread(price.ema_input_bytes, inputs_at), spread(price.ema_weight_bytes, weights_at)
+    outputs, slots = spread(price.ema_output_bytes, every), spread(price.compute_cycles * slots_per_cycle, every)
+    stages = tuple(
+        Stage(rows, ((v, chunk),) if chunk else (), ((v, time),), written)
+        for rows, chunk, time, written in zip(inputs, weights, slots, outputs)
+    )
+    subgraph = model.subgraph
+    return Course(
+        stages,
+        0 if streaming.is_whole_map else most_beside(model, subgraph.inputs, inputs[1:]),
+        0 if streaming.is_whole_map else most_beside(model, subgraph.outputs, outputs[:-1]),
+        -(-max(weights[1:], default=0) // model.rules.cores),
+    )
+
+
+def spread(total: int, places: Sequence[bool]) -> list[int]:
+    """Return how much of a total each place takes: the marked ones evenly, their sum exactly.
+
+    Examples
+    --------
+    >>> spread(10, [True, False, True, True])
+    [3, 0, 3, 4]
+    """
+    count, number, found = sum(places), 0, []
+    for is_marked in places:
+        found.append(total * (number + is_marked) // count - total * number // count)
+        number += is_marked
+    return found
+
+
+def core_bytes(model: SubgraphModel, u: int, rows: int | None = None) -> int:
+    """Return what rows of a tensor, or all of them, take in the buffer of one core."""
+    geometry, rules = model.subgraph.geometry, model.rules
+    alignment = geometry.technology.channel_alignment
+    columns = -(-geometry.extent[COLUMNS][u] // rules.bands)
+    channels = -(-geometry.channels[u] // alignment) * alignment
+    return (geometry.extent[ROWS][u] if rows is None else rows) * columns * channels * rules.samples
+
+
+def most_beside(model: SubgraphModel, tensors: Sequence[int], moved: Sequence[int]) -> int:
+    """Return what the most of these bytes take in one core, whose channels are rounded up."""
+    plain = model.rules.batch * sum(model.subgraph.geometry.size_bytes[u] for u in tensors)
+    return -(-max(moved, default=0) * sum(core_bytes(model, u) for u in tensors) // max(1, plain))
+
+
+def _chunks(model: SubgraphModel, price: Price) -> int:
+    return -(-model.weights // (price.weight_bytes * model.rules.cores)) if price.weight_bytes else 1
+
+
+def _tiles(model: SubgraphModel, price: Price) -> int:
+    """Return the tiles of the band of one core; of single elements, the positions."""
+    (v,) = model.subgraph.layers
+    assert price.streaming is not None
+    height, width = (extent[v] for extent in model.subgraph.geometry.extent)
+    if price.streaming.order == "element":
+        return height * width
+    return -(-height // price.tile[ROWS]) * -(-width // (model.rules.bands * price.tile[COLUMNS]))

@@ -1,0 +1,194 @@
+"""The event simulation: small runs worked by hand, in slots (16 to a cycle, one byte each), and what holds for all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator import Accelerator, KiB, Partition, Technology, evaluate
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price
+from simulator.timing import simulate, stages
+from simulator.timing.simulation import simulate_priced
+from tests.helpers.graphs import chain, conv
+from tests.helpers.random_graphs import large_network, random_network
+from tests.helpers.random_plans import random_plan
+from workloads.network.layer import Tensor
+from workloads.network.network import Network
+
+ROOMY = Accelerator(shared_buffer=64 * KiB)
+
+
+def row(count: int, height: int, width: int, kernel: int = 1) -> Network:
+    """x -> conv "0" (kernel x kernel) -> 1x1 convs "1", ...; 8 channels everywhere."""
+    shape = (height, width, 8)
+    first = conv("0", "x", shape, 8, kernel, 1, kernel // 2)
+    return Network(
+        "row", (Tensor("x", *shape),), (first, *(conv(str(i), str(i - 1), shape, 8) for i in range(1, count)))
+    )
+
+
+def drawn(found, *kinds):
+    """Return (kind, layer, start, stop) of the slices of these kinds."""
+    return [(each.kind, each.layer, each.start, each.stop) for each in found.slices if each.kind in kinds]
+
+
+def test_one_layer_loads_computes_and_stores():
+    """4x4x8 -> 4x4x8: 128 bytes in, 64 of weights, one cycle (16 slots), 128 bytes out."""
+    network = row(1, 4, 4)
+    found = simulate(network, Partition.layerwise(network), ROOMY)
+    assert drawn(found, "inputs", "weights", "compute", "outputs") == [
+        ("inputs", "", 0, 128), ("weights", "0", 128, 192), ("compute", "0", 192, 208), ("outputs", "", 208, 336),
+    ]  # fmt: skip
+    assert found.cycles == 336 / 16
+    assert found.uses[0][1:] == (256, 0, 0, 0) and found.uses[1][1:] == (256, 0, 64, 0)
+
+
+def test_the_next_weights_come_while_the_channel_is_idle():
+    """As above; of the 64 bytes of the second 16 come while the first computes, the others after its inputs."""
+    network = row(2, 4, 4)
+    found = simulate(network, Partition.layerwise(network), ROOMY)
+    assert found.spans == ((0, 336), (336, 336 + 128 + 48 + 16 + 128))
+    assert drawn(found, "weights")[1:] == [("weights", "1", 192, 208), ("weights", "1", 464, 512)]
+    assert found.prefetched_bytes(1) == 16
+
+
+def test_without_room_the_next_weights_come_after_the_inputs():
+    network = row(2, 4, 4)
+    found = simulate(network, Partition.layerwise(network), Accelerator(global_buffer=64 * KiB, weight_buffer=64))
+    assert found.spans == ((0, 336), (336, 336 + 128 + 64 + 16 + 128))
+    assert found.prefetched_bytes(1) == 0
+
+
+def test_with_some_room_some_of_the_next_weights_come():
+    """a has 1152 bytes of weights, b 2304, in a buffer of 2304: half of b's fit beside a's.
+
+    a: 2048 + 1152 loaded, 288 cycles, 4096 stored: 11,904. b: 4096 and the other half loaded, 144 cycles, 1024 stored.
+    """
+    network = Network("two", chain().inputs, chain().layers[:2])
+    plan = Partition.layerwise(network)
+    half = simulate(network, plan, Accelerator(global_buffer=64 * KiB, weight_buffer=2304))
+    assert half.prefetched_bytes(1) == 1152
+    assert half.spans == ((0, 11_904), (11_904, 11_904 + 4096 + 1152 + 144 * 16 + 1024))
+    assert half.uses[2][3:] == (1152, 1152)
+    full = simulate(network, plan, ROOMY)
+    assert full.end == half.end - 1152
+
+
+def test_three_row_operations_of_a_chain_without_room_ahead():
+    """6x2x8 -> 3x3 -> 1x1 in tiles of 2 rows: x takes 3, 2 and 1 rows of 16 bytes, 128 + 640 bytes are held.
+
+    "0" takes 18 cycles (96 slots an operation), "1" two (10, 11, 11). Weights: 576 and 64.
+    Operation 1: rows at 0, weights at 48 and 624, "0" from 624, "1" from 720 to 730. Its successor's rows come then,
+    at 730, and its own 32 bytes go at 762; so operation 2 computes from 794 to 901, operation 3 from 949 to 1056.
+    """
+    network = row(2, 6, 2, kernel=3)
+    found = simulate(network, Partition.from_groups(network, [["0", "1"]]), Accelerator(shared_buffer=768))
+    assert drawn(found, "inputs") == [("inputs", "", 0, 48), ("inputs", "", 730, 762), ("inputs", "", 901, 917)]
+    assert drawn(found, "weights") == [("weights", "0", 48, 624), ("weights", "1", 624, 688)]
+    assert drawn(found, "compute") == [
+        ("compute", "0", 624, 720), ("compute", "1", 720, 730), ("compute", "0", 794, 890),
+        ("compute", "1", 890, 901), ("compute", "0", 949, 1045), ("compute", "1", 1045, 1056),
+    ]  # fmt: skip
+    assert found.spans == ((0, 1056 + 32),)
+
+
+def test_three_row_operations_of_a_chain_with_room_ahead():
+    """64 bytes more hold two rows of x ahead and two of "1" behind: computing waits for nothing after 624."""
+    network = row(2, 6, 2, kernel=3)
+    found = simulate(network, Partition.from_groups(network, [["0", "1"]]), Accelerator(shared_buffer=832))
+    assert drawn(found, "inputs") == [("inputs", "", 0, 48), ("inputs", "", 688, 720), ("inputs", "", 762, 778)]
+    assert drawn(found, "outputs") == [("outputs", "", 730, 762), ("outputs", "", 837, 869), ("outputs", "", 944, 976)]
+    assert drawn(found, "compute")[-1] == ("compute", "1", 933, 944)
+    assert found.uses[-2][1:] == (128, 64, 640, 0)
+
+
+def test_chunks_of_a_layer_that_does_not_fit_come_ahead_where_there_is_room_for_two():
+    """32 outputs x 8 inputs, 3x3: 2304 bytes of weights; 16 x 16 maps of 2048 and 8192 bytes are held."""
+    network = Network("one", (Tensor("x", 16, 16, 8),), (conv("a", "x", (16, 16, 32), 8, 3, 1, 1),))
+    plan = Partition.layerwise(network)
+    narrow, wide = (Accelerator(global_buffer=64 * KiB, weight_buffer=size) for size in (576, 1152))
+    priced = price_partition(network, plan, narrow)
+    alone, two = (simulate_priced(replace(priced, accelerator=chip)) for chip in (narrow, wide))
+    assert [each.size_bytes for each in alone.slices if each.kind == "weights"] == [576] * 4
+    assert [max(use.weight_bytes for use in found.uses) for found in (alone, two)] == [576, 1152]
+    assert two.end < alone.end
+
+
+def test_a_partition_that_cannot_run_has_no_latency():
+    with pytest.raises(ValueError, match="cannot run"):
+        simulate(chain(), Partition.from_groups(chain(), [["a", "b"]]), Accelerator(shared_buffer=64))
+
+
+def test_an_evaluation_simulates_when_it_is_asked_only():
+    found = evaluate(chain(), Partition.layerwise(chain()), ROOMY)
+    assert "simulation" not in vars(found)
+    assert found.latency_executed_cycles == found.simulation.cycles == found.totals()["latency_executed_cycles"]
+    tight = evaluate(chain(), Partition.from_groups(chain(), [["a", "b"]]), Accelerator(shared_buffer=64))
+    assert tight.latency_executed_cycles == math.inf
+
+
+MACHINES = st.fixed_dictionaries({
+    "cores": st.integers(1, 3), "batch": st.integers(1, 4), "prefetch": st.sampled_from(["free", "resident"]),
+    "technology": st.sampled_from([Technology(), Technology(dram_bytes_per_cycle=1)]),
+})  # fmt: skip
+
+
+@settings(deadline=None, max_examples=250)
+@given(
+    st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 20_000), st.integers(1, 4000), st.booleans(), MACHINES,
+    st.sampled_from(["exact", "paper"]), st.booleans(), st.sampled_from([10, 10_000]),
+)  # fmt: skip
+def test_what_holds_of_every_run(seed, cuts, size, weights, is_shared, machine, rule, is_large, most):
+    """Never below compute or DRAM; per subgraph never below the longer of computing and what DRAM moves meanwhile."""
+    network = large_network(seed) if is_large else random_network(seed, whole=bool(seed % 2))
+    memory = {"shared_buffer": size} if is_shared else {"global_buffer": size, "weight_buffer": weights}
+    chip = Accelerator(**memory, **machine)
+    plan = random_plan(network, cuts)
+    plan = plan if evaluate(network, plan, chip, rule).fits else Partition.layerwise(network)
+    priced = price_partition(network, plan, chip, rule)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stages, "MOST_EVENTS", most)
+        found = simulate_priced(priced)
+    prices = [price for price in priced.prices if isinstance(price, Price)]
+    computing = sum(price.compute_cycles for price in prices) * found.slots_per_cycle
+    moved = sum(price.ema_bytes for price in prices)
+    assert max(computing, moved) <= found.end <= computing + moved
+    check_tracks(found, computing, moved)
+    check_room(found)
+    ahead = [found.prefetched_bytes(i) for i in range(len(prices))] + [0]
+    for i, (price, (start, stop)) in enumerate(zip(prices, found.spans)):
+        meanwhile = price.ema_bytes - ahead[i] + ahead[i + 1]
+        assert stop - start >= max(price.compute_cycles * found.slots_per_cycle, meanwhile)
+    paper = sum(max(price.compute_cycles * found.slots_per_cycle, price.ema_bytes) for price in prices)
+    assert found.end >= paper - sum(ahead)
+
+
+def check_tracks(found, computing, moved):
+    """Nothing happens twice at once, all of it happens, and in its subgraph (but for weights that come before)."""
+    array = [each for each in found.slices if each.kind == "compute"]
+    dram = [each for each in found.slices if each.kind != "compute"]
+    for track in (array, dram):
+        assert all(before.stop <= after.start for before, after in pairwise(track))
+    assert sum(each.stop - each.start for each in array) == computing
+    assert sum(each.stop - each.start for each in dram) == sum(each.size_bytes for each in dram) == moved
+    assert [start for start, _ in found.spans] == [0, *(stop for _, stop in found.spans[:-1])]
+    for each in found.slices:
+        first = max(0, each.subgraph - (each.kind == "weights"))
+        assert found.spans[first][0] <= each.start <= each.stop <= found.spans[each.subgraph][1]
+
+
+def check_room(found):
+    chip = found.accelerator
+    for use in found.uses:
+        rows, weights = use.activation_bytes + use.row_bytes, use.weight_bytes + use.next_weight_bytes
+        if chip.is_shared:
+            assert rows + weights <= chip.activation_capacity
+        else:
+            assert rows <= chip.activation_capacity and weights <= chip.weight_capacity
+    assert all(before.start < after.start for before, after in pairwise(found.uses))
