@@ -255,32 +255,57 @@ cdef void chunked(Place* at, Mode* mode, int first, int second) noexcept nogil:
 
 
 cdef void partly(Place* at, Mode* mode) noexcept nogil:
+    """The smallest chunk leaves most for what stays: with that, either order moves least."""
     cdef LoopLayer* layer = at.layer
     cdef Part* part = &layer.part
-    cdef Room room = beside(at, mode), left
-    cdef i64 word = stationary_bytes(layer, layer.word, part.reduction), kept, outputs, i
-    cdef i64 row = layer.batch * part.channels * at.grid.columns.united
+    cdef i64 word = stationary_bytes(layer, layer.word, part.reduction), updates = updates_at(at), reads, traffic
+    cdef i64 row = layer.batch * part.channels * at.grid.columns.united if mode.name == RING else 0, weights, rows
+    cdef i64 passes, more, i
     cdef i64 tried[MORE_CHUNKS + 1]
+    cdef Room left, room = beside(at, mode)
     cdef Loops loops
     cdef LoopPlan plan
     cdef int count = chunks(at, most_words(at, &room, word_bytes(at), part.reduction), tried)
-    for i in range(count):
-        outputs = tried[i]
-        if outputs == part.outputs:
+    if not count:
+        return
+    left = beside_chunk(at, room, tried[count - 1])
+    weights, rows = imin(kept_weights(layer, &left, word), part.outputs - 1), kept_rows(at.grid, &left, row)
+    passes = imax(2, ceil_div(part.outputs, tried[0]))
+    reads, traffic = layer.channels * mode.reads, layer.channels * (grid_windows(at.grid) * passes + mode.side)
+    more = (grid_tiles(at.grid) * rounds_of(layer, at.at_once) - 1)
+    more *= layer.weights * (part.outputs - weights) // part.outputs
+    if weights and not may_win(at, layer.weights + more, reads, traffic, updates):
+        weights = 0
+    more = layer.channels * (mode.reads - rows * at.grid.columns.united) * (passes - 1)
+    if rows and not may_win(at, layer.weights, reads + more, traffic, updates):
+        rows = 0
+    for i in range(count if weights or rows else 0):
+        if tried[i] == part.outputs:
             continue
-        left = without(
-            room, ceil_div(outputs, layer.word) * word_bytes(at), stationary_bytes(layer, outputs, part.reduction)
-        )
-        kept = most(&left, 0, word) * layer.word
-        if 0 < kept < part.outputs:
-            loops = loops_of(1, outputs, part.reduction, outputs, at.at_once, kept)
+        left = beside_chunk(at, room, tried[i])
+        loops = loops_of(1, tried[i], part.reduction, tried[i], at.at_once, kept_weights(layer, &left, word))
+        if weights and 0 < loops.kept < part.outputs:
             tiles_partly(layer, at.grid, mode, &loops, &plan)
             offer(at.goal, at.best, &plan)
-        kept = imin(most(&left, row, 0), at.grid.rows.united) if row and mode.name == RING else 0
-        if kept:
-            loops = loops_of(1, outputs, part.reduction, outputs, at.at_once, kept)
+        loops.kept = kept_rows(at.grid, &left, row)
+        if rows and loops.kept:
             chunks_partly(layer, at.grid, mode, &loops, &plan)
             offer(at.goal, at.best, &plan)
+
+
+cdef inline Room beside_chunk(Place* at, Room room, i64 outputs) noexcept nogil:
+    cdef LoopLayer* layer = at.layer
+    return without(
+        room, ceil_div(outputs, layer.word) * word_bytes(at), stationary_bytes(layer, outputs, layer.part.reduction)
+    )
+
+
+cdef inline i64 kept_weights(LoopLayer* layer, Room* left, i64 word) noexcept nogil:
+    return most(left, 0, word) * layer.word
+
+
+cdef inline i64 kept_rows(Grid* grid, Room* left, i64 row) noexcept nogil:
+    return imin(most(left, row, 0), grid.rows.united) if row else 0
 
 
 cdef void sliced(Place* at, Mode* mode) noexcept nogil:
@@ -308,7 +333,7 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     cdef Part* part = &layer.part
     cdef i64 sums = SUM_BYTES * word_bytes(at), each = at.at_once * mode.held * layer.word, units = 0, i
-    cdef i64 inputs = imin(layer.word, part.reduction), outputs, inner, most_units
+    cdef i64 inputs = imin(layer.word, part.reduction), outputs, inner, most_units, reads, passes
     cdef i64 tried[MORE_CHUNKS + 1]
     cdef Room left, room = without(
         at.room, each, stationary_bytes(layer, imin(layer.word, part.outputs), inputs) if is_inner else 0
@@ -316,6 +341,12 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
     cdef Loops loops
     cdef LoopPlan plan
     cdef int count = chunks(at, most_words(at, &room, sums, 0 if is_inner else inputs), tried)
+    if not count:
+        return
+    reads = layer.operand_channels * grid_windows(at.grid)
+    passes = ceil_div(part.outputs, layer.word if is_inner else tried[0])
+    if not may_win(at, updates_at(at), reads * ceil_div(part.outputs, tried[0]), reads * passes, updates_at(at)):
+        return
     for i in range(part.unit_count):
         units = imax(units, part.units[2 * i])
     for i in range(count):
