@@ -161,10 +161,10 @@ cdef inline Room beside(Place* at, Mode* mode) noexcept nogil:
 
 
 cdef i64 most_words(Place* at, Room* room, i64 each, i64 inputs) noexcept nogil:
-    cdef i64 outputs = at.layer.part.outputs, word = at.layer.word, words = ceil_div(outputs, word)
-    if holds(room, words * each, stationary_bytes(at.layer, outputs, inputs)):
+    cdef i64 words = at.layer.part.words
+    if holds(room, words * each, stationary_bytes(at.layer, at.layer.part.outputs, inputs)):
         return words
-    return imin(words - 1, most(room, each, stationary_bytes(at.layer, word, inputs)))
+    return imin(words - 1, most(room, each, stationary_bytes(at.layer, at.layer.word, inputs)))
 
 
 cdef void joined_plans(Place* at) noexcept nogil:
@@ -260,17 +260,18 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
     cdef Part* part = &layer.part
     cdef i64 word = stationary_bytes(layer, layer.word, part.reduction), updates = updates_at(at), reads, traffic
     cdef i64 row = layer.batch * part.channels * at.grid.columns.united if mode.name == RING else 0, weights, rows
-    cdef i64 passes, more, i
+    cdef i64 fewest, passes, more, i
     cdef i64 tried[MORE_CHUNKS + 1]
     cdef Room left, room = beside(at, mode)
     cdef Loops loops
     cdef LoopPlan plan
-    cdef int count = chunks(at, most_words(at, &room, word_bytes(at), part.reduction), tried)
-    if not count:
+    cdef int count
+    fewest = fewest_chunks(layer, most_words(at, &room, word_bytes(at), part.reduction))
+    if not fewest:
         return
-    left = beside_chunk(at, room, tried[count - 1])
+    left = beside_chunk(at, room, imin(layer.word, part.outputs))
     weights, rows = imin(kept_weights(layer, &left, word), part.outputs - 1), kept_rows(at.grid, &left, row)
-    passes = imax(2, ceil_div(part.outputs, tried[0]))
+    passes = imax(2, fewest)
     reads, traffic = layer.channels * mode.reads, layer.channels * (grid_windows(at.grid) * passes + mode.side)
     more = (grid_tiles(at.grid) * rounds_of(layer, at.at_once) - 1)
     more *= layer.weights * (part.outputs - weights) // part.outputs
@@ -279,7 +280,8 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
     more = layer.channels * (mode.reads - rows * at.grid.columns.united) * (passes - 1)
     if rows and not may_win(at, layer.weights, reads + more, traffic, updates):
         rows = 0
-    for i in range(count if weights or rows else 0):
+    count = chunks(layer, fewest, tried) if weights or rows else 0
+    for i in range(count):
         if tried[i] == part.outputs:
             continue
         left = beside_chunk(at, room, tried[i])
@@ -316,7 +318,8 @@ cdef void sliced(Place* at, Mode* mode) noexcept nogil:
     cdef Room room = beside(at, mode), left
     cdef Loops loops
     cdef LoopPlan plan
-    cdef int count = chunks(at, most_words(at, &room, sums, imin(layer.word, reduction)), tried)
+    cdef i64 fewest = fewest_chunks(layer, most_words(at, &room, sums, imin(layer.word, reduction)))
+    cdef int count = chunks(layer, fewest, tried) if fewest else 0
     for i in range(count):
         outputs = tried[i]
         left = without(room, ceil_div(outputs, layer.word) * sums, 0)
@@ -333,20 +336,21 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     cdef Part* part = &layer.part
     cdef i64 sums = SUM_BYTES * word_bytes(at), each = at.at_once * mode.held * layer.word, units = 0, i
-    cdef i64 inputs = imin(layer.word, part.reduction), outputs, inner, most_units, reads, passes
+    cdef i64 inputs = imin(layer.word, part.reduction), outputs, inner, most_units, reads
     cdef i64 tried[MORE_CHUNKS + 1]
     cdef Room left, room = without(
         at.room, each, stationary_bytes(layer, imin(layer.word, part.outputs), inputs) if is_inner else 0
     )
     cdef Loops loops
     cdef LoopPlan plan
-    cdef int count = chunks(at, most_words(at, &room, sums, 0 if is_inner else inputs), tried)
-    if not count:
+    cdef i64 fewest = fewest_chunks(layer, most_words(at, &room, sums, 0 if is_inner else inputs))
+    cdef int count
+    if not fewest:
         return
     reads = layer.operand_channels * grid_windows(at.grid)
-    passes = ceil_div(part.outputs, layer.word if is_inner else tried[0])
-    if not may_win(at, updates_at(at), reads * ceil_div(part.outputs, tried[0]), reads * passes, updates_at(at)):
+    if not may_win(at, updates_at(at), reads * fewest, reads * (part.words if is_inner else fewest), updates_at(at)):
         return
+    count = chunks(layer, fewest, tried)
     for i in range(part.unit_count):
         units = imax(units, part.units[2 * i])
     for i in range(count):
@@ -360,17 +364,19 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
             offer(at.goal, at.best, &plan)
 
 
-cdef int chunks(Place* at, i64 most, i64* tried) noexcept nogil:
+cdef inline i64 fewest_chunks(LoopLayer* layer, i64 most) noexcept nogil:
+    """How many chunks of at most so many words there are, 0 where not even one word fits."""
+    return ceil_div(layer.part.words, most) if most > 0 else 0
+
+
+cdef int chunks(LoopLayer* layer, i64 fewest, i64* tried) noexcept nogil:
     """Fill in the outputs of a chunk tried; return how many there are."""
-    cdef i64 outputs = at.layer.part.outputs, word = at.layer.word, words = ceil_div(outputs, word), fewest, more, each
+    cdef i64 outputs = layer.part.outputs, word = layer.word, more, each
     cdef int count = 0
-    if most < 1:
-        return 0
-    fewest = ceil_div(words, most)
     for more in range(MORE_CHUNKS + 1):
         each = imin(word, outputs)
         if more < MORE_CHUNKS:
-            each = evened(outputs, ceil_div(words, fewest + more), word)
+            each = evened(outputs, ceil_div(layer.part.words, fewest + more), word)
         if not count or each != tried[count - 1]:
             tried[count] = each
             count += 1

@@ -35,6 +35,7 @@ cdef class LoopLayers:
         into.often = most_often(layer) if layer.operands else 0
         into.operand_channels = sum(layer.producers[each] for each in layer.operands)
         into.part.channels, into.part.outputs = layer.part.channels, layer.part.outputs
+        into.part.words = -(-layer.part.outputs // layer.word)
         into.part.reduction, into.part.unit_count = layer.part.reduction, len(layer.part.units)
         into.outputs, into.output_bytes, into.weights = layer.outputs, layer.output_bytes, layer.weights
         into.whole_count, into.unmet_bytes = len(layer.whole), layer.unmet_bytes

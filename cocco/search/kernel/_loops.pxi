@@ -28,6 +28,7 @@ cdef struct Grid:  # the tiles of a map: simulator.model.orders.Grid
 cdef struct Part:  # the channels that run together
     i64 channels
     i64 outputs
+    i64 words           # of outputs
     i64 reduction
     i64 unit_count
     i64* units          # words of inputs, how many parts of the layer have so many
