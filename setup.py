@@ -2,7 +2,10 @@
 
 from setuptools import Extension, setup
 
-PARTS = ("subgraph", "tiling", "price", "streaming", "operators", "fit", "generation", "downsets", "orders", "improve")
+PARTS = (
+    "subgraph", "tiling", "price", "streaming", "loops", "layer_orders", "layer_groups", "cheapest", "loop_layers",
+    "operators", "fit", "generation", "downsets", "orders", "improve",
+)  # fmt: skip
 
 setup(
     ext_modules=[

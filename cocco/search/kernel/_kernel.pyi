@@ -4,6 +4,8 @@ import numpy as np
 
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
+from simulator.model.cheapest import Tiles
+from simulator.model.loops import LoopLayer
 
 class Kernel:
     def __init__(self, problem: Problem, settings: Settings | None = None) -> None: ...
@@ -31,6 +33,19 @@ class Kernel:
 
 class Scratch:
     def __init__(self, kernel: Kernel) -> None: ...
+
+class LoopLayers:
+    def __init__(self, layers: Sequence[LoopLayer], tiles: Tiles = "bands") -> None: ...
+    def cheapest(
+        self,
+        layer: int,
+        activation: int,
+        weights: int | None,
+        metric: str,
+        dram: float,
+        global_buffer: float,
+        weight_buffer: float,
+    ) -> tuple[str | int | tuple[int, int], ...] | None: ...
 
 def exact(
     kernel: Kernel,

@@ -1,0 +1,388 @@
+# The cheapest loop order of one layer in given memory: simulator/model/cheapest.py
+#
+# Plans are met in the order of that file. Some are not made at all: `may_win` prices what they move at least (weights,
+# inputs and windows once, with what is known of their mode), in the same operations, each of which grows with its
+# operands; where even that comes after the best plan so far, they would, too.
+
+cdef enum:
+    MORE_CHUNKS = 4     # simulator.model.cheapest.MORE_CHUNKS
+    NO_END = 0x7fffffffffffffff
+
+
+cdef struct Room:  # bytes of one core
+    i64 activations
+    i64 weights
+    i64 is_shared       # weights share the first
+
+
+cdef struct LoopGoal:
+    i64 is_energy       # what is least first: EMA where not
+    double dram         # pJ per byte, as both below
+    double activations
+    double weights
+
+
+cdef struct Winner:
+    i64 found
+    i64 ema
+    double energy
+    i64 area            # of the tile
+    LoopPlan plan
+
+
+cdef struct Place:  # a tile of so many samples, and the memory that it has
+    LoopLayer* layer
+    Grid* grid
+    i64 at_once
+    Room room
+    LoopGoal* goal
+    Winner* best
+
+
+cdef inline Room without(Room room, i64 activations, i64 weights) noexcept nogil:
+    room.activations -= activations + (weights if room.is_shared else 0)
+    room.weights -= 0 if room.is_shared else weights
+    return room
+
+
+cdef inline i64 most(Room* room, i64 activations, i64 weights) noexcept nogil:
+    if room.is_shared:
+        return room.activations // (activations + weights) if room.activations > 0 else 0
+    if room.activations < 0 or room.weights < 0:
+        return 0
+    return imin(
+        room.activations // activations if activations else NO_END, room.weights // weights if weights else NO_END
+    )
+
+
+cdef inline i64 holds(Room* room, i64 activations, i64 weights) noexcept nogil:
+    if room.is_shared:
+        return activations + weights <= room.activations
+    return activations <= room.activations and weights <= room.weights
+
+
+cdef inline int later(LoopGoal* goal, Winner* best, Totals* total, i64 area, i64* ema, double* energy) noexcept nogil:
+    """Goal.key without the bytes held: 1 where it comes after the best, 0 where it equals it, -1 before."""
+    ema[0] = total.ema_weights + total.ema_inputs + total.ema_outputs
+    energy[0] = goal.dram * ema[0] + goal.activations * total.global_buffer + goal.weights * total.weight_buffer
+    if not best.found:
+        return -1
+    if goal.is_energy and energy[0] != best.energy:
+        return 1 if energy[0] > best.energy else -1
+    if ema[0] != best.ema:
+        return 1 if ema[0] > best.ema else -1
+    if energy[0] != best.energy:
+        return 1 if energy[0] > best.energy else -1
+    return 0 if area == best.area else 1 if area < best.area else -1
+
+
+cdef void offer(LoopGoal* goal, Winner* best, LoopPlan* plan) noexcept nogil:
+    """Keep a plan that is cheaper than all before it."""
+    cdef i64 ema, area = plan.tile[0] * plan.tile[1]
+    cdef double energy
+    cdef int after = later(goal, best, &plan.totals, area, &ema, &energy)
+    if after == 0:
+        after = 1 if plan.activations + plan.weights >= best.plan.activations + best.plan.weights else -1
+    if after < 0:
+        best.found, best.ema, best.energy, best.area, best.plan = 1, ema, energy, area, plan[0]
+
+
+cdef inline i64 may_win(
+    Place* at, i64 weight_reads, i64 input_reads, i64 traffic, i64 weight_traffic
+) noexcept nogil:
+    """Whether plans of this tile that move at least so much may come before the best so far."""
+    cdef Moved moved = moved_of(weight_reads, input_reads, traffic, weight_traffic)
+    cdef Totals total
+    cdef i64 ema
+    cdef double energy
+    if not at.best.found:
+        return 1
+    total = total_of(at.layer, &moved)
+    return later(at.goal, at.best, &total, tile_area(at.grid), &ema, &energy) <= 0
+
+
+cdef int cheapest_plan(LoopLayer* layer, Room room, LoopGoal* goal, Winner* best) noexcept nogil:
+    """FITS with the plan, SHORT where none fits, OVERFLOW where 64 bits may not do."""
+    cdef Place at
+    cdef i64 i
+    best.found = 0
+    if layer.is_large:
+        return OVERFLOW
+    if layer.kind == COPY:
+        copy(layer, &best.plan)
+        offer_fitting(goal, best, &room)
+        return FITS if best.found else SHORT
+    if layer.kind == APART and not layer.weights:
+        running_sums(layer, &best.plan)
+        offer_fitting(goal, best, &room)
+    if is_product(layer):
+        room.is_shared = 1
+    at.layer, at.room, at.goal, at.best = layer, room, goal, best
+    for i in range(layer.grid_count):
+        at.grid, at.at_once = &layer.grids[i], 1
+        while at.at_once < layer.batch:
+            plans_inside(&at)
+            at.at_once *= 2
+        at.at_once = layer.batch
+        plans_inside(&at)
+    return FITS if best.found else SHORT
+
+
+cdef void offer_fitting(LoopGoal* goal, Winner* best, Room* room) noexcept nogil:
+    """The first plan, where it fits."""
+    cdef LoopPlan plan = best.plan
+    if holds(room, plan.activations, plan.weights):
+        offer(goal, best, &plan)
+
+
+cdef void plans_inside(Place* at) noexcept nogil:
+    cdef LoopLayer* layer = at.layer
+    cdef i64 windows = layer.channels * grid_windows(at.grid)
+    if layer.kind == JOIN or layer.kind == MIXED:
+        joined_plans(at)
+    elif may_win(at, layer.weights, layer.channels * grid_united(at.grid), windows, updates_at(at)):
+        if layer.kind == APART:
+            apart_plans(at)
+        else:
+            dense_plans(at)
+
+
+cdef inline i64 updates_at(Place* at) noexcept nogil:
+    """Weights, once for each tile and round of samples."""
+    return at.layer.weights * grid_tiles(at.grid) * rounds_of(at.layer, at.at_once)
+
+
+cdef inline i64 word_bytes(Place* at) noexcept nogil:
+    return at.at_once * tile_area(at.grid) * at.layer.word
+
+
+cdef inline Room beside(Place* at, Mode* mode) noexcept nogil:
+    return without(at.room, at.at_once * mode.held * at.layer.part.channels, 0)
+
+
+cdef i64 most_words(Place* at, Room* room, i64 each, i64 inputs) noexcept nogil:
+    cdef i64 words = at.layer.part.words
+    if holds(room, words * each, stationary_bytes(at.layer, at.layer.part.outputs, inputs)):
+        return words
+    return imin(words - 1, most(room, each, stationary_bytes(at.layer, at.layer.word, inputs)))
+
+
+cdef void joined_plans(Place* at) noexcept nogil:
+    cdef LoopLayer* layer = at.layer
+    cdef i64 first = layer.at_most if layer.kind == JOIN else layer.outputs, step, order, size, held
+    cdef i64 reads = layer.channels * grid_united(at.grid) + whole_bytes(layer)
+    cdef Mode modes[3]
+    cdef LoopPlan plan
+    if not may_win(at, 0, reads, joined_traffic(layer, at.grid, ceil_div(layer.outputs, first)), 0):
+        return
+    modes_of(at.grid, modes)
+    for order in range(CT, TC + 1):
+        step = first
+        while step > 0:
+            size = imin(step, layer.outputs)
+            held = joined_held(layer, at.grid, order, size)
+            if holds(&at.room, held, 0):
+                joined(layer, at.grid, &modes[0], order, size, held, &plan)
+                offer(at.goal, at.best, &plan)
+                break
+            step = step - layer.word if layer.kind == JOIN else 0
+
+
+cdef void apart_plans(Place* at) noexcept nogil:
+    cdef LoopLayer* layer = at.layer
+    cdef i64 largest = 0, weights, words, i, count
+    cdef Mode modes[3]
+    cdef LoopPlan plan
+    for i in range(layer.producer_count):
+        largest = imax(largest, layer.producers[i])
+    weights = layer.often * layer.taps * imin(layer.word, largest) if layer.weights else 0
+    count = modes_of(at.grid, modes)
+    for i in range(count):
+        words = most(
+            &at.room, at.at_once * layer.word * (modes[i].held + layer.often * tile_area(at.grid)), weights
+        )
+        if words:
+            words = imin(imin(words * layer.word, layer.at_most), largest)
+            channels_tiles(layer, at.grid, &modes[i], words, at.at_once, &plan)
+            offer(at.goal, at.best, &plan)
+
+
+cdef void dense_plans(Place* at) noexcept nogil:
+    cdef LoopLayer* layer = at.layer
+    cdef i64 updates = updates_at(at), windows = layer.channels * grid_windows(at.grid)
+    cdef i64 reads, side, operands = layer.operand_channels * grid_windows(at.grid), i, count
+    cdef Mode modes[3]
+    count = modes_of(at.grid, modes)
+    for i in range(count):
+        reads, side = layer.channels * modes[i].reads, layer.channels * modes[i].side
+        if may_win(at, layer.weights, reads, windows + side, updates):
+            chunked(at, &modes[i], TK, KT)
+            if may_win(at, updates, reads, windows + side, updates):
+                sliced(at, &modes[i])
+            if may_win(at, layer.weights, reads, 2 * windows + side, updates):  # two chunks and more
+                partly(at, &modes[i])
+    modes[0] = whole_mode(at.grid)
+    chunked(at, &modes[0], WK, KS if at.at_once < layer.batch else WK)
+    if may_win(at, updates, operands, operands, updates):
+        count = block_modes(layer, at.grid, modes)
+        for i in range(count):
+            blocks(at, &modes[i], 0)
+            if modes[i].name == BLOCK:
+                blocks(at, &modes[i], 1)
+
+
+cdef void chunked(Place* at, Mode* mode, int first, int second) noexcept nogil:
+    """The orders from the first to the second: TK and KT, WK and perhaps KS."""
+    cdef LoopLayer* layer = at.layer
+    cdef Room room = beside(at, mode)
+    cdef i64 most = most_words(at, &room, word_bytes(at), layer.part.reduction), outputs, order
+    cdef Loops loops
+    cdef LoopPlan plan
+    if most <= 0:
+        return
+    outputs = evened(layer.part.outputs, most, layer.word)
+    loops = loops_of(1, outputs, layer.part.reduction, outputs, at.at_once, 0)
+    for order in range(first, second + 1):
+        if order == TK:
+            tiles_chunks(layer, at.grid, mode, &loops, &plan)
+        elif order == KT:
+            chunks_tiles(layer, at.grid, mode, &loops, &plan)
+        elif order == WK:
+            whole_chunks(layer, at.grid, mode, &loops, &plan)
+        else:
+            chunks_whole(layer, at.grid, mode, &loops, &plan)
+        offer(at.goal, at.best, &plan)
+
+
+cdef void partly(Place* at, Mode* mode) noexcept nogil:
+    """The smallest chunk leaves most for what stays: with that, either order moves least."""
+    cdef LoopLayer* layer = at.layer
+    cdef Part* part = &layer.part
+    cdef i64 word = stationary_bytes(layer, layer.word, part.reduction), updates = updates_at(at), reads, traffic
+    cdef i64 row = layer.batch * part.channels * at.grid.columns.united if mode.name == RING else 0, weights, rows
+    cdef i64 fewest, passes, more, i
+    cdef i64 tried[MORE_CHUNKS + 1]
+    cdef Room left, room = beside(at, mode)
+    cdef Loops loops
+    cdef LoopPlan plan
+    cdef int count
+    fewest = fewest_chunks(layer, most_words(at, &room, word_bytes(at), part.reduction))
+    if not fewest:
+        return
+    left = beside_chunk(at, room, imin(layer.word, part.outputs))
+    weights, rows = imin(kept_weights(layer, &left, word), part.outputs - 1), kept_rows(at.grid, &left, row)
+    passes = imax(2, fewest)
+    reads, traffic = layer.channels * mode.reads, layer.channels * (grid_windows(at.grid) * passes + mode.side)
+    more = (grid_tiles(at.grid) * rounds_of(layer, at.at_once) - 1)
+    more *= layer.weights * (part.outputs - weights) // part.outputs
+    if weights and not may_win(at, layer.weights + more, reads, traffic, updates):
+        weights = 0
+    more = layer.channels * (mode.reads - rows * at.grid.columns.united) * (passes - 1)
+    if rows and not may_win(at, layer.weights, reads + more, traffic, updates):
+        rows = 0
+    count = chunks(layer, fewest, tried) if weights or rows else 0
+    for i in range(count):
+        if tried[i] == part.outputs:
+            continue
+        left = beside_chunk(at, room, tried[i])
+        loops = loops_of(1, tried[i], part.reduction, tried[i], at.at_once, kept_weights(layer, &left, word))
+        if weights and 0 < loops.kept < part.outputs:
+            tiles_partly(layer, at.grid, mode, &loops, &plan)
+            offer(at.goal, at.best, &plan)
+        loops.kept = kept_rows(at.grid, &left, row)
+        if rows and loops.kept:
+            chunks_partly(layer, at.grid, mode, &loops, &plan)
+            offer(at.goal, at.best, &plan)
+
+
+cdef inline Room beside_chunk(Place* at, Room room, i64 outputs) noexcept nogil:
+    cdef LoopLayer* layer = at.layer
+    return without(
+        room, ceil_div(outputs, layer.word) * word_bytes(at), stationary_bytes(layer, outputs, layer.part.reduction)
+    )
+
+
+cdef inline i64 kept_weights(LoopLayer* layer, Room* left, i64 word) noexcept nogil:
+    return most(left, 0, word) * layer.word
+
+
+cdef inline i64 kept_rows(Grid* grid, Room* left, i64 row) noexcept nogil:
+    return imin(most(left, row, 0), grid.rows.united) if row else 0
+
+
+cdef void sliced(Place* at, Mode* mode) noexcept nogil:
+    cdef LoopLayer* layer = at.layer
+    cdef i64 reduction = layer.part.reduction, sums = SUM_BYTES * word_bytes(at), outputs, most_units, i
+    cdef i64 units = ceil_div(reduction, layer.word)
+    cdef i64 tried[MORE_CHUNKS + 1]
+    cdef Room room = beside(at, mode), left
+    cdef Loops loops
+    cdef LoopPlan plan
+    cdef i64 fewest = fewest_chunks(layer, most_words(at, &room, sums, imin(layer.word, reduction)))
+    cdef int count = chunks(layer, fewest, tried) if fewest else 0
+    for i in range(count):
+        outputs = tried[i]
+        left = without(room, ceil_div(outputs, layer.word) * sums, 0)
+        most_units = most(&left, 0, stationary_bytes(layer, outputs, layer.word))
+        if 0 < most_units < units:
+            loops = loops_of(
+                1, outputs, evened(units * layer.word, most_units, layer.word), outputs, at.at_once, 0
+            )
+            tiles_slices(layer, at.grid, mode, &loops, &plan)
+            offer(at.goal, at.best, &plan)
+
+
+cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
+    cdef LoopLayer* layer = at.layer
+    cdef Part* part = &layer.part
+    cdef i64 sums = SUM_BYTES * word_bytes(at), each = at.at_once * mode.held * layer.word, units = 0, i
+    cdef i64 inputs = imin(layer.word, part.reduction), outputs, inner, most_units, reads
+    cdef i64 tried[MORE_CHUNKS + 1]
+    cdef Room left, room = without(
+        at.room, each, stationary_bytes(layer, imin(layer.word, part.outputs), inputs) if is_inner else 0
+    )
+    cdef Loops loops
+    cdef LoopPlan plan
+    cdef i64 fewest = fewest_chunks(layer, most_words(at, &room, sums, 0 if is_inner else inputs))
+    cdef int count
+    if not fewest:
+        return
+    reads = layer.operand_channels * grid_windows(at.grid)
+    if not may_win(at, updates_at(at), reads * fewest, reads * (part.words if is_inner else fewest), updates_at(at)):
+        return
+    count = chunks(layer, fewest, tried)
+    for i in range(part.unit_count):
+        units = imax(units, part.units[2 * i])
+    for i in range(count):
+        outputs = tried[i]
+        inner = imin(layer.word, outputs) if is_inner else outputs
+        left = without(at.room, ceil_div(outputs, layer.word) * sums, 0)
+        most_units = most(&left, each, stationary_bytes(layer, inner, inputs))
+        if 0 < most_units < units:  # one always fits: the chunk was chosen beside it
+            loops = loops_of(1, outputs, evened(units * layer.word, most_units, layer.word), inner, at.at_once, 0)
+            block_slices(layer, at.grid, mode, &loops, &plan)
+            offer(at.goal, at.best, &plan)
+
+
+cdef inline i64 fewest_chunks(LoopLayer* layer, i64 most) noexcept nogil:
+    """How many chunks of at most so many words there are, 0 where not even one word fits."""
+    return ceil_div(layer.part.words, most) if most > 0 else 0
+
+
+cdef int chunks(LoopLayer* layer, i64 fewest, i64* tried) noexcept nogil:
+    """Fill in the outputs of a chunk tried; return how many there are."""
+    cdef i64 outputs = layer.part.outputs, word = layer.word, more, each
+    cdef int count = 0
+    for more in range(MORE_CHUNKS + 1):
+        each = imin(word, outputs)
+        if more < MORE_CHUNKS:
+            each = evened(outputs, ceil_div(layer.part.words, fewest + more), word)
+        if not count or each != tried[count - 1]:
+            tried[count] = each
+            count += 1
+    return count
+
+
+cdef inline i64 evened(i64 size, i64 most, i64 word) noexcept nogil:
+    cdef i64 words = ceil_div(size, word)
+    return imin(size, ceil_div(words, ceil_div(words, most)) * word)

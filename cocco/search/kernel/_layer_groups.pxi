@@ -1,0 +1,82 @@
+# Layers that do not reduce over channels, and copies: simulator/model/groups.py
+
+cdef void channels_tiles(LoopLayer* layer, Grid* grid, Mode* mode, i64 step, i64 at_once, LoopPlan* plan) noexcept nogil:
+    cdef Loops loops = loops_of(step, step, step, step, at_once, 0)
+    cdef Moved moved = moved_of(
+        layer.weights, layer.channels * mode.reads, layer.channels * (grid_windows(grid) + mode.side),
+        updates_of_tiles(layer, grid, &loops),
+    )
+    plan_of(
+        layer, CT, mode, grid, &loops, round_up(layer, step) * (mode.held + layer.often * tile_area(grid)) * at_once,
+        layer.often * step * layer.taps if layer.weights else 0, &moved, plan,
+    )
+
+
+cdef i64 joined_held(LoopLayer* layer, Grid* grid, i64 order, i64 step) noexcept nogil:
+    """_joined_bytes, and broadcast operands: in these channels (CT) or in full (TC)."""
+    cdef i64 i, words = round_up(layer, imin(step, layer.outputs)), kept = 0, channels
+    for i in range(layer.producer_count):
+        words += round_up(layer, imin(step, layer.producers[i]))
+    for i in range(layer.whole_count):
+        channels = layer.whole[3 * i + 2]
+        kept += (layer.whole[3 * i] * layer.whole[3 * i + 1]
+                 * round_up(layer, imin(step, channels) if order == CT else channels))
+    return tile_area(grid) * words + kept
+
+
+cdef void joined(
+    LoopLayer* layer, Grid* grid, Mode* mode, i64 order, i64 step, i64 held, LoopPlan* plan
+) noexcept nogil:
+    """joined_channels (CT) and joined_tiles (TC)."""
+    cdef i64 i, steps = ceil_div(layer.outputs, step), channels = 0
+    cdef Loops loops = loops_of(step, step, step, step, 1, 0)
+    cdef Moved moved
+    for i in range(layer.producer_count):
+        channels += layer.producers[i] * (steps if order == CT and layer.producers[i] < layer.outputs else 1)
+    moved = moved_of(0, channels * grid_united(grid) + whole_bytes(layer), joined_traffic(layer, grid, steps), 0)
+    plan_of(layer, order, mode, grid, &loops, held, 0, &moved, plan)
+
+
+cdef i64 joined_traffic(LoopLayer* layer, Grid* grid, i64 steps) noexcept nogil:
+    cdef i64 i, total = 0, channels, down, across
+    for i in range(layer.producer_count):
+        channels = layer.producers[i]
+        total += layer.windows[0] * layer.windows[1] * (channels if channels == layer.outputs else steps)
+    for i in range(layer.whole_count):
+        channels = layer.whole[3 * i + 2]
+        down = layer.windows[0] if layer.whole[3 * i] == layer.windows[0] else grid.rows.tiles
+        across = layer.windows[1] if layer.whole[3 * i + 1] == layer.windows[1] else grid.columns.tiles
+        total += down * across * (channels if channels == layer.outputs else steps)
+    return total
+
+
+cdef void running_sums(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
+    cdef i64 width = layer.windows[1], columns = layer.grids[0].columns.united
+    cdef Loops loops = loops_of(layer.word, layer.word, layer.word, layer.word, 1, 0)
+    cdef Grid grid = layer.grids[0]
+    cdef Mode mode
+    cdef Moved moved
+    grid.tile[0], grid.rows = 1, layer.row
+    mode = mode_of(ROW, columns, grid_united(&grid), 0)
+    moved = moved_of(
+        0, layer.channels * grid_united(&grid),
+        layer.channels * layer.row.visits * columns + 2 * SUM_BYTES * layer.additions * width * layer.outputs, 0,
+    )
+    plan_of(
+        layer, RS, &mode, &grid, &loops,
+        layer.word * (columns + SUM_BYTES * width * layer.flying * layer.often), 0, &moved, plan,
+    )
+
+
+cdef void copy(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
+    cdef Loops loops = loops_of(layer.word, layer.word, layer.word, layer.word, 1, 0)
+    cdef Mode mode = mode_of(WORD, 0, 0, 0)
+    cdef Moved moved = moved_of(0, whole_bytes(layer), whole_bytes(layer), 0)
+    plan_of(layer, WORDS, &mode, &layer.grids[0], &loops, layer.word, 0, &moved, plan)
+
+
+cdef i64 whole_bytes(LoopLayer* layer) noexcept nogil:
+    cdef i64 i, total = 0
+    for i in range(layer.whole_count):
+        total += layer.whole[3 * i] * layer.whole[3 * i + 1] * layer.whole[3 * i + 2]
+    return total

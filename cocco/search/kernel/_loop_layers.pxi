@@ -1,0 +1,113 @@
+# The face of loop orders to Python: layers in machine integers, and what their tiles meet
+
+cdef class LoopLayers:
+    """Layers as their loops see them (simulator.model.loops.LoopLayer), and the cheapest order of each.
+
+    What the tiles of an axis meet is counted once, by the readable code, for all tiles that are tried.
+    """
+
+    cdef LoopLayer* layers
+    cdef object kept    # arrays behind the pointers, by layer
+
+    def __cinit__(self, layers, tiles="bands"):
+        cdef i64 i
+        self.kept = {}
+        self.layers = <LoopLayer*>calloc(len(layers) + 1, sizeof(LoopLayer))
+        if self.layers == NULL:
+            raise MemoryError("no memory for the layers of the kernel")
+        for i, layer in enumerate(layers):
+            if _most_moved(layer) < 1 << 62:
+                self._fill(&self.layers[i], layer, tiles)
+            else:
+                self.layers[i].is_large = 1
+
+    def __dealloc__(self):
+        free(self.layers)
+
+    cdef _fill(self, LoopLayer* into, layer, tiles):
+        from simulator.model.groups import most_often
+        from simulator.model.loops import KINDS, in_flight
+
+        into.kind = list(KINDS).index(layer.kind)
+        into.windows[0], into.windows[1] = layer.rows.windows, layer.columns.windows
+        into.taps = layer.rows.taps * layer.columns.taps
+        into.producer_count, into.channels = len(layer.producers), layer.channels
+        into.often = most_often(layer) if layer.operands else 0
+        into.operand_channels = sum(layer.producers[each] for each in layer.operands)
+        into.part.channels, into.part.outputs = layer.part.channels, layer.part.outputs
+        into.part.words = -(-layer.part.outputs // layer.word)
+        into.part.reduction, into.part.unit_count = layer.part.reduction, len(layer.part.units)
+        into.outputs, into.output_bytes, into.weights = layer.outputs, layer.output_bytes, layer.weights
+        into.whole_count, into.unmet_bytes = len(layer.whole), layer.unmet_bytes
+        into.batch, into.repeat, into.word, into.at_most = layer.batch, layer.repeat, layer.word, layer.at_most
+        if layer.kind == "apart":
+            into.flying, into.additions = in_flight(layer.rows)
+        numbers = self.kept.get((layer, tiles))
+        if numbers is None:
+            numbers = self.kept[layer, tiles] = np.array(_numbers(layer, tiles), dtype=np.int64)
+        cdef i64[::1] view = numbers
+        into.row = (<Met*>&view[0])[0]
+        into.producers = &view[6]
+        into.part.units = into.producers + into.producer_count
+        into.whole = into.part.units + 2 * into.part.unit_count
+        into.grids = <Grid*>(into.whole + 3 * into.whole_count)
+        into.grid_count = (&view[0] + view.shape[0] - <i64*>into.grids) // (sizeof(Grid) // sizeof(i64))
+
+    def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
+                 double weight_buffer):
+        """Return simulator.model.cheapest.cheapest_plan as a tuple, None where none fits.
+
+        activation, weights: bytes of one core, weights None where they share the first. Then the metric, "ema" or
+        "energy", and pJ per byte of DRAM and of both buffers.
+        """
+        cdef Winner best
+        cdef Room room
+        cdef LoopGoal goal
+        cdef int status
+        room.activations, room.is_shared = activation, weights is None
+        room.weights = 0 if weights is None else weights
+        goal.is_energy = ("ema", "energy").index(metric)
+        goal.dram, goal.activations, goal.weights = dram, global_buffer, weight_buffer
+        with nogil:
+            status = cheapest_plan(&self.layers[layer], room, &goal, &best)
+        if status == OVERFLOW:
+            raise OverflowError("64 bits may not hold what this layer moves")
+        if status == SHORT:
+            return None
+        plan, loops, total = best.plan, best.plan.loops, best.plan.totals
+        return (
+            ORDERS[plan.order], MODES[plan.mode], (plan.tile[0], plan.tile[1]),
+            loops.apart, loops.chunk, loops.slice, loops.inner, loops.at_once, loops.kept,
+            plan.activations, plan.weights, total.ema_weights, total.ema_inputs, total.ema_outputs,
+            total.global_buffer, total.weight_buffer,
+        )
+
+
+def _numbers(layer, tiles):
+    """Return what is behind the pointers of a layer: one row, producers, units, whole maps, grids."""
+    from simulator.model.cheapest import tiles_of
+    from simulator.model.loops import meet
+    from simulator.model.orders import grid_of
+
+    numbers = [*meet(layer.rows, 1), *layer.producers]
+    for each in (*layer.part.units, *layer.whole):
+        numbers += each
+    for tile in tiles_of(layer, tiles):
+        grid = grid_of(layer, tile)
+        numbers += [*grid.tile, *grid.rows, *grid.columns]
+    return numbers
+
+
+def _most_moved(layer):
+    """Return more than any number of any plan: passes over all that is met, sums, weights once for each output."""
+    rows, columns, part, word = layer.rows, layer.columns, layer.part, layer.word
+    outputs = rows.windows * columns.windows
+    met = outputs * rows.taps * columns.taps + rows.extent * columns.extent + sum(h * w for h, w, _ in layer.whole)
+    channels = [layer.producers[each] for each in layer.operands]
+    channels += [*layer.producers, part.channels, part.reduction, layer.outputs, *(each for _, _, each in layer.whole)]
+    size = met * sum(each + word for each in channels)
+    passes = 2 * layer.outputs if layer.kind == "join" else 2 * -(-part.outputs // word) + 2
+    cuts = sum(units * count for units, count in part.units)
+    weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps
+    moved = size * passes + outputs * (cuts * layer.outputs + weights) + weights * part.outputs
+    return 16 * layer.batch * layer.repeat * len(channels) * moved

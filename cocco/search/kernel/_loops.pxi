@@ -1,0 +1,94 @@
+# A layer as its loops see it: simulator/model/loops.py, which also counts what the tiles meet (_layers.pxi)
+
+cdef enum:  # simulator.model.loops.KINDS, in its order
+    DENSE = 0
+    TRANSPOSED = 1
+    PRODUCT = 2
+    APART = 3
+    JOIN = 4
+    MIXED = 5
+    COPY = 6
+
+
+cdef struct Met:  # what the tiles of an axis meet, in rows of the input
+    i64 tiles
+    i64 visits
+    i64 most
+    i64 united          # `union` there, a word of C
+    i64 ring
+    i64 live
+
+
+cdef struct Grid:  # the tiles of a map: simulator.model.orders.Grid
+    i64 tile[2]
+    Met rows
+    Met columns
+
+
+cdef struct Part:  # the channels that run together
+    i64 channels
+    i64 outputs
+    i64 words           # of outputs
+    i64 reduction
+    i64 unit_count
+    i64* units          # words of inputs, how many parts of the layer have so many
+
+
+cdef struct LoopLayer:
+    i64 kind
+    i64 windows[2]      # rows and columns of the output
+    i64 taps            # rows x columns of a window
+    i64 producer_count
+    i64* producers
+    i64 channels        # of all of them
+    i64 often           # simulator.model.groups.most_often
+    i64 operand_channels  # of all operands: a producer again for each that it is
+    Part part
+    i64 outputs
+    i64 output_bytes
+    i64 weights
+    i64 whole_count
+    i64* whole          # rows, columns, channels
+    i64 unmet_bytes
+    i64 batch
+    i64 repeat
+    i64 word
+    i64 at_most
+    i64 flying          # simulator.model.loops.in_flight of the rows
+    i64 additions
+    Met row             # tiles of one row
+    i64 grid_count
+    Grid* grids         # of the tiles tried: simulator.model.cheapest.tiles_of; the first is the whole map
+    i64 is_large        # 64 bits may not hold what a plan moves
+
+
+cdef inline i64 is_product(LoopLayer* layer) noexcept nogil:
+    return layer.kind == TRANSPOSED or layer.kind == PRODUCT
+
+
+cdef inline i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil:
+    return ceil_div(channels, layer.word) * layer.word
+
+
+cdef inline i64 stationary_bytes(LoopLayer* layer, i64 outputs, i64 inputs) noexcept nogil:
+    if layer.kind == TRANSPOSED:
+        return outputs * round_up(layer, inputs)
+    if layer.kind == PRODUCT:
+        return inputs * round_up(layer, outputs)
+    return outputs * inputs * layer.taps
+
+
+cdef inline i64 grid_tiles(Grid* grid) noexcept nogil:
+    return grid.rows.tiles * grid.columns.tiles
+
+
+cdef inline i64 grid_windows(Grid* grid) noexcept nogil:
+    return grid.rows.visits * grid.columns.visits
+
+
+cdef inline i64 grid_united(Grid* grid) noexcept nogil:
+    return grid.rows.united * grid.columns.united
+
+
+cdef inline i64 tile_area(Grid* grid) noexcept nogil:
+    return grid.tile[0] * grid.tile[1]

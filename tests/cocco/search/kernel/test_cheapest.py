@@ -1,0 +1,138 @@
+"""The compiled twin finds the cheapest loop order that the readable code finds, all numbers and ties alike."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import workloads
+from cocco.search.kernel.choice import has_kernel
+from simulator.model.cheapest import Goal, Room, cheapest_plan
+from simulator.model.loops import loop_layer
+from simulator.technology import KiB, Technology
+from tests.helpers.random_layers import random_layer, random_reduction
+from workloads import Builder
+
+if has_kernel():
+    from cocco.search.kernel._kernel import LoopLayers
+
+pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+
+NETWORKS = ("vgg16", "resnet50", "googlenet", "gpt", "nasnet", "deeplabv3", "randwire_a")
+ROOMS = (
+    Room(8 * KiB, None), Room(128 * KiB, None), Room(2048 * KiB, None), Room(32 * KiB, 16 * KiB),
+    Room(128 * KiB, 144 * KiB), Room(1024 * KiB, 1152 * KiB),
+)  # fmt: skip
+PRICES = ((100.0, 1.0, 1.0), (100.0, 0.71, 1.13), (0.3, 1.7, 2.9))  #: pJ per byte: DRAM, buffers
+
+
+def goal_of(room, metric):
+    """Return what is to be least in these buffers."""
+    technology = Technology()
+    pj = [technology.sram_pj_per_byte(each or room.activation) for each in room]
+    return Goal(metric, technology.dram_pj_per_byte, *pj)
+
+
+def check_equal(layers, room, goals, tiles="bands"):
+    """Both find the same plan of each layer, or none."""
+    twin = LoopLayers(layers, tiles)
+    for i, layer in enumerate(layers):
+        for goal in goals:
+            assert twin.cheapest(i, *room, *goal) == cheapest_plan(layer, room, goal, tiles), (layer, room, goal)
+
+
+def check_network(name, batch, rooms):
+    network = workloads.load(name)
+    layers = list(dict.fromkeys(loop_layer(network, v, batch) for v in range(len(network.layers))))
+    for room in rooms:
+        check_equal(layers, room, [goal_of(room, metric) for metric in ("ema", "energy")])
+
+
+def random_question(seed):
+    """Return a small layer, a memory of a few bytes to more than it needs, a goal that makes ties or few, and tiles."""
+    rng = random.Random(seed)
+    make, batch = rng.choice((random_layer, random_reduction)), rng.choice((1, 1, 2, 3, 8))
+    layer = loop_layer(make(rng), 0, batch, Technology(channel_alignment=rng.choice((8, 8, 8, 1, 3))))
+    room = Room(int(2 ** rng.uniform(3, 17)), rng.choice((None, int(2 ** rng.uniform(3, 16)))))
+    pj = rng.choice((*PRICES, tuple(rng.choice((0.0, 1.0, 100.0)) for _ in range(3))))
+    return layer, room, Goal(rng.choice(("ema", "energy")), *pj), rng.choice(("bands", "bands", "equal", "all"))
+
+
+def check_random(seed):
+    layer, room, goal, tiles = random_question(seed)
+    check_equal([layer], room, [goal], tiles)
+    return cheapest_plan(layer, room, goal, tiles)
+
+
+def check_large(seed):
+    """A convolution of up to 2^40 weights, 4,096 samples, 2^50 bytes of memory; return whether it is refused."""
+    rng = random.Random(seed)
+    rows, columns = int(2 ** rng.uniform(0, 10)), int(2 ** rng.uniform(0, 5))
+    channels, outputs, taps = int(2 ** rng.uniform(3, 18)), int(2 ** rng.uniform(3, 18)), rng.choice((1, 3))
+    b = Builder("large")
+    b.conv("c", b.input("x", rows, columns, channels), outputs, taps, padding=taps // 2)
+    layer = loop_layer(b.build(), 0, rng.choice((1, 4, 1024, 4096)))
+    room = Room(int(2 ** rng.uniform(10, 50)), rng.choice((None, int(2 ** rng.uniform(10, 50)))))
+    try:
+        check_equal([layer], room, [goal_of(room, "ema"), goal_of(room, "energy")])
+    except OverflowError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_layers_of_networks_run_alike(name, batch):
+    """In two of the memories for each batch; all of them in the slow test."""
+    check_network(name, batch, ROOMS[batch % 3 :: 3])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("batch", [1, 2, 3, 8])
+def test_layers_of_networks_run_alike_in_all_memories(name, batch):
+    check_network(name, batch, ROOMS)
+
+
+def test_random_layers_run_alike():
+    for seed in range(800):
+        check_random(seed)
+
+
+@pytest.mark.parametrize(
+    "seed, order, mode",
+    [(0, "TK", "ring"), (895, "TK", "rows"), (2661, "TK", "side"), (3385, "TK", "block"), (161, "KT", "ring"),
+     (251, "KT", "slide"), (3683, "KT", "rows"), (7154, "KT", "side"), (78, "WK", "whole"), (6098, "KS", "whole"),
+     (710, "TP", "ring"), (5269, "TP", "slide"), (35, "KP", "ring"), (46, "TKC", "ring"), (3664, "TKC", "rows"),
+     (5, "BC", "block"), (174, "BC", "block-row"), (4, "CT", "ring"), (2918, "CT", "rows"), (10299, "CT", "block"),
+     (17380, "CT", "side"), (582, "TC", "slide"), (2294, "TC", "ring"), (85, "RS", "row"), (57, "copy", "word")],
+)  # fmt: skip
+def test_every_order_is_the_cheapest_somewhere(seed, order, mode):
+    """Random layers where each of them is, in each of its modes."""
+    assert check_random(seed)[:2] == (order, mode)
+
+
+def test_large_layers_run_alike_or_are_refused():
+    refused = sum(map(check_large, range(60)))
+    assert 0 < refused < 30
+
+
+def test_a_layer_that_64_bits_may_not_hold_is_refused_and_the_others_are_not():
+    """2^20 x 2^20 weights, again for each of 2^20 positions and each of 8 samples, are 2^63 bytes."""
+    b, small = Builder("large"), Builder("small")
+    b.conv("c", b.input("x", 2**20, 1, 2**20), 2**20, 1)
+    small.conv("c", small.input("x", 4, 4, 8), 8, 1)
+    layers = [loop_layer(b.build(), 0, 8), loop_layer(small.build(), 0, 8)]
+    room, goal = ROOMS[0], goal_of(ROOMS[0], "ema")
+    twin = LoopLayers(layers)
+    with pytest.raises(OverflowError, match="64 bits"):
+        twin.cheapest(0, *room, *goal)
+    assert twin.cheapest(1, *room, *goal) == cheapest_plan(layers[1], room, goal)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_layers_run_alike(part):
+    for seed in range(10_000 + 2_000 * part, 12_000 + 2_000 * part):
+        check_random(seed)
