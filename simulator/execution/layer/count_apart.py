@@ -45,7 +45,7 @@ def count_sums(network: Network, v: int, chip: Chip, batch: int) -> None:
         moved, sums = batch * across * network.tensors[u].channels, ids.count(u) * layer.width
         chip.load_input(moved * down)
         chip.global_buffer += moved * pairs
-        chip.activations.hold("row", across * chip.word)
+        chip.activations.hold("row", across * chip.word * (down > 0))
         chip.activations.hold("sums", SUM_BYTES * chip.word * most * sums)
     chip.global_buffer += 2 * SUM_BYTES * batch * additions * layer.width * layer.channels
     chip.store(batch * layer.size_bytes)

@@ -20,20 +20,6 @@ from simulator.technology import SUM_BYTES
 from workloads.network.network import Network
 
 
-@dataclass(frozen=True)
-class Part:
-    """A group of a convolution, or a head of one sample."""
-
-    lines: Lines
-    plan: LayerPlan
-    kind: Kind
-    words: tuple[int, ...]  #: channels of each input
-    outputs: int
-    inputs: int  #: of its reduction
-    taps: int
-    samples: int
-
-
 def count_dense(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
     """Count groups, or heads of all samples, one after the other: equal ones once."""
     layer, lines = network.layers[v], lines_of(network, v)
@@ -42,11 +28,10 @@ def count_dense(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
         times, samples, words = 1, batch, _words(network, v, plan)
     else:
         times, samples, words = layer.groups * batch, 1, [(inputs,)]
+    taps = layer.kernel[0] * layer.kernel[1]
     for each, count in Counter(words).items():
         one = Chip(word=chip.word)
-        ORDERS[plan.order](
-            _Run(one, Part(lines, plan, kind, each, outputs, inputs, layer.kernel[0] * layer.kernel[1], samples))
-        )
+        ORDERS[plan.order](_Run(one, plan, lines, kind, each, outputs, inputs, taps, samples))
         chip.add(one, count * times)
 
 
@@ -56,35 +41,41 @@ def _words(network: Network, v: int, plan: LayerPlan) -> list[tuple[int, ...]]:
     if layer.groups == 1:
         ids = ids if plan.order == "BC" else tuple(dict.fromkeys(ids))
         return [tuple(network.tensors[u].channels for u in ids)]
-    ends, size = (
-        list(accumulate((network.tensors[u].channels for u in ids), initial=0)),
-        layer.in_channels // layer.groups,
-    )
+    size = layer.in_channels // layer.groups
+    ends = list(accumulate((network.tensors[u].channels for u in ids), initial=0))
     overlaps = ([min(b, i + size) - max(a, i) for a, b in pairwise(ends)] for i in range(0, ends[-1], size))
     return [tuple(channels for channels in each if channels > 0) for each in overlaps]
 
 
+@dataclass(frozen=True)
 class _Run:
-    """A part on a chip: what the loops below have in common."""
+    """A group of a convolution, or a head of one sample, on a chip: what the loops below have in common."""
 
-    def __init__(self, chip: Chip, part: Part) -> None:
-        self.chip, self.part, self.plan = chip, part, part.plan
+    chip: Chip
+    plan: LayerPlan
+    lines: Lines
+    kind: Kind
+    words: tuple[int, ...]  #: channels of each input
+    outputs: int
+    inputs: int  #: of its reduction
+    taps: int
+    samples: int
 
     def sweep(self) -> Sweep:
         """Return one sweep over the tiles."""
-        return sweep(self.part.lines, self.plan.tile, self.plan.mode)
+        return sweep(self.lines, self.plan.tile, self.plan.mode)
 
     def rounds(self) -> Iterator[tuple[int, int]]:
         """Yield samples at once, and how often so many."""
-        return pieces(self.part.samples, self.plan.at_once)
+        return pieces(self.samples, self.plan.at_once)
 
     def chunks(self, outputs: int | None = None) -> Iterator[tuple[int, int]]:
         """Yield outputs of a chunk, and how many chunks of so many; of all outputs, or of the first so many."""
-        return pieces(self.part.outputs if outputs is None else outputs, self.plan.chunk)
+        return pieces(self.outputs if outputs is None else outputs, self.plan.chunk)
 
     def bring(self, found: Sweep, samples: int, times: int, words: tuple[int, ...] | None = None) -> None:
         """Bring the input of so many samples in for a sweep, so often."""
-        words = self.part.words if words is None else words
+        words = self.words if words is None else words
         moved, room = times * samples * sum(words), samples * sum(map(self.chip.rounded, words))
         self.chip.load_input(moved * found.loads)
         self.chip.global_buffer += moved * found.copies
@@ -93,32 +84,32 @@ class _Run:
 
     def load(self, outputs: int, inputs: int, times: int, region: str = "weights") -> None:
         """Bring weights in, so often."""
-        load_part(self.chip, self.part.kind, (outputs, inputs, self.part.taps), region, times)
-        memory = self.chip.weights if self.part.kind == "dense" else self.chip.activations
+        load_part(self.chip, self.kind, (outputs, inputs, self.taps), region, times)
+        memory = self.chip.weights if self.kind == "dense" else self.chip.activations
         memory.give(region, memory.used[region])
 
     def make(self, found: Sweep, samples: int, outputs: int, times: int) -> None:
         """Make a chunk of all tiles, so often: windows and weights are read, results leave."""
-        self.chip.global_buffer += times * samples * sum(self.part.words) * found.windows
-        read_part(self.chip, self.part.kind, (outputs, self.part.inputs, self.part.taps), times * found.tiles)
+        self.chip.global_buffer += times * samples * sum(self.words) * found.windows
+        read_part(self.chip, self.kind, (outputs, self.inputs, self.taps), times * found.tiles)
         self.chip.activations.hold("output", self.tile_bytes(samples, outputs))
         self.store(samples, outputs, times)
 
     def store(self, samples: int, outputs: int, times: int) -> None:
         """Write a chunk of the whole map and bring it to DRAM, so often."""
-        rows, columns = self.part.lines
+        rows, columns = self.lines
         self.chip.store(times * samples * outputs * rows.outputs * columns.outputs)
 
     def sums(self, samples: int, outputs: int, slices: int, times: int) -> None:
         """Hold sums of a tile; those of the map are written in all slices but the last, read in all but the first."""
         self.chip.activations.hold("sums", SUM_BYTES * self.tile_bytes(samples, outputs))
-        rows, columns = self.part.lines
+        rows, columns = self.lines
         size = SUM_BYTES * samples * outputs * rows.outputs * columns.outputs
         self.chip.global_buffer += 2 * times * size * (slices - 1)
 
     def tile_bytes(self, samples: int, outputs: int) -> int:
         """Return the bytes of the largest tile."""
-        height, width = (min(size, line.outputs) for size, line in zip(self.plan.tile, self.part.lines))
+        height, width = (min(size, line.outputs) for size, line in zip(self.plan.tile, self.lines))
         return samples * height * width * self.chip.rounded(outputs)
 
 
@@ -134,14 +125,14 @@ def whole_chunks(run: _Run) -> None:
 
 def _passing(run: _Run, often: int) -> None:
     """Count chunks that pass by so often for the samples at once."""
-    found, is_cut = run.sweep(), run.plan.chunk < run.part.outputs
+    found, is_cut = run.sweep(), run.plan.chunk < run.outputs
     if not is_cut:
-        run.load(run.part.outputs, run.part.inputs, 1)
+        run.load(run.outputs, run.inputs, 1)
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
         for outputs, times in run.chunks():
             if is_cut:
-                run.load(outputs, run.part.inputs, times * rounds * often)
+                run.load(outputs, run.inputs, times * rounds * often)
             run.make(found, samples, outputs, times * rounds)
 
 
@@ -149,7 +140,7 @@ def chunks_tiles(run: _Run) -> None:
     """KT: chunks; samples; tiles. KS: the same with the input whole."""
     found = run.sweep()
     for outputs, times in run.chunks():
-        run.load(outputs, run.part.inputs, times)
+        run.load(outputs, run.inputs, times)
         for samples, rounds in run.rounds():
             run.bring(found, samples, rounds * times)
             run.make(found, samples, outputs, rounds * times)
@@ -157,51 +148,51 @@ def chunks_tiles(run: _Run) -> None:
 
 def tiles_partly(run: _Run) -> None:
     """TP: as TK, and the weights of some outputs stay."""
-    found, kept = run.sweep(), min(run.plan.kept, run.part.outputs)
-    run.load(kept, run.part.inputs, 1, "weights that stay")
+    found, kept = run.sweep(), min(run.plan.kept, run.outputs)
+    run.load(kept, run.inputs, 1, "weights that stay")
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
         for outputs, times in run.chunks(kept):
             run.make(found, samples, outputs, times * rounds)
-        for outputs, times in run.chunks(run.part.outputs - kept):
-            run.load(outputs, run.part.inputs, times * rounds * found.tiles)
+        for outputs, times in run.chunks(run.outputs - kept):
+            run.load(outputs, run.inputs, times * rounds * found.tiles)
             run.make(found, samples, outputs, times * rounds)
 
 
 def chunks_partly(run: _Run) -> None:
     """KP: as KT, and the first rows of the input of all samples stay over the chunks."""
-    first, again = (sweep_with_rows(run.part.lines, run.plan.tile, run.plan.kept, each) for each in (True, False))
+    first, again = (sweep_with_rows(run.lines, run.plan.tile, run.plan.kept, each) for each in (True, False))
     chunks = sum(times for _, times in run.chunks())
     for samples, rounds in run.rounds():
         run.bring(first, samples, rounds)
         run.bring(again, samples, rounds * (chunks - 1))
-    room = run.part.samples * sum(map(run.chip.rounded, run.part.words))
+    room = run.samples * sum(map(run.chip.rounded, run.words))
     run.chip.activations.hold("input that stays", first.stays * room)
     for outputs, times in run.chunks():
-        run.load(outputs, run.part.inputs, times)
+        run.load(outputs, run.inputs, times)
         for samples, rounds in run.rounds():
             run.make(first, samples, outputs, rounds * times)
 
 
 def tiles_slices(run: _Run) -> None:
     """TKC: tiles; chunks; slices of the inputs, with sums of the tile's chunk."""
-    found, part = run.sweep(), run.part
-    slices = list(pieces(part.inputs, run.plan.slice))
+    found = run.sweep()
+    slices = list(pieces(run.inputs, run.plan.slice))
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
         for outputs, times in run.chunks():
-            run.chip.global_buffer += times * rounds * samples * sum(part.words) * found.windows
+            run.chip.global_buffer += times * rounds * samples * sum(run.words) * found.windows
             for inputs, count in slices:
                 steps = times * rounds * found.tiles * count
                 run.load(outputs, inputs, steps)
-                read_part(run.chip, part.kind, (outputs, inputs, part.taps), steps)
+                read_part(run.chip, run.kind, (outputs, inputs, run.taps), steps)
             run.sums(samples, outputs, sum(count for _, count in slices), times * rounds)
             run.store(samples, outputs, times * rounds)
 
 
 def block_slices(run: _Run) -> None:
     """BC: blocks; chunks; slices of the inputs; inner chunks, with sums of the block's chunk."""
-    slices = slices_of_words(list(run.part.words), run.chip.word, run.plan.slice)
+    slices = slices_of_words(list(run.words), run.chip.word, run.plan.slice)
     for samples, rounds in run.rounds():
         for outputs, times in run.chunks():
             for inputs in slices:
@@ -224,11 +215,11 @@ ORDERS: dict[str, Callable[[_Run], None]] = {
 
 def _count_slice(run: _Run, samples: int, outputs: int, inputs: range, times: int) -> None:
     """Count a slice of the inputs of all blocks, with weights of one inner chunk after the other."""
-    found, blocks = run.sweep(), sweep(run.part.lines, run.plan.tile, "block").tiles
-    ends = accumulate(run.part.words, initial=0)
+    found, blocks = run.sweep(), sweep(run.lines, run.plan.tile, "block").tiles
+    ends = accumulate(run.words, initial=0)
     words = tuple(max(0, min(b, inputs.stop) - max(a, inputs.start)) for a, b in pairwise(ends))
     run.bring(found, samples, times, words)
     for inner, count in pieces(outputs, run.plan.inner):
         run.load(inner, len(inputs), times * count * blocks)
-        read_part(run.chip, run.part.kind, (inner, len(inputs), run.part.taps), times * count * found.tiles)
+        read_part(run.chip, run.kind, (inner, len(inputs), run.taps), times * count * found.tiles)
         run.chip.global_buffer += times * count * samples * len(inputs) * found.windows

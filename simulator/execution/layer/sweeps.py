@@ -7,7 +7,7 @@ sets of rows (a bit for each), and positions are their products.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from itertools import accumulate
 from operator import or_
 from typing import NamedTuple
@@ -78,7 +78,7 @@ def sweep_with_rows(lines: Lines, tile: tuple[int, int], kept: int, is_first: bo
     return Sweep(len(rows), ring.loads * wide, 0, _visits(rows) * wide, ring.most * wide, 0, stays.bit_count() * wide)
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def pour(line: Line) -> tuple[int, int, int]:
     """Return what input rows that come one by one add to output rows.
 
@@ -96,7 +96,7 @@ def pour(line: Line) -> tuple[int, int, int]:
     return pairs, additions, most
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def _ring(needs: Sequence[int], stays: int = 0, held: int = 0) -> Ring:
     """Run a ring: what is needed comes in unless it is there, what is needed later remains."""
     loads = most = 0
@@ -108,7 +108,7 @@ def _ring(needs: Sequence[int], stays: int = 0, held: int = 0) -> Ring:
     return Ring(loads, most)
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def _side(needs: Sequence[int]) -> tuple[int, int, int]:
     """Run rows of tiles beside SIDE: rows from DRAM, rows copied into it and out of it, and rows in it at most."""
     side = fresh = copied = most = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ class Line(NamedTuple):
         return found
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def masks(line: Line, tile: int) -> tuple[int, ...]:
     """Return the rows that each tile of so many outputs meets, one bit for each.
 

@@ -177,6 +177,7 @@ def test_every_choice_that_lies_changes_a_number(change):
         (same(), LayerPlan("TK", "ring", (1, 2), chunk=8), "as wide as the map"),
         (same(), LayerPlan("TK", "ring", (1, 4), apart=2, chunk=8), "one after the other"),
         (same(), LayerPlan("BC", "block-row", (2, 4), chunk=16, slice=8, inner=8), "from row to row"),
+        (same(), LayerPlan("TP", "ring", (1, 4), chunk=8, kept=24), "no others"),
         (one("avgpool", 2), LayerPlan("KT", "ring", (1, 3), chunk=8), "does not run"),
         (one("softmax"), LayerPlan("CT", "ring", (4, 4), apart=8), "mixes|differs"),
         (workloads.load("s3d"), LayerPlan("TK", "ring", (1, 112), chunk=64), "over time"),
