@@ -27,6 +27,7 @@ MAPPING_DRAM_WORDS_PER_CYCLE = 10.0  #: read, and as many written (configuration
 PE_ROWS = PE_COLUMNS = 4  #: PE array of one core (Cocco, Sec. 5.1.2)
 PE_INPUTS = PE_OUTPUTS = 8  #: 8 x 8 MACs in each PE (Cocco, Sec. 5.1.2)
 PE_LIGHT_CHANNELS = 4  #: our choice: useful MACs of a PE in depth-wise work, calibrated on Cocco's latencies
+SUM_BYTES = 4  #: a running sum of an INT8 reduction; our choice: as in accumulators
 
 CHANNEL_ALIGNMENT = 8  #: NWHC8c layout (Cocco, Fig. 7)
 BUFFER_WORD_BYTES = 8  #: regions start and end on words of the 64-bit wide buffer (Cocco, Sec. 3.2)

@@ -2,7 +2,7 @@
 
 Every tensor lives in a MAIN and a SIDE region of exactly the claimed elements, and nowhere else on chip. Each cell
 knows which element it holds; a read of an element that was overwritten or never made is a `Miss`. DRAM counts what
-crosses. Of tiling.py only the sizes and steps under test are used: the order of events is derived in timetable.py.
+crosses. Of tiling.py only the sizes and steps under test are used: the order of events is derived in pace.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 
 from simulator.execution.arithmetic import Arithmetic, Block
 from simulator.execution.miss import Miss
-from simulator.execution.timetable import derive_timetable
+from simulator.execution.pace import derive_pace
+from simulator.execution.part import Part
 from simulator.model.regions import Region, Tiling
 from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
 
@@ -103,6 +104,7 @@ class Execution:
         passing: Collection[int] = (),
     ) -> None:
         self.subgraph, self.tiling, self.regions = subgraph, tiling, regions
+        self.part = Part(subgraph.geometry.network, subgraph.layers)
         self.reload_halo, self.passing = reload_halo, passing
         self.arithmetic = arithmetic
         self.dram = {u: dram[u] for u in subgraph.inputs}
@@ -120,10 +122,10 @@ class Execution:
         steps = [{u: tile.step for u, tile in tiles.items()} for tiles in (self.tiling.rows, self.tiling.columns)]
         full_width = all(room[COLUMNS][u] == width[u] for u in self.subgraph.tensors)
         if full_width:
-            for event in derive_timetable(self.subgraph, ROWS, steps[ROWS], room[ROWS], False).events():
+            for event in derive_pace(self.part, ROWS, steps[ROWS]).events(room[ROWS]):
                 self._advance(event.tensor, (event.start, event.stop), (0, width[event.tensor]))
         else:
-            columns = derive_timetable(self.subgraph, COLUMNS, steps[COLUMNS], room[COLUMNS], False).events()
+            columns = derive_pace(self.part, COLUMNS, steps[COLUMNS]).events(room[COLUMNS])
             for operation in self._row_operations(steps[ROWS], room[ROWS]):
                 self.oldest = self._oldest_rows(operation)
                 for event in columns:
@@ -136,7 +138,7 @@ class Execution:
         everything = all(room[u] == height[u] for u in self.subgraph.tensors)
         if everything and not self.subgraph.has_whole_edge:
             return [{u: (0, height[u]) for u in self.subgraph.tensors}]
-        return derive_timetable(self.subgraph, ROWS, steps, room, True).operations()
+        return derive_pace(self.part, ROWS, steps).merged().operations(room)
 
     def _oldest_rows(self, operation: dict[int, Span]) -> dict[int, int]:
         """Return the first row of each tensor in DRAM that this row of tiles reads; its end where it reads none."""

@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 from simulator.model import orders
 from simulator.model.groups import channels_tiles, copy, joined_channels, joined_tiles, most_often, running_sums
 from simulator.model.loops import LoopLayer
-from simulator.model.orders import SUM_BYTES, Grid, LoopPlan, Loops, Mode
+from simulator.model.orders import Grid, LoopPlan, Loops, Mode
+from simulator.technology import SUM_BYTES
 
 Tiles = Literal["bands", "equal", "all"]
 MORE_CHUNKS = 4  #: least numbers of chunks tried where sums stay; our choice: there the fewest are not always cheapest

@@ -9,7 +9,8 @@ from __future__ import annotations
 from math import prod
 
 from simulator.model.loops import LoopLayer, in_flight, meet
-from simulator.model.orders import SUM_BYTES, Grid, LoopPlan, Loops, Mode, Moved, plan_of
+from simulator.model.orders import Grid, LoopPlan, Loops, Mode, Moved, plan_of
+from simulator.technology import SUM_BYTES
 
 
 def channels_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int, at_once: int) -> LoopPlan:

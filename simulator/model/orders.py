@@ -16,8 +16,7 @@ from math import prod
 from typing import NamedTuple
 
 from simulator.model.loops import LoopLayer, Met, meet
-
-SUM_BYTES = 4  #: a running sum of an INT8 reduction; our choice: as in accumulators
+from simulator.technology import SUM_BYTES
 
 
 class Grid(NamedTuple):

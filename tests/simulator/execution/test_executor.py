@@ -9,7 +9,7 @@ import pytest
 from simulator import Accelerator
 from simulator.execution import executor
 from simulator.execution.executor import Counts, Miss
-from simulator.execution.timetable import Event
+from simulator.execution.pace import Event
 from simulator.execution.verify import Claim, Scaled, check_traffic, run_subgraph
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry, Subgraph
@@ -42,7 +42,7 @@ def row_by_row() -> list[Event]:
 
 def run_in_order(monkeypatch, events: list[Event]) -> Counts:
     """Execute it in this order of events, in regions that hold all rows."""
-    monkeypatch.setattr(executor, "derive_timetable", lambda *given: SimpleNamespace(events=lambda: events))
+    monkeypatch.setattr(executor, "derive_pace", lambda *given: SimpleNamespace(events=lambda room: events))
     return execute(every_second_row(), 8)
 
 

@@ -1,0 +1,88 @@
+"""Both memories of a core in regions, and all that is counted of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from simulator.execution.count import Count, operations
+from simulator.execution.miss import Miss
+from workloads.network.layer import Layer
+
+
+class Memory:
+    """So many bytes in regions, each as large as the most that it ever holds: more in all is a Miss."""
+
+    def __init__(self, name: str, capacity: float) -> None:
+        self.name, self.capacity = name, capacity
+        self.used: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all regions."""
+        return sum(self.most.values())
+
+    def take(self, region: str, size: int) -> None:
+        """Put so many bytes into a region; raises Miss where it has no room."""
+        self.used[region] += size
+        if self.used[region] > self.most[region]:
+            self.most[region] = self.used[region]
+            if self.size_bytes > self.capacity:
+                raise Miss(f"{region} grows to {self.used[region]} bytes: the {self.name} buffer has {self.capacity}")
+
+    def give(self, region: str, size: int) -> None:
+        """Give up so many bytes of a region."""
+        assert self.used[region] >= size, region
+        self.used[region] -= size
+
+    def hold(self, region: str, size: int) -> None:
+        """Put so many bytes into a region and give them up."""
+        self.take(region, size)
+        self.give(region, size)
+
+
+class Chip:
+    """Both memories of a core, and the bytes that move."""
+
+    def __init__(self, activation_room: float = math.inf, weight_room: float = math.inf, word: int = 1) -> None:
+        self.activations, self.weights = Memory("activation", activation_room), Memory("weight", weight_room)
+        self.word = word  #: channels to which a position is rounded up
+        self.ema_weights = self.ema_inputs = self.ema_outputs = self.global_buffer = self.weight_buffer = 0
+
+    def rounded(self, channels: int) -> int:
+        """Return the bytes that so many channels of a position take."""
+        return -(-channels // self.word) * self.word
+
+    def load_input(self, size: int) -> None:
+        """Move activations from DRAM into their buffer."""
+        self.ema_inputs += size
+        self.global_buffer += size
+
+    def load_weights(self, size: int) -> None:
+        """Move weights from DRAM into their buffer."""
+        self.ema_weights += size
+        self.weight_buffer += size
+
+    def store(self, size: int) -> None:
+        """Write results to the buffer and move them to DRAM."""
+        self.ema_outputs += size
+        self.global_buffer += 2 * size
+
+    def add(self, other: Chip, times: int = 1) -> None:
+        """Add what was counted elsewhere, so many times one after the other."""
+        self.ema_weights += times * other.ema_weights
+        self.ema_inputs += times * other.ema_inputs
+        self.ema_outputs += times * other.ema_outputs
+        self.global_buffer += times * other.global_buffer
+        self.weight_buffer += times * other.weight_buffer
+        for mine, theirs in ((self.activations, other.activations), (self.weights, other.weights)):
+            for region, size in theirs.most.items():
+                mine.hold(region, size)
+
+    def count(self, layer: Layer, batch: int) -> Count:
+        """Return what was counted of all samples of a layer."""
+        return Count(
+            self.activations.size_bytes, self.weights.size_bytes, self.ema_weights, self.ema_inputs, self.ema_outputs,
+            self.global_buffer, self.weight_buffer, 0, batch * operations(layer, self.ema_outputs // batch),
+        )  # fmt: skip

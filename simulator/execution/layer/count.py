@@ -1,0 +1,73 @@
+"""The counting run of one layer: its loops with the real shapes and all channels and samples, without arithmetic."""
+
+from __future__ import annotations
+
+from simulator.execution.count import Count
+from simulator.execution.layer.chip import Chip
+from simulator.execution.layer.count_apart import count_apart, count_copy, count_joined, count_sums
+from simulator.execution.layer.count_dense import count_dense
+from simulator.execution.layer.plan import DENSE, LayerPlan, check_plan
+from simulator.execution.layer.windows import lines_of, masks, union
+from workloads.network.network import Network
+from workloads.network.ops import ELEMENTWISE_OPS, WINDOW_OPS
+
+
+def count_layer(network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8) -> Count:
+    """Return what the loops of a layer take and move, all derived from its windows.
+
+    Parameters
+    ----------
+    network : Network
+        Where the layer stands.
+    v : int
+        Its id.
+    plan : LayerPlan
+        Its loops.
+    batch : int
+        Samples.
+    word : int
+        Channels to which a position is rounded up (`Technology.channel_alignment`).
+
+    Returns
+    -------
+    Count
+        Bytes of the whole batch; of the memories the sum of their regions, each as large as the most that it held.
+
+    Raises
+    ------
+    Miss
+        The loops do not run this layer.
+
+    Examples
+    --------
+    VGG16's second layer in two chunks of outputs reads its input twice, row by row in a ring of three.
+
+    >>> import workloads
+    >>> count = count_layer(workloads.load("vgg16"), 1, LayerPlan("KT", "ring", (1, 224), chunk=32))
+    >>> count.ema_input_bytes == 2 * 224 * 224 * 64, count.activation_bytes == (3 * 64 + 32) * 224
+    (True, True)
+    """
+    layer, chip = network.layers[v], Chip(word=word)
+    check_plan(plan, layer)
+    if plan.order == "copy":
+        count_copy(network, v, chip, batch)
+    elif plan.order in DENSE:
+        count_dense(network, v, chip, plan, batch)
+    elif plan.order == "RS":
+        count_sums(network, v, chip, batch)
+    elif layer.op in ELEMENTWISE_OPS:
+        count_joined(network, v, chip, plan, batch)
+    else:
+        count_apart(network, v, chip, plan, batch)
+    chip.load_input(batch * _unmet_bytes(network, v))  # what no window meets passes by once
+    return chip.count(layer, batch)
+
+
+def _unmet_bytes(network: Network, v: int) -> int:
+    """Return the bytes of the inputs of one sample that no window meets."""
+    if network.layers[v].op not in WINDOW_OPS:
+        return 0
+    rows, columns = lines_of(network, v)
+    met = union(masks(rows, 1)).bit_count() * union(masks(columns, 1)).bit_count()
+    channels = sum(network.tensors[u].channels for u in set(network.operands[v]))
+    return (rows.extent * columns.extent - met) * channels

@@ -1,0 +1,99 @@
+"""Layers that do not reduce over channels counted: channels apart, running sums, element-wise, copies."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from simulator.execution.layer.chip import Chip
+from simulator.execution.layer.plan import LayerPlan, cuts, is_mixed, pieces
+from simulator.execution.layer.sweeps import pour, sweep
+from simulator.execution.layer.windows import lines_of, masks, union
+from simulator.execution.miss import Miss
+from simulator.technology import SUM_BYTES
+from workloads.network.network import Network
+
+
+def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
+    """CT: channels of one input at a time; samples; tiles. An input that is several operands is read once."""
+    layer, ids = network.layers[v], network.operands[v]
+    found = sweep(lines_of(network, v), plan.tile, plan.mode)
+    largest = min(plan.tile[0], layer.height) * min(plan.tile[1], layer.width)
+    for u in dict.fromkeys(ids):
+        often = ids.count(u)
+        for channels, times in pieces(network.tensors[u].channels, plan.apart):
+            room = chip.rounded(channels)
+            weights = often * channels * layer.kernel[0] * layer.kernel[1] if layer.has_weights else 0
+            chip.weights.hold("weights", weights)
+            chip.load_weights(times * weights)
+            for samples, rounds in pieces(batch, plan.at_once):
+                moved = times * rounds * samples * channels
+                chip.load_input(moved * found.loads)
+                chip.global_buffer += moved * (found.copies + found.windows)
+                chip.weight_buffer += times * rounds * found.tiles * weights
+                for region, positions in (("MAIN", found.main), ("SIDE", found.side), ("output", largest * often)):
+                    chip.activations.hold(region, samples * room * positions)
+    chip.store(batch * layer.size_bytes)
+
+
+def count_sums(network: Network, v: int, chip: Chip, batch: int) -> None:
+    """RS: a word of channels; input rows one by one, added to the sums of all output rows that meet them."""
+    layer, ids = network.layers[v], network.operands[v]
+    rows, columns = lines_of(network, v)
+    across, down = union(masks(columns, 1)).bit_count(), union(masks(rows, 1)).bit_count()
+    pairs, additions, most = pour(rows)
+    for u in dict.fromkeys(ids):
+        moved, sums = batch * across * network.tensors[u].channels, ids.count(u) * layer.width
+        chip.load_input(moved * down)
+        chip.global_buffer += moved * pairs
+        chip.activations.hold("row", across * chip.word * (down > 0))
+        chip.activations.hold("sums", SUM_BYTES * chip.word * most * sums)
+    chip.global_buffer += 2 * SUM_BYTES * batch * additions * layer.width * layer.channels
+    chip.store(batch * layer.size_bytes)
+
+
+def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
+    """CT or TC of element-wise layers: channels and tiles, broadcast operands beside them, samples one by one."""
+    layer = network.layers[v]
+    if is_mixed(layer) and plan.apart < layer.channels:
+        raise Miss(f"{layer.name!r} mixes the channels of a position: {plan.apart} of {layer.channels} are not enough")
+    one = Chip(word=chip.word)
+    for u in dict.fromkeys(network.operands[v]):
+        _count_operand(network, v, one, plan, u)
+    tile = min(plan.tile[0], layer.height) * min(plan.tile[1], layer.width)
+    one.activations.hold("output", tile * one.rounded(min(plan.apart, layer.channels)))
+    one.store(layer.size_bytes)
+    chip.add(one, batch)
+
+
+def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int) -> None:
+    """Count an operand: what comes in for each step of channels and each tile, and what all of them read."""
+    layer, tensor = network.layers[v], network.tensors[u]
+    is_whole = network.operands[v].index(u) in layer.whole
+    has_channels = tensor.channels > 1 or layer.channels == 1
+    comes_once = not has_channels and (plan.order == "TC" or is_whole)  # for all steps of channels
+    rows, columns = list(pieces(layer.height, plan.tile[0])), list(pieces(layer.width, plan.tile[1]))
+    steps = [(channels if has_channels else 1, times) for channels, times in pieces(layer.channels, plan.apart)]
+    for (channels, times), (down, lower), (across, further) in product(steps, rows, columns):
+        height = down if tensor.height == layer.height else 1
+        width = across if tensor.width == layer.width else 1
+        tiles = lower * further
+        chip.global_buffer += times * tiles * channels * height * width
+        if not is_whole:
+            chip.activations.hold(f"operand {u}", down * across * chip.rounded(channels))
+            chip.load_input(0 if comes_once else times * tiles * channels * down * across)
+    if is_whole:
+        size = tensor.height * tensor.width
+        most = tensor.channels if plan.order == "TC" else max(channels for channels, _ in steps)
+        chip.activations.hold(f"operand {u}", size * chip.rounded(most))
+        chip.load_input(size * tensor.channels)
+    elif comes_once:
+        chip.load_input(tensor.size_bytes)
+
+
+def count_copy(network: Network, v: int, chip: Chip, batch: int) -> None:
+    """Copy: a word at a time, read once and written wherever it belongs."""
+    size = sum(network.tensors[u].size_bytes for u in dict.fromkeys(network.operands[v]))
+    chip.activations.hold("word", max(chip.rounded(len(word)) for word in cuts(size, chip.word)))
+    chip.load_input(batch * size)
+    chip.global_buffer += batch * size
+    chip.store(batch * network.layers[v].size_bytes)

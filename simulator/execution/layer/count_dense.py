@@ -1,0 +1,225 @@
+"""Convolutions and products of two activations counted: loops whose steps are equal run once for each length.
+
+What one sweep over the tiles moves is executed on sets of rows and columns (sweeps.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from simulator.execution.layer.chip import Chip
+from simulator.execution.layer.dense import slices_of_words
+from simulator.execution.layer.held import load_part, read_part
+from simulator.execution.layer.plan import Kind, LayerPlan, kind_of, pieces
+from simulator.execution.layer.sweeps import Lines, Sweep, sweep, sweep_with_rows
+from simulator.execution.layer.windows import lines_of
+from simulator.technology import SUM_BYTES
+from workloads.network.network import Network
+
+
+def count_dense(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
+    """Count groups, or heads of all samples, one after the other: equal ones once."""
+    layer, lines = network.layers[v], lines_of(network, v)
+    kind, outputs, inputs = kind_of(network, v), layer.channels // layer.groups, layer.in_channels // layer.groups
+    if kind == "dense":
+        times, samples, words = 1, batch, _words(network, v, plan)
+    else:
+        times, samples, words = layer.groups * batch, 1, [(inputs,)]
+    taps = layer.kernel[0] * layer.kernel[1]
+    for each, count in Counter(words).items():
+        one = Chip(word=chip.word)
+        ORDERS[plan.order](_Run(one, plan, lines, kind, each, outputs, inputs, taps, samples))
+        chip.add(one, count * times)
+
+
+def _words(network: Network, v: int, plan: LayerPlan) -> list[tuple[int, ...]]:
+    """Return the channels of each input that a group reads; an input twice is read once but by groups and slices."""
+    layer, ids = network.layers[v], network.operands[v]
+    if layer.groups == 1:
+        ids = ids if plan.order == "BC" else tuple(dict.fromkeys(ids))
+        return [tuple(network.tensors[u].channels for u in ids)]
+    size = layer.in_channels // layer.groups
+    ends = list(accumulate((network.tensors[u].channels for u in ids), initial=0))
+    overlaps = ([min(b, i + size) - max(a, i) for a, b in pairwise(ends)] for i in range(0, ends[-1], size))
+    return [tuple(channels for channels in each if channels > 0) for each in overlaps]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A group of a convolution, or a head of one sample, on a chip: what the loops below have in common."""
+
+    chip: Chip
+    plan: LayerPlan
+    lines: Lines
+    kind: Kind
+    words: tuple[int, ...]  #: channels of each input
+    outputs: int
+    inputs: int  #: of its reduction
+    taps: int
+    samples: int
+
+    def sweep(self) -> Sweep:
+        """Return one sweep over the tiles."""
+        return sweep(self.lines, self.plan.tile, self.plan.mode)
+
+    def rounds(self) -> Iterator[tuple[int, int]]:
+        """Yield samples at once, and how often so many."""
+        return pieces(self.samples, self.plan.at_once)
+
+    def chunks(self, outputs: int | None = None) -> Iterator[tuple[int, int]]:
+        """Yield outputs of a chunk, and how many chunks of so many; of all outputs, or of the first so many."""
+        return pieces(self.outputs if outputs is None else outputs, self.plan.chunk)
+
+    def bring(self, found: Sweep, samples: int, times: int, words: tuple[int, ...] | None = None) -> None:
+        """Bring the input of so many samples in for a sweep, so often."""
+        words = self.words if words is None else words
+        moved, room = times * samples * sum(words), samples * sum(map(self.chip.rounded, words))
+        self.chip.load_input(moved * found.loads)
+        self.chip.global_buffer += moved * found.copies
+        for region, positions in (("MAIN", found.main), ("SIDE", found.side), ("input that stays", found.stays)):
+            self.chip.activations.most[region] = max(self.chip.activations.most[region], positions * room)
+
+    def load(self, outputs: int, inputs: int, times: int, region: str = "weights") -> None:
+        """Bring weights in, so often."""
+        load_part(self.chip, self.kind, (outputs, inputs, self.taps), region, times)
+        memory = self.chip.weights if self.kind == "dense" else self.chip.activations
+        memory.give(region, memory.used[region])
+
+    def make(self, found: Sweep, samples: int, outputs: int, times: int) -> None:
+        """Make a chunk of all tiles, so often: windows and weights are read, results leave."""
+        self.chip.global_buffer += times * samples * sum(self.words) * found.windows
+        read_part(self.chip, self.kind, (outputs, self.inputs, self.taps), times * found.tiles)
+        self.chip.activations.hold("output", self.tile_bytes(samples, outputs))
+        self.store(samples, outputs, times)
+
+    def store(self, samples: int, outputs: int, times: int) -> None:
+        """Write a chunk of the whole map and bring it to DRAM, so often."""
+        rows, columns = self.lines
+        self.chip.store(times * samples * outputs * rows.outputs * columns.outputs)
+
+    def sums(self, samples: int, outputs: int, slices: int, times: int) -> None:
+        """Hold sums of a tile; those of the map are written in all slices but the last, read in all but the first."""
+        self.chip.activations.hold("sums", SUM_BYTES * self.tile_bytes(samples, outputs))
+        rows, columns = self.lines
+        size = SUM_BYTES * samples * outputs * rows.outputs * columns.outputs
+        self.chip.global_buffer += 2 * times * size * (slices - 1)
+
+    def tile_bytes(self, samples: int, outputs: int) -> int:
+        """Return the bytes of the largest tile."""
+        height, width = (min(size, line.outputs) for size, line in zip(self.plan.tile, self.lines))
+        return samples * height * width * self.chip.rounded(outputs)
+
+
+def tiles_chunks(run: _Run) -> None:
+    """TK: tiles; chunks. Weights stay where they are one chunk."""
+    _passing(run, run.sweep().tiles)
+
+
+def whole_chunks(run: _Run) -> None:
+    """WK: samples; the input whole; chunks; tiles."""
+    _passing(run, 1)
+
+
+def _passing(run: _Run, often: int) -> None:
+    """Count chunks that pass by so often for the samples at once."""
+    found, is_cut = run.sweep(), run.plan.chunk < run.outputs
+    if not is_cut:
+        run.load(run.outputs, run.inputs, 1)
+    for samples, rounds in run.rounds():
+        run.bring(found, samples, rounds)
+        for outputs, times in run.chunks():
+            if is_cut:
+                run.load(outputs, run.inputs, times * rounds * often)
+            run.make(found, samples, outputs, times * rounds)
+
+
+def chunks_tiles(run: _Run) -> None:
+    """KT: chunks; samples; tiles. KS: the same with the input whole."""
+    found = run.sweep()
+    for outputs, times in run.chunks():
+        run.load(outputs, run.inputs, times)
+        for samples, rounds in run.rounds():
+            run.bring(found, samples, rounds * times)
+            run.make(found, samples, outputs, rounds * times)
+
+
+def tiles_partly(run: _Run) -> None:
+    """TP: as TK, and the weights of some outputs stay."""
+    found, kept = run.sweep(), min(run.plan.kept, run.outputs)
+    run.load(kept, run.inputs, 1, "weights that stay")
+    for samples, rounds in run.rounds():
+        run.bring(found, samples, rounds)
+        for outputs, times in run.chunks(kept):
+            run.make(found, samples, outputs, times * rounds)
+        for outputs, times in run.chunks(run.outputs - kept):
+            run.load(outputs, run.inputs, times * rounds * found.tiles)
+            run.make(found, samples, outputs, times * rounds)
+
+
+def chunks_partly(run: _Run) -> None:
+    """KP: as KT, and the first rows of the input of all samples stay over the chunks."""
+    first, again = (sweep_with_rows(run.lines, run.plan.tile, run.plan.kept, each) for each in (True, False))
+    chunks = sum(times for _, times in run.chunks())
+    for samples, rounds in run.rounds():
+        run.bring(first, samples, rounds)
+        run.bring(again, samples, rounds * (chunks - 1))
+    room = run.samples * sum(map(run.chip.rounded, run.words))
+    run.chip.activations.hold("input that stays", first.stays * room)
+    for outputs, times in run.chunks():
+        run.load(outputs, run.inputs, times)
+        for samples, rounds in run.rounds():
+            run.make(first, samples, outputs, rounds * times)
+
+
+def tiles_slices(run: _Run) -> None:
+    """TKC: tiles; chunks; slices of the inputs, with sums of the tile's chunk."""
+    found = run.sweep()
+    slices = list(pieces(run.inputs, run.plan.slice))
+    for samples, rounds in run.rounds():
+        run.bring(found, samples, rounds)
+        for outputs, times in run.chunks():
+            run.chip.global_buffer += times * rounds * samples * sum(run.words) * found.windows
+            for inputs, count in slices:
+                steps = times * rounds * found.tiles * count
+                run.load(outputs, inputs, steps)
+                read_part(run.chip, run.kind, (outputs, inputs, run.taps), steps)
+            run.sums(samples, outputs, sum(count for _, count in slices), times * rounds)
+            run.store(samples, outputs, times * rounds)
+
+
+def block_slices(run: _Run) -> None:
+    """BC: blocks; chunks; slices of the inputs; inner chunks, with sums of the block's chunk."""
+    slices = slices_of_words(list(run.words), run.chip.word, run.plan.slice)
+    for samples, rounds in run.rounds():
+        for outputs, times in run.chunks():
+            for inputs in slices:
+                _count_slice(run, samples, outputs, inputs, times * rounds)
+            run.sums(samples, outputs, len(slices), times * rounds)
+            run.store(samples, outputs, times * rounds)
+
+
+ORDERS: dict[str, Callable[[_Run], None]] = {
+    "TK": tiles_chunks,
+    "KT": chunks_tiles,
+    "WK": whole_chunks,
+    "KS": chunks_tiles,
+    "TP": tiles_partly,
+    "KP": chunks_partly,
+    "TKC": tiles_slices,
+    "BC": block_slices,
+}
+
+
+def _count_slice(run: _Run, samples: int, outputs: int, inputs: range, times: int) -> None:
+    """Count a slice of the inputs of all blocks, with weights of one inner chunk after the other."""
+    found, blocks = run.sweep(), sweep(run.lines, run.plan.tile, "block").tiles
+    ends = accumulate(run.words, initial=0)
+    words = tuple(max(0, min(b, inputs.stop) - max(a, inputs.start)) for a, b in pairwise(ends))
+    run.bring(found, samples, times, words)
+    for inner, count in pieces(outputs, run.plan.inner):
+        run.load(inner, len(inputs), times * count * blocks)
+        read_part(run.chip, run.kind, (inner, len(inputs), run.taps), times * count * found.tiles)
+        run.chip.global_buffer += times * count * samples * len(inputs) * found.windows

@@ -1,0 +1,105 @@
+"""Element-wise layers with values: channels outermost (CT) or tiles outermost (TC), broadcast operands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simulator.execution.layer.chip import Chip
+from simulator.execution.layer.held import at, deliver
+from simulator.execution.layer.plan import LayerPlan, cuts
+from simulator.execution.layer.problem import Problem, Values, join
+from simulator.execution.miss import Miss
+
+Key = tuple[int, range, range, range]  #: tensor, channels, rows, columns
+
+
+def run_joined(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
+    """Run samples one after the other: nothing is shared."""
+    for sample in range(problem.batch):
+        run = _Joined(problem, chip, sample, output)
+        (run.channels_outermost if plan.order == "CT" else run.tiles_outermost)(plan)
+        run.drop(lambda key: True)
+
+
+class _Joined:
+    """One sample: pieces of its operands that are in the buffer."""
+
+    def __init__(self, problem: Problem, chip: Chip, sample: int, output: Values) -> None:
+        self.problem, self.chip, self.output = problem, chip, output[sample]
+        self.values = {u: each[sample] for u, each in problem.maps.items()}
+        self.whole = [u for u in self.values if problem.ids.index(u) in problem.layer.whole]
+        self.held: dict[Key, Values] = {}
+
+    def channels_outermost(self, plan: LayerPlan) -> None:
+        """CT: a broadcast operand stays in these channels; one of one channel stays."""
+        for channels in cuts(self.problem.layer.channels, plan.apart):
+            for u in self.whole:
+                self.fetch(u, channels, *map(range, self.values[u].shape[1:]))
+            for tile in self._tiles(plan):
+                self.make(channels, *tile)
+                self.drop(lambda key: key[0] not in self.whole)
+            self.drop(self._has_channels)
+
+    def tiles_outermost(self, plan: LayerPlan) -> None:
+        """TC: broadcast operands stay in full, one of one channel for a tile."""
+        for u in self.whole:
+            self.fetch(u, range(self.problem.layer.channels), *map(range, self.values[u].shape[1:]))
+        for tile in self._tiles(plan):
+            for channels in cuts(self.problem.layer.channels, plan.apart):
+                self.make(channels, *tile)
+                self.drop(lambda key: key[0] not in self.whole and self._has_channels(key))
+            self.drop(lambda key: key[0] not in self.whole)
+
+    def fetch(self, u: int, channels: range, down: range, across: range) -> None:
+        """Bring channels of an operand in at some positions, unless they are there."""
+        count = len(self.values[u])
+        wanted = range(min(channels.start, count - 1), min(channels.stop, count))
+        key = u, wanted, down, across
+        if key not in self.held:
+            self.chip.activations.take(f"operand {u}", self._bytes(key))
+            self.chip.load_input(len(down) * len(across) * len(wanted))
+            self.held[key] = self.values[u][at(wanted, down, across)]
+
+    def drop(self, is_gone: Callable[[Key], bool]) -> None:
+        """Give up pieces."""
+        for key in [key for key in self.held if is_gone(key)]:
+            self.chip.activations.give(f"operand {key[0]}", self._bytes(key))
+            del self.held[key]
+
+    def make(self, channels: range, down: range, across: range) -> None:
+        """Make channels of a tile."""
+        for u in self.values:
+            if u not in self.whole:
+                self.fetch(u, channels, down, across)
+        parts = {u: self._read(u, channels, down, across) for u in self.values}
+        room = len(down) * len(across) * self.chip.rounded(len(channels))
+        self.chip.activations.hold("output", room)
+        found = join(self.problem.layer.op, [parts[u][None] for u in self.problem.ids])[0]
+        deliver(self.chip, self.output, (channels, down, across), found)
+
+    def _read(self, u: int, channels: range, down: range, across: range) -> Values:
+        shape, (count, rows, columns) = tuple(map(len, (channels, down, across))), self.values[u].shape
+        down = down if rows == self.problem.layer.height else range(1)
+        across = across if columns == self.problem.layer.width else range(1)
+        wanted = channels if count > 1 else range(1)
+        asked = wanted, down, across
+        for (other, *spans), found in self.held.items():
+            if other == u and all(a.start >= b.start and a.stop <= b.stop for a, b in zip(asked, spans)):
+                part = found[tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(asked, spans))]
+                self.chip.global_buffer += part.size
+                return np.broadcast_to(part, shape)
+        raise Miss(f"tensor {self.problem.network.tensors[u].name!r}: {wanted}, {down}, {across} are not in the buffer")
+
+    def _tiles(self, plan: LayerPlan) -> list[tuple[range, range]]:
+        layer = self.problem.layer
+        return [(d, a) for d in cuts(layer.height, plan.tile[0]) for a in cuts(layer.width, plan.tile[1])]
+
+    def _has_channels(self, key: Key) -> bool:
+        """Whether an operand has channels of its own in every step."""
+        return len(self.values[key[0]]) > 1 or self.problem.layer.channels == 1
+
+    def _bytes(self, key: Key) -> int:
+        _, channels, down, across = key
+        return len(down) * len(across) * self.chip.rounded(len(channels))

@@ -1,0 +1,125 @@
+"""What a plan of one layer says: the choices, and nothing that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from simulator.execution.miss import Miss
+from workloads.network.layer import Layer
+from workloads.network.network import Network
+from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS
+
+Kind = Literal["dense", "transposed", "product"]
+DENSE = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC")
+MODES = ("ring", "rows", "side", "slide", "block")
+BLOCKS = ("block", "block-row")
+
+
+class LayerPlan(NamedTuple):
+    """How one layer runs that does not fit (docs/model.md, section 3).
+
+    Parameters
+    ----------
+    order : str
+        The loops from the outermost: TK, KT, WK, KS, TP, KP, TKC, BC of layers that reduce over channels; CT, TC, RS
+        of those that do not; copy.
+    mode : str
+        What stays of the input from tile to tile: ring, rows, side, slide, block, block-row, whole.
+    tile : (int, int)
+        Rows and columns of outputs.
+    apart : int
+        Channels that run together where each is on its own; 1 else: groups and heads run one after the other.
+    chunk, slice, inner : int
+        Outputs of a part between two passes over its inputs; its inputs between two passes over the sums; outputs of
+        a chunk whose weights are held.
+    at_once : int
+        Samples that share the weights.
+    kept : int
+        Outputs whose weights stay over the tiles (TP), rows of the input that stay over the chunks (KP).
+
+    Examples
+    --------
+    >>> LayerPlan("KT", "ring", (4, 56), chunk=64).at_once
+    1
+    """
+
+    order: str
+    mode: str
+    tile: tuple[int, int]
+    apart: int = 1
+    chunk: int = 1
+    slice: int = 1
+    inner: int = 1
+    at_once: int = 1
+    kept: int = 0
+
+
+def check_plan(plan: LayerPlan, layer: Layer) -> None:
+    """Raise Miss where the loops of a plan are not loops of this layer."""
+    modes = {"copy": ("word",), "RS": ("row",), "WK": ("whole",), "KS": ("whole",), "KP": ("ring",), "BC": BLOCKS}
+    if plan.order not in _orders(layer) or plan.mode not in modes.get(plan.order, MODES):
+        raise Miss(f"order {plan.order!r} with mode {plan.mode!r} does not run layer {layer.name!r} ({layer.op})")
+    if layer.frames:
+        raise Miss(f"layer {layer.name!r} has windows over time, which are not executed")
+    if min(*plan.tile, *plan[3:8]) < 1 or plan.kept < 0:
+        raise Miss(f"a loop of no steps: {plan}")
+    if plan.order in DENSE and plan.apart > 1:
+        raise Miss(f"{plan.apart} groups at once: they run one after the other")
+    if plan.order == "TP" and plan.kept >= layer.channels // layer.groups:
+        raise Miss(f"weights of {plan.kept} outputs stay, and no others are left to pass")
+    if plan.mode == "block-row" and plan.inner < plan.chunk:
+        raise Miss("weights of an inner chunk do not stay from row to row")
+    if plan.mode in ("ring", "rows") and plan.tile[1] < layer.width:
+        raise Miss(f"{plan.mode!r} needs tiles as wide as the map, {plan.tile[1]} of {layer.width} columns are given")
+
+
+def _orders(layer: Layer) -> tuple[str, ...]:
+    if layer.op == "rearrange":
+        return ("copy",)
+    if layer.op in ELEMENTWISE_OPS:
+        return ("CT", "TC")
+    if layer.is_depthwise:
+        return ("CT",) if layer.has_weights else ("CT", "RS")
+    return DENSE
+
+
+def is_mixed(layer: Layer) -> bool:
+    """Return whether an element-wise layer needs all channels of a position."""
+    return layer.op in ELEMENTWISE_OPS - JOIN_OPS
+
+
+def kind_of(network: Network, v: int) -> Kind:
+    """Return what is stationary: weights, or of a product the rows or the columns of its second operand."""
+    layer = network.layers[v]
+    if layer.op != "matmul":
+        return "dense"
+    second = network.tensors[network.operands[v][1]]
+    has_rows = second.channels == layer.in_channels
+    return "transposed" if has_rows and second.height * second.width * layer.groups == layer.channels else "product"
+
+
+def cuts(extent: int, size: int) -> list[range]:
+    """Return the steps of a loop, the last as long as what is left.
+
+    Examples
+    --------
+    >>> cuts(5, 2)
+    [range(0, 2), range(2, 4), range(4, 5)]
+    """
+    return [range(first, min(first + size, extent)) for first in range(0, extent, size)]
+
+
+def pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield the lengths of the steps of a loop, and how many there are of each.
+
+    Examples
+    --------
+    >>> list(pieces(5, 2))
+    [(2, 2), (1, 1)]
+    """
+    times, rest = divmod(extent, size)
+    if times:
+        yield size, times
+    if rest:
+        yield rest, 1

@@ -1,0 +1,142 @@
+"""One layer with values: its inputs, its weights, and its output computed directly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simulator.execution.layer.plan import kind_of
+from simulator.execution.layer.windows import Met, Windows, lines_of
+from workloads.network.network import Network
+from workloads.network.ops import ELEMENTWISE_OPS, WINDOW_OPS
+
+Values = np.ndarray  #: int64; maps are samples x channels x rows x columns
+
+
+class Problem:
+    """The inputs, weights and output of a layer. Numbers stand for the real ones: each result depends on all it meets.
+
+    ids: tensors by operand; an input that is several operands is one. seen: positions that came from DRAM once.
+    """
+
+    def __init__(self, network: Network, v: int, batch: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.network, self.v, self.batch = network, v, batch
+        self.layer, self.ids = network.layers[v], network.operands[v]
+        self.tensors = [network.tensors[u] for u in self.ids]
+        self.maps = {
+            u: rng.integers(1, 100, (batch, t.channels, t.height, t.width)) for u, t in zip(self.ids, self.tensors)
+        }
+        layer = self.layer
+        sizes = (layer.channels, layer.in_channels // layer.groups, *layer.kernel)
+        self.weights = rng.integers(1, 9, sizes) if layer.has_weights else np.zeros(0, dtype=np.int64)
+        self.windows = Windows(lines_of(network, v))
+        self.seen = np.zeros(self.windows.extent, dtype=bool)
+        self.starts = np.cumsum([0, *(t.channels for t in self.tensors)])  #: first channel of each operand
+
+    @property
+    def unmet_bytes(self) -> int:
+        """Bytes of all samples of inputs that no window asked for."""
+        if self.layer.op not in WINDOW_OPS:
+            return 0
+        channels = sum(self.network.tensors[u].channels for u in set(self.ids))
+        return int((~self.seen).sum()) * channels * self.batch
+
+    def places(self, u: int) -> list[int]:
+        """Return which operands a tensor is."""
+        return [i for i, each in enumerate(self.ids) if each == u]
+
+    def full_weights(self) -> Values:
+        """Return the weights with zeros between groups."""
+        layer = self.layer
+        outputs, inputs = layer.channels // layer.groups, layer.in_channels // layer.groups
+        full = np.zeros((layer.channels, layer.in_channels, *layer.kernel), dtype=np.int64)
+        for k in range(layer.channels):
+            group = k // outputs
+            full[k, group * inputs : (group + 1) * inputs] = self.weights[k]
+        return full
+
+    def matrix(self, sample: int, head: int) -> Values:
+        """Return outputs x inputs of a head: the second operand of a product."""
+        layer, second = self.layer, self.maps[self.ids[1]][sample]
+        flat = second.reshape(len(second), -1)  # channels x positions
+        inner, outer = layer.in_channels // layer.groups, layer.channels // layer.groups
+        if kind_of(self.network, self.v) == "transposed":
+            return flat[head * inner : (head + 1) * inner].T
+        return flat[head * outer : (head + 1) * outer]
+
+    def factors(self) -> Values:
+        """Return a factor for each channel and tap of a layer whose channels are apart."""
+        layer = self.layer
+        if layer.has_weights:
+            return self.weights[:, 0]
+        taps = np.arange(1, layer.kernel[0] * layer.kernel[1] + 1).reshape(layer.kernel)
+        return np.broadcast_to(taps, (layer.in_channels, *layer.kernel))
+
+    def elements(self) -> Values:
+        """Return all elements of the inputs of a rearrangement, for each sample."""
+        return np.concatenate([each.reshape(self.batch, -1) for each in self.maps.values()], axis=1)
+
+    def origins(self) -> Values:
+        """Return for each element of a rearranged output which of `elements` it is."""
+        count = sum(self.network.tensors[u].size_bytes for u in self.maps)
+        return np.random.default_rng(7).permutation(np.resize(np.arange(count), self.layer.size_bytes))
+
+    def direct(self) -> Values:
+        """Return the output."""
+        layer, (rows, columns) = self.layer, map(range, self.windows.outputs)
+        shape = (self.batch, layer.channels, layer.height, layer.width)
+        if layer.op == "matmul":
+            heads = [self._head(head) for head in range(layer.groups)]
+            return np.concatenate(heads, axis=1)
+        if layer.op == "rearrange":
+            return self.elements()[:, self.origins()].reshape(shape)
+        if layer.op in ELEMENTWISE_OPS:
+            return join(layer.op, [np.broadcast_to(self.maps[u], shape) for u in self.ids])
+        stacked = np.concatenate([self.maps[u] for u in self.ids], axis=1)
+        if layer.is_depthwise:
+            found = reduce_apart(self.windows.taps, stacked, self.factors(), rows, columns, layer.op)
+            return found[:, : layer.channels]
+        return convolve(self.windows.taps, stacked, self.full_weights(), rows, columns)
+
+    def _head(self, head: int) -> Values:
+        inner, first = self.layer.in_channels // self.layer.groups, self.maps[self.ids[0]]
+        part = first[:, head * inner : (head + 1) * inner]
+        return np.stack([np.tensordot(self.matrix(n, head), part[n], axes=1) for n in range(self.batch)])
+
+
+def convolve(taps: Sequence[Sequence[Met]], values: Values, weights: Values, down: range, across: range) -> Values:
+    """Return the sums of a tile: samples x outputs x rows x columns."""
+    result = np.zeros((len(values), len(weights), len(down), len(across)), dtype=np.int64)
+    for i, r in enumerate(down):
+        for j, c in enumerate(across):
+            for f, row in taps[0][r]:
+                for g, column in taps[1][c]:
+                    result[:, :, i, j] += values[:, :, row, column] @ weights[:, :, f, g].T
+    return result
+
+
+def reduce_apart(
+    taps: Sequence[Sequence[Met]], values: Values, factors: Values, down: range, across: range, op: str
+) -> Values:
+    """Return a tile of channels that are apart: sums, or maxima."""
+    result = np.zeros((*values.shape[:2], len(down), len(across)), dtype=np.int64)
+    for i, r in enumerate(down):
+        for j, c in enumerate(across):
+            for f, row in taps[0][r]:
+                for g, column in taps[1][c]:
+                    value = values[:, :, row, column]
+                    if op == "maxpool":
+                        result[:, :, i, j] = np.maximum(result[:, :, i, j], value)
+                    else:
+                        result[:, :, i, j] += value * factors[:, f, g]
+    return result
+
+
+def join(op: str, parts: Sequence[Values]) -> Values:
+    """Return element-wise operands together; all but sums and products mix the channels of a position."""
+    if op == "mul":
+        return np.prod(parts, axis=0)
+    total = np.sum(parts, axis=0)
+    return total if op == "add" else total * total.sum(axis=1, keepdims=True)

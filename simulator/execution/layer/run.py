@@ -1,0 +1,84 @@
+"""The run of values: the loops of one layer in memories of exactly so many bytes, its output compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.execution.count import Count
+from simulator.execution.layer.apart import run_apart, run_copy, run_sums
+from simulator.execution.layer.chip import Chip
+from simulator.execution.layer.dense import run_convolution, run_product
+from simulator.execution.layer.held import LOST
+from simulator.execution.layer.joined import run_joined
+from simulator.execution.layer.plan import LayerPlan, check_plan
+from simulator.execution.layer.problem import Problem, Values
+from simulator.execution.miss import Miss
+from workloads.network.network import Network
+from workloads.network.ops import ELEMENTWISE_OPS
+
+
+def run_layer(
+    network: Network, v: int, plan: LayerPlan, rooms: tuple[float, float], batch: int = 1, word: int = 8, seed: int = 0
+) -> Count:
+    """Return what the loops of a layer take and move when they run with integers.
+
+    Parameters
+    ----------
+    network : Network
+        Where the layer stands.
+    v : int
+        Its id.
+    plan : LayerPlan
+        Its loops.
+    rooms : (float, float)
+        Bytes for activations and for weights: those that the plan claims.
+    batch : int
+        Samples.
+    word : int
+        Channels to which a position is rounded up (`Technology.channel_alignment`).
+    seed : int
+        Of the values.
+
+    Returns
+    -------
+    Count
+        Bytes of the whole batch; of the memories the sum of their regions, each as large as the most that it held.
+
+    Raises
+    ------
+    Miss
+        A read finds nothing, a write has no room, an element is made twice or never, or an output is wrong.
+
+    Examples
+    --------
+    >>> from workloads import Builder
+    >>> b = Builder("one")
+    >>> _ = b.conv("a", b.input("x", 4, 4, 8), 16, 3, padding=1)
+    >>> run_layer(b.build(), 0, LayerPlan("KT", "ring", (1, 4), chunk=8), (128, 576)).ema_input_bytes
+    256
+    """
+    problem, chip = Problem(network, v, batch, seed), Chip(*rooms, word)
+    layer = problem.layer
+    check_plan(plan, layer)
+    output = np.full((batch, layer.channels, layer.height, layer.width), LOST)
+    _run(problem, chip, plan, output)
+    chip.load_input(problem.unmet_bytes)  # what no window meets passes by once
+    if (output != problem.direct()).any():
+        raise Miss(f"tensor {layer.name!r}: differs from the output computed directly")
+    assert not any(chip.activations.used.values()) and not any(chip.weights.used.values())
+    return chip.count(layer, batch)
+
+
+def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
+    if plan.order == "copy":
+        run_copy(problem, chip, output)
+    elif plan.order == "RS":
+        run_sums(problem, chip, output)
+    elif problem.layer.op == "matmul":
+        run_product(problem, chip, plan, output)
+    elif problem.layer.op in ELEMENTWISE_OPS:
+        run_joined(problem, chip, plan, output)
+    elif problem.layer.is_depthwise:
+        run_apart(problem, chip, plan, output)
+    else:
+        run_convolution(problem, chip, plan, output)

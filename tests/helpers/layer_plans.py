@@ -1,0 +1,36 @@
+"""Plans of random layers in random memories, and what one says of its loops and claims of their counts."""
+
+from __future__ import annotations
+
+import random
+
+from simulator.execution.count import Count
+from simulator.execution.layer import LayerPlan
+from simulator.model.cheapest import Room, plans_of
+from simulator.model.loops import loop_layer
+from simulator.model.orders import LoopPlan
+from tests.helpers.random_layers import random_layer
+from workloads.network.network import Network
+
+
+def some_plans(seed: int, most: int = 6) -> tuple[Network, int, list[LoopPlan]]:
+    """Return a network of one layer, a batch, and some of the plans that fit in some memory: one of each order."""
+    rng = random.Random(seed)
+    network, batch = random_layer(rng), rng.choice((1, 1, 2, 3))
+    activation = rng.choice((100, 300, 1000, 3000, 10000, 100000))
+    room = Room(activation, rng.choice((None, None, 80, 300, 1000, 10000)))
+    plans = list(dict.fromkeys(plans_of(loop_layer(network, 0, batch), room, rng.choice(("bands", "all")))))
+    for plan in plans:
+        assert room.holds(plan.activation_bytes, plan.weight_bytes), plan
+    orders = {plan.order: plan for plan in plans}
+    return network, batch, list(dict.fromkeys([*orders.values(), *rng.sample(plans, min(most, len(plans)))]))
+
+
+def loops_of(plan: LoopPlan) -> LayerPlan:
+    """Return the choices of a plan."""
+    return LayerPlan(*plan[: len(LayerPlan._fields)])
+
+
+def claim_of(plan: LoopPlan) -> Count:
+    """Return the numbers of a plan."""
+    return Count(*plan[len(LayerPlan._fields) :])
