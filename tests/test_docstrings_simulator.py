@@ -12,9 +12,18 @@ import simulator.allocation
 import simulator.execution
 import simulator.mapping
 import simulator.schedule
+import simulator.timing
 import workloads
 
-FACES = (workloads, simulator, simulator.allocation, simulator.schedule, simulator.mapping, simulator.execution)
+FACES = (
+    workloads,
+    simulator,
+    simulator.allocation,
+    simulator.schedule,
+    simulator.mapping,
+    simulator.execution,
+    simulator.timing,
+)
 PUBLIC = {f"{face.__name__}.{name}": getattr(face, name) for face in FACES for name in face.__all__}
 DOCUMENTED = {name: each for name, each in PUBLIC.items() if inspect.isclass(each) or inspect.isfunction(each)}
 

@@ -11,7 +11,18 @@ Kind = Literal["inputs", "weights", "outputs", "compute"]
 
 
 class Slice(NamedTuple):
-    """What DRAM or the array does from `start` to `stop`, in slots (see Simulation)."""
+    """What DRAM or the array does from `start` to `stop`, in slots (see Simulation).
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition
+    >>> from simulator.timing import simulate
+    >>> vgg = workloads.load("vgg16")
+    >>> run = simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
+    >>> next(each for each in run.slices if each.kind == "compute")
+    Slice(kind='compute', subgraph=0, layer='conv1_1', start=45408, stop=1077600, size_bytes=0)
+    """
 
     kind: Kind
     subgraph: int

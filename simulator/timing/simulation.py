@@ -32,7 +32,18 @@ from workloads.network.network import Network
 
 
 class Use(NamedTuple):
-    """Bytes that one core holds from `start` on (slots). The sum is never above the capacity."""
+    """Bytes that one core holds from `start` on (slots); never more than the capacity.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition
+    >>> from simulator.timing import simulate
+    >>> vgg = workloads.load("vgg16")
+    >>> run = simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
+    >>> run.uses[2]  # the second layer's weights have begun to come
+    Use(start=88416, activation_bytes=300576, row_bytes=1032192, weight_bytes=1728, next_weight_bytes=36864)
+    """
 
     start: int
     activation_bytes: int  #: MAIN and SIDE of the subgraph that runs

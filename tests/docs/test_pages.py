@@ -17,6 +17,7 @@ DOCS = ROOT / "docs"
 PUBLIC = (
     "workloads",
     "simulator",
+    "simulator.timing",
     "simulator.execution",
     "simulator.allocation",
     "simulator.schedule",
