@@ -7,7 +7,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 
 MAX_THREADS = 256  #: our choice: more than any machine that one search is given
-SAFE_BITS = 60  #: byte counts up to 2^60 leave 64-bit integers room for their sums
+SAFE_BITS = 60  #: counts up to 2^60 leave 64-bit integers room for their sums
 KERNEL = Compiled("cocco.search.kernel._kernel", "engine", 100)
 
 
@@ -27,12 +27,15 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
 
 
 def needs_big_integers(problem: Problem) -> bool:
-    """Return whether byte counts could outgrow 64-bit integers: only networks beyond any real one do."""
-    most = 0
+    """Return whether bytes, operations or slots (cycles times bytes per cycle) could outgrow 64-bit integers.
+
+    Only networks and machines beyond any real one do.
+    """
+    most, bandwidth = 0, problem.accelerator.dram_bytes_per_cycle
     for rules in problem.rules:
         geometry = rules.geometry
         area = max(h * w for h, w in zip(*geometry.extent))
         reach = max(a * b for a, b in zip(*geometry.reach))
         moved = sum(geometry.size_bytes) * (area + 8 * reach) + sum(geometry.weight_bytes) * area
-        most += 8 * rules.batch * rules.cores * (moved + sum(geometry.operations)) + sum(rules.cycles) * 2**20
+        most += 8 * rules.batch * rules.cores * (moved + sum(geometry.operations)) + sum(rules.cycles) * bandwidth
     return most >= 2**SAFE_BITS

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+import cocco
 import workloads
 from cocco.problem.genome import groups_of
 from cocco.problem.objective import Objective
@@ -23,7 +24,9 @@ from simulator.accelerator import Accelerator
 from simulator.model.cost import total
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import connected_parts
+from simulator.technology import Technology
 from tests.helpers.random_problems import random_net, random_twin
+from workloads import Builder
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
 
@@ -51,6 +54,24 @@ def test_engines_agree_on_random_problems(seed):
     problem = random_twin(seed)
     initial = [list(range(problem.size))] if seed % 5 == 0 else ()
     assert_same_search(problem, Settings(population=24, elite=3), 130, 1 + seed % 3, initial)
+
+
+@pytest.mark.parametrize("bandwidth", [16, 2**16])
+@pytest.mark.parametrize("metric", ["latency", "energy"])
+def test_engines_agree_where_slots_outgrow_64_bits(bandwidth, metric):
+    """Two layers of 2^18 x 2^18 weights on one multiplier per core, 2^36 cycles each.
+
+    At 2^16 bytes per cycle of each of 2^11 cores one layer takes 2^63 slots; at 16 bytes it takes 2^51.
+    """
+    builder = Builder("wide")
+    builder.fc("second", builder.fc("first", builder.input("x", 1, 1, 2**18), 2**18), 2**18)
+    technology = Technology(dram_bytes_per_cycle=bandwidth, pe_rows=1, pe_columns=1, pe_inputs=1, pe_outputs=1)
+    chip = Accelerator(shared_buffer=2**40, cores=2**11, technology=technology)
+    question = {"method": "ga", "metric": metric, "samples": 20}
+    fast, slow = (cocco.partition(builder.build(), chip, engine=name, **question) for name in ("fast", "reference"))
+    assert fast.cost == slow.cost and fast.plans == slow.plans
+    assert fast.evaluation.latency_cycles == 2**37
+    assert fast.engine == ("fast" if bandwidth == 16 else "reference")
 
 
 @pytest.mark.slow
