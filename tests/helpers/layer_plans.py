@@ -10,6 +10,7 @@ from simulator.model.cheapest import Room, plans_of
 from simulator.model.loops import loop_layer
 from simulator.model.orders import LoopPlan
 from tests.helpers.random_layers import random_layer
+from workloads.network.layer import Layer
 from workloads.network.network import Network
 
 
@@ -34,3 +35,16 @@ def loops_of(plan: LoopPlan) -> LayerPlan:
 def claim_of(plan: LoopPlan) -> Count:
     """Return the numbers of a plan."""
     return Count(*plan[len(LayerPlan._fields) :])
+
+
+def odd_plan(rng: random.Random, layer: Layer) -> LayerPlan:
+    """Return loops that nobody would choose: any order, any sizes, some of them larger than the layer."""
+    order = rng.choice(("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy"))
+    only = {"WK": "whole", "KS": "whole", "KP": "ring", "RS": "row", "copy": "word"}
+    modes = ("block", "block-row") if order == "BC" else ("ring", "rows", "side", "slide", "block")
+    mode = only.get(order) or rng.choice(modes)
+    width = layer.width if mode in ("ring", "rows") else rng.randint(1, layer.width + 1)
+    apart = rng.choice((1, rng.randint(1, layer.channels + 3)))
+    chunk, size, inner = (rng.randint(1, most + 3) for most in (layer.channels, layer.in_channels, layer.channels))
+    tile = rng.randint(1, layer.height + 1), width
+    return LayerPlan(order, mode, tile, apart, chunk, size, inner, rng.randint(1, 4), rng.randint(0, 9))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from simulator.execution.layer.chip import Chip
-from simulator.execution.layer.plan import LayerPlan, cuts, is_mixed, pieces
+from simulator.execution.layer.plan import LayerPlan, is_mixed, pieces
 from simulator.execution.layer.sweeps import pour, sweep
 from simulator.execution.layer.windows import lines_of, masks, union
 from simulator.execution.miss import Miss
@@ -93,7 +93,7 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
 def count_copy(network: Network, v: int, chip: Chip, batch: int) -> None:
     """Copy: a word at a time, read once and written wherever it belongs."""
     size = sum(network.tensors[u].size_bytes for u in dict.fromkeys(network.operands[v]))
-    chip.activations.hold("word", max(chip.rounded(len(word)) for word in cuts(size, chip.word)))
+    chip.activations.hold("word", chip.word)
     chip.load_input(batch * size)
     chip.global_buffer += batch * size
     chip.store(batch * network.layers[v].size_bytes)

@@ -80,7 +80,7 @@ class _Run:
         self.chip.load_input(moved * found.loads)
         self.chip.global_buffer += moved * found.copies
         for region, positions in (("MAIN", found.main), ("SIDE", found.side), ("input that stays", found.stays)):
-            self.chip.activations.most[region] = max(self.chip.activations.most[region], positions * room)
+            self.chip.activations.hold(region, positions * room)
 
     def load(self, outputs: int, inputs: int, times: int, region: str = "weights") -> None:
         """Bring weights in, so often."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import random
 from importlib import import_module
 
 import numpy as np
@@ -20,7 +21,8 @@ from simulator.execution.miss import Miss
 from simulator.model.cheapest import Goal, Room, cheapest_plan
 from simulator.model.loops import loop_layer
 from simulator.technology import KiB
-from tests.helpers.layer_plans import claim_of, loops_of, some_plans
+from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, some_plans
+from tests.helpers.random_layers import random_layer
 from workloads import Builder
 
 PLENTY = (1e9, 1e9)
@@ -122,6 +124,32 @@ def test_real_layers_move_what_their_cheapest_plan_says(name):
 @pytest.mark.parametrize("name", [name for name in workloads.names() if name not in ("s3d", "r2plus1d")])
 def test_layers_of_every_network_move_what_their_cheapest_plan_says(name):
     check_real(name, ROOMS, (1, 3, 8), ("ema", "energy"))
+
+
+def check_odd(seed):
+    """Run loops that nobody would choose both ways; return how many of them run."""
+    rng = random.Random(seed)
+    network, batch, ran = random_layer(rng), rng.choice((1, 2, 3)), 0
+    for _ in range(12):
+        plan = odd_plan(rng, network.layers[0])
+        try:
+            count = count_layer(network, 0, plan, batch)
+        except Miss:
+            with pytest.raises(Miss):
+                run_layer(network, 0, plan, PLENTY, batch)
+            continue
+        assert run_layer(network, 0, plan, PLENTY, batch) == count, (network.layers[0], network.inputs, plan)
+        ran += 1
+    return ran
+
+
+def test_any_loops_are_counted_as_they_run():
+    assert sum(check_odd(seed) for seed in range(80)) > 150
+
+
+@pytest.mark.slow
+def test_many_loops_are_counted_as_they_run():
+    assert sum(check_odd(seed) for seed in range(1000, 5000)) > 10_000
 
 
 def test_one_byte_less_has_no_room():
