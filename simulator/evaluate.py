@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.accelerator import Accelerator
+from simulator.model.compulsory import Reread, compulsory_bytes, rereads
 from simulator.model.cost import (
     EnergyBreakdown,
     added,
@@ -138,6 +139,8 @@ class Evaluation:
     latency_prefetch_cycles: float  #: with the weights of the next subgraph loaded during the current one
     bandwidth_mean_bytes_per_cycle: float  #: over the subgraphs (= GB/s at 1 GHz)
     bandwidth_peak_bytes_per_cycle: float  #: the largest need of a subgraph
+    compulsory_bytes: int  #: weights once, model inputs and outputs once for each sample
+    rereads: tuple[Reread, ...] = ()  #: what layers move again and again because it does not fit
 
     def __repr__(self) -> str:
         costs = _costs(self) if self.fits else f"infeasible: {len(self.infeasible)} of them cannot run"
@@ -189,7 +192,7 @@ class Evaluation:
             "network": self.network,
             "accelerator": self.accelerator.to_json(),
             "tile_rule": self.tile_rule,
-            "totals": self.totals(),
+            "totals": self.totals() | {"compulsory_bytes": self.compulsory_bytes},
             "subgraphs": [cost.to_json() for cost in self.subgraphs],
         }
 
@@ -262,6 +265,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
     """Return the Evaluation of subgraphs that are priced, in execution order."""
     network, accelerator, tile_rule = priced.network, priced.accelerator, priced.rules.tile_rule
     names = priced.partition.names
+    least = compulsory_bytes(priced.rules.geometry, accelerator.batch)
     failed = tuple(
         Infeasible(group, *price) for group, price in zip(names, priced.prices) if isinstance(price, Shortage)
     )
@@ -274,6 +278,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
         return Evaluation(
             network.name, accelerator, tile_rule, "infeasible", subgraphs, failed,
             math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf, math.inf,
+            compulsory_bytes=least,
         )  # fmt: skip
     prices = [price for price in priced.prices if isinstance(price, Price)]
     totals, needs = total(prices, accelerator), bandwidths(prices)
@@ -291,6 +296,8 @@ def summarize(priced: PricedPartition) -> Evaluation:
         latency_prefetch_cycles=latency_prefetch_cycles(prices, accelerator),
         bandwidth_mean_bytes_per_cycle=added(needs) / len(needs),
         bandwidth_peak_bytes_per_cycle=max(needs),
+        compulsory_bytes=least,
+        rereads=tuple(rereads(names, priced.models, priced.prices)),
     )  # fmt: skip
 
 
