@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.accelerator import Accelerator
+from simulator.model.compulsory import Reread, compulsory_bytes, rereads
 from simulator.model.cost import (
     EnergyBreakdown,
     added,
@@ -140,6 +141,8 @@ class Evaluation:
     latency_prefetch_cycles: float  #: with the weights of the next subgraph loaded during the current one
     bandwidth_mean_bytes_per_cycle: float  #: over the subgraphs (= GB/s at 1 GHz)
     bandwidth_peak_bytes_per_cycle: float  #: the largest need of a subgraph
+    compulsory_bytes: int  #: weights once, model inputs and outputs once for each sample
+    rereads: tuple[Reread, ...] = ()  #: what layers move again and again because it does not fit
     source: tuple[Network, Partition] | None = field(default=None, repr=False, compare=False)  #: what was evaluated
 
     def __repr__(self) -> str:
@@ -203,7 +206,7 @@ class Evaluation:
             "network": self.network,
             "accelerator": self.accelerator.to_json(),
             "tile_rule": self.tile_rule,
-            "totals": self.totals(),
+            "totals": self.totals() | {"compulsory_bytes": self.compulsory_bytes},
             "subgraphs": [cost.to_json() for cost in self.subgraphs],
         }
 
@@ -277,6 +280,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
     """Return the Evaluation of subgraphs that are priced, in execution order."""
     network, accelerator, tile_rule = priced.network, priced.accelerator, priced.rules.tile_rule
     names, source = priced.partition.names, (network, priced.partition)
+    least = compulsory_bytes(priced.rules.geometry, accelerator.batch)
     failed = tuple(
         Infeasible(group, *price) for group, price in zip(names, priced.prices) if isinstance(price, Shortage)
     )
@@ -289,7 +293,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
         return Evaluation(
             network.name, accelerator, tile_rule, "infeasible", subgraphs, failed,
             math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf, math.inf,
-            source,
+            compulsory_bytes=least, source=source,
         )  # fmt: skip
     prices = [price for price in priced.prices if isinstance(price, Price)]
     totals, needs = total(prices, accelerator), bandwidths(prices)
@@ -307,6 +311,8 @@ def summarize(priced: PricedPartition) -> Evaluation:
         latency_prefetch_cycles=latency_prefetch_cycles(prices, accelerator),
         bandwidth_mean_bytes_per_cycle=added(needs) / len(needs),
         bandwidth_peak_bytes_per_cycle=max(needs),
+        compulsory_bytes=least,
+        rereads=tuple(rereads(names, priced.models, priced.prices)),
         source=source,
     )  # fmt: skip
 

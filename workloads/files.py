@@ -78,7 +78,7 @@ def write_whole(path: str | PathLike[str], write: Callable[[BinaryIO], object]) 
         if temporary:
             Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise type(error)(f"{path}: cannot be written: {error.strerror or error}") from None
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from None
         raise
 
 

@@ -64,10 +64,10 @@ def _note(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _reason(error: OSError) -> str:
-    """Return what could not be read or written and why; where the system names no file, it was standard output."""
+    """Return what could not be written and why: standard output where no file is named. What is read says so itself."""
     if error.errno is None:  # it is ours
         return str(error)
-    return f"{error.filename or 'standard output'}: {error.strerror}"
+    return f"{error.filename or 'standard output'}: cannot be written: {error.strerror}"
 
 
 def _malformed(message: str) -> int:

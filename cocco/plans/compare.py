@@ -208,7 +208,7 @@ def _row(compared: Compared) -> dict[str, Any]:
         "name": compared.name,
         "status": evaluation.status,
         "subgraphs": len(compared.partition),
-        "totals": evaluation.totals() if evaluation.fits else None,
+        "totals": evaluation.to_json()["totals"] if evaluation.fits else None,
         "held_bytes": compared.held_bytes,
         "least": compared.least.to_json(),
         "infeasible": [vars(each) for each in evaluation.infeasible],

@@ -78,7 +78,7 @@ class Explanation(Shown):
             rows.append({"position": each.position, **content, "ema_bytes": each.ema_bytes, "split": split})
         mended = None
         if self.mended is not None and self.mended_evaluation is not None:
-            mended = {"partition": self.mended.names, "totals": self.mended_evaluation.totals()}
+            mended = {"partition": self.mended.names, "totals": self.mended_evaluation.to_json()["totals"]}
         return {"explained": rows, "mended": mended}
 
 

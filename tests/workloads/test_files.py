@@ -150,7 +150,7 @@ def test_a_full_disk_names_the_file_and_leaves_the_old_one(tmp_path):
         file.write(b"half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(OSError, match=f"^{path}: cannot be written: No space left on device$"):
+    with pytest.raises(OSError, match=f"No space left on device: '{path}'$"):
         write_whole(path, full)
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["x.json"]
 

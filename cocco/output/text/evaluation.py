@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.output.text.hardware import buffers, machine
-from cocco.output.text.numbers import counted, kilobytes, megabytes, millijoules, milliseconds, percent, table
-from simulator import Evaluation, SubgraphCost
+from cocco.output.text.numbers import (
+    capacity_above,
+    counted,
+    kilobytes,
+    megabytes,
+    millijoules,
+    milliseconds,
+    percent,
+    table,
+)  # fmt: skip
+from simulator import Accelerator, Evaluation, SubgraphCost
+from simulator.model.compulsory import Reread
 from workloads import Network
 
 MANY = 16  #: subgraphs up to which a table shows all of them
@@ -76,7 +86,9 @@ def totals_text(evaluation: Evaluation) -> str:
     return "\n".join([
         f"  off-chip traffic (EMA)  {megabytes(evaluation.ema_bytes)}: "
         f"weights {megabytes(evaluation.ema_weight_bytes)}, inputs {megabytes(evaluation.ema_input_bytes)}, "
-        f"outputs {megabytes(evaluation.ema_output_bytes)}",
+        f"outputs {megabytes(evaluation.ema_output_bytes)}; "
+        f"{evaluation.ema_bytes / evaluation.compulsory_bytes:,.2f} times the least (weights, inputs, outputs once)",
+        *(f"    {reread_text(each, accelerator)}" for each in evaluation.rereads),
         f"  energy                  {millijoules(evaluation.energy_pj)}",
         f"  latency                 {milliseconds(evaluation.latency_cycles, clock)} (paper's sum), "
         f"{milliseconds(evaluation.latency_executed_cycles, clock)} executed "
@@ -87,6 +99,16 @@ def totals_text(evaluation: Evaluation) -> str:
         f"{evaluation.bandwidth_peak_bytes_per_cycle * clock:.2f} GB/s in the worst case",
         f"  buffer area             {area:.2f} mm2 at 12 nm",
     ])  # fmt: skip
+
+
+def reread_text(reread: Reread, accelerator: Accelerator) -> str:
+    """Return what a layer moves again and again, and from which memory on it does not: with room for the layer."""
+    activations, weights = reread.activation_bytes, reread.weight_bytes
+    if accelerator.is_shared:
+        room = capacity_above(activations + weights)
+    else:
+        room = f"a global buffer of {capacity_above(activations)} and a weight buffer of {capacity_above(weights)}"
+    return f"{_short(reread.layer)} moves its {reread.what} {reread.times:,.1f} times; it fits from {room} on"
 
 
 def energy_text(evaluation: Evaluation) -> str:

@@ -22,6 +22,11 @@ def capacity(size: int) -> str:
     return f"{size // KiB} KB" if size % KiB == 0 else f"{size} bytes"
 
 
+def capacity_above(size: int) -> str:
+    """Return the least whole number of KB that has room for so many bytes."""
+    return f"{-(-size // KiB):,} KB"
+
+
 def millijoules(energy_pj: float) -> str:
     """Return an energy in mJ."""
     return f"{energy_pj * 1e-9:,.3f} mJ"

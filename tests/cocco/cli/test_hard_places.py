@@ -153,7 +153,7 @@ def test_a_full_disk_below_standard_output_says_so():
             [*COMMAND, "networks"], env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert finished.returncode == 2
-    assert finished.stderr == "cocco: error: standard output: No space left on device\n"
+    assert finished.stderr == "cocco: error: standard output: cannot be written: No space left on device\n"
 
 
 @pytest.mark.parametrize("command", ["explore", "pareto"])

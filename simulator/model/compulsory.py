@@ -1,0 +1,48 @@
+"""What crosses to DRAM at least, and who moves far more (docs/model.md, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.subgraph import Geometry, Subgraph
+
+OFTEN = 4  #: times; our choice: what is moved more often than that is named
+
+
+class Reread(NamedTuple):
+    """A layer that moves its weights, its inputs or its outputs more than OFTEN times over; mean of its inputs.
+
+    activation_bytes, weight_bytes: what one core needs to hold the layer whole, which ends it.
+    """
+
+    layer: str
+    what: str  #: "weights", "inputs" or "outputs"
+    times: float
+    activation_bytes: int
+    weight_bytes: int
+
+
+def compulsory_bytes(geometry: Geometry, batch: int) -> int:
+    """Return the bytes of all weights once, and of the model's inputs and outputs once for each sample."""
+    whole = Subgraph(geometry, range(len(geometry.network.layers)))
+    return whole.weight_bytes + batch * (whole.input_bytes + whole.output_bytes)
+
+
+def rereads(
+    names: Sequence[Sequence[str]], models: Sequence[SubgraphModel], prices: Iterable[Price | Shortage]
+) -> Iterator[Reread]:
+    """Yield what single layers that are not held move more than OFTEN times; what is held is moved once."""
+    for group, model, price in zip(names, models, prices):
+        if isinstance(price, Shortage) or not price.is_streamed:
+            continue
+        batch = model.rules.batch
+        moved = {
+            "weights": (price.ema_weight_bytes, model.weights),
+            "inputs": (price.ema_input_bytes, batch * model.inputs),
+            "outputs": (price.ema_output_bytes, batch * model.outputs),
+        }
+        for what, (size, once) in moved.items():
+            if size > OFTEN * once:
+                yield Reread(group[0], what, size / once, model.least_activation, model.weight_need)

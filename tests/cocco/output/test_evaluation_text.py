@@ -1,0 +1,25 @@
+"""What is printed of a price: off-chip traffic against the least, and the layers that move something often."""
+
+from __future__ import annotations
+
+from cocco.output.text.evaluation import evaluation_text, reread_text
+from simulator import Accelerator, Partition, evaluate
+from simulator.model.compulsory import Reread
+from tests.helpers.graphs import chain
+
+OFTEN = Reread("conv1", "inputs", 6.04, activation_bytes=100 * 1024, weight_bytes=1000 * 1024 - 100)
+
+
+def test_traffic_stands_beside_the_least():
+    """Layer by layer the chain moves 3,968 + 2,048 + 2 x 4,096 + 2 x 1,024 + 2,048 bytes, in one subgraph 8,064."""
+    chip = Accelerator(shared_buffer=2**16)
+    lines = evaluation_text(evaluate(chain(), Partition.layerwise(chain()), chip)).splitlines()
+    (line,) = [line for line in lines if "off-chip traffic (EMA)" in line]
+    assert line.endswith("; 2.27 times the least (weights, inputs, outputs once)")  # 18,304 / 8,064
+
+
+def test_a_layer_that_moves_something_often_says_from_where_on_it_fits():
+    shared = reread_text(OFTEN, Accelerator(shared_buffer=2**16))
+    assert shared == "conv1 moves its inputs 6.0 times; it fits from 1,100 KB on"
+    apart = reread_text(OFTEN, Accelerator(global_buffer=2**16, weight_buffer=2**16))
+    assert apart.endswith("it fits from a global buffer of 100 KB and a weight buffer of 1,000 KB on")
