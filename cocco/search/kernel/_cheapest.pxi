@@ -61,7 +61,7 @@ cdef inline i64 holds(Room* room, i64 activations, i64 weights) noexcept nogil:
     return activations <= room.activations and weights <= room.weights
 
 
-cdef inline int later(LoopGoal* goal, Winner* best, Totals* total, i64 area, i64* ema, double* energy) noexcept nogil:
+cdef int later(LoopGoal* goal, Winner* best, Totals* total, i64 area, i64* ema, double* energy) noexcept nogil:
     """Goal.key without the bytes held: 1 where it comes after the best, 0 where it equals it, -1 before."""
     ema[0] = total.ema_weights + total.ema_inputs + total.ema_outputs
     energy[0] = goal.dram * ema[0] + goal.activations * total.global_buffer + goal.weights * total.weight_buffer

@@ -249,7 +249,7 @@ cdef inline i64 sum_bytes(LoopLayer* layer, i64 cuts) noexcept nogil:
     return 2 * SUM_BYTES * cuts * layer.output_bytes
 
 
-cdef inline void plan_held(
+cdef void plan_held(
     LoopLayer* layer, i64 order, Mode* mode, Grid* grid, Loops* loops, Moved* moved, LoopPlan* plan
 ) noexcept nogil:
     """The plan of an order that holds the input of a mode, a chunk and its weights: _held."""
@@ -259,12 +259,12 @@ cdef inline void plan_held(
     )
 
 
-cdef inline void hold_more(LoopLayer* layer, i64 activations, i64 weights, LoopPlan* plan) noexcept nogil:
+cdef void hold_more(LoopLayer* layer, i64 activations, i64 weights, LoopPlan* plan) noexcept nogil:
     plan.activations += activations + (weights if is_product(layer) else 0)
     plan.weights += 0 if is_product(layer) else weights
 
 
-cdef inline void plan_of(
+cdef void plan_of(
     LoopLayer* layer, i64 order, Mode* mode, Grid* grid, Loops* loops, i64 activations, i64 weights, Moved* moved,
     LoopPlan* plan,
 ) noexcept nogil:
