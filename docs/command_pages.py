@@ -40,8 +40,7 @@ def pages() -> dict[str, str]:
 
 def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """Return the parser of `cocco`, and that of each command by its name."""
-    build = getattr(command_line, "build", None)
-    main = build() if build else command_line._build()[0]
+    main = command_line.build()
     (choice,) = (action for action in main._actions if isinstance(action, argparse._SubParsersAction))
     return main, dict(choice.choices)
 

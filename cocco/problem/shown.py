@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from html import escape
 from typing import Any
 
 
-class Shown:
+class Shown(ABC):
     """Shows the facts that an answer names, and its rows where it has `to_frame`."""
 
+    @abstractmethod
     def facts(self) -> dict[str, object]:
         """Return what a reader wants to know first, by name, in the order of reading."""
-        raise NotImplementedError
 
     def summary(self) -> str:
         """Return the facts, one per line."""

@@ -134,7 +134,7 @@ def test_an_evaluation_simulates_when_it_is_asked_only():
 
 
 MACHINES = st.fixed_dictionaries({
-    "cores": st.integers(1, 3), "batch": st.integers(1, 4), "prefetch": st.sampled_from(["free", "resident"]),
+    "cores": st.integers(1, 3), "batch": st.integers(1, 4),
     "technology": st.sampled_from([Technology(), Technology(dram_bytes_per_cycle=1)]),
 })  # fmt: skip
 

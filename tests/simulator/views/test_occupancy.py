@@ -63,8 +63,7 @@ def test_parts_of_every_layer_of_googlenet_and_gpt_sum_to_what_was_priced(chip: 
             assert held.weight_bytes == cost.weight_bytes
             assert held.main_bytes + held.side_bytes == cost.activation_bytes
             assert held.main_bytes > 0
-            if chip.prefetch == "free":
-                assert held.side_bytes == side_bytes(SubgraphModel(rules, group), chip)
+            assert held.side_bytes == side_bytes(SubgraphModel(rules, group), chip)
 
 
 def side_bytes(model: SubgraphModel, chip: Accelerator) -> int:
