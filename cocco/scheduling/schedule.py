@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from cocco.scheduling.answer import ScheduleResult
 from cocco.scheduling.budgets import NAMES, Budgets, budgets_of
@@ -21,6 +21,7 @@ from cocco.scheduling.searches.beam import WIDTH, beam
 from cocco.scheduling.searches.fixed import STATES, fixed_order
 from cocco.scheduling.searches.linear import linear
 from simulator.accelerator import MAX_CAPACITY
+from simulator.keywords import check_keywords
 from simulator.schedule.operators import Concat, operators_of
 from simulator.schedule.replay import replay
 from simulator.schedule.schedule import Operator, compulsory_bytes, parameter_names
@@ -56,6 +57,14 @@ class _Found:
     proved: int = 0
 
 
+class LimitFields(TypedDict, total=False):
+    """What a schedule may take, as keywords."""
+
+    limit: float
+    width: int
+    seconds: float | None
+
+
 def schedule(
     network: Network | Sequence[Operator],
     scratchpad: int | Literal["minimum", "half", "peak"],
@@ -66,9 +75,7 @@ def schedule(
     concat: Concat = "copy",
     input_has_host_copy: bool = False,
     alignment: int = 1,
-    limit: float = LIMIT,
-    width: int = WIDTH,
-    seconds: float | None = None,
+    **limits: Unpack[LimitFields],
 ) -> ScheduleResult:
     """Return order, residency, spills and addresses of whole tensors, for the fewest off-chip bytes (COSMA).
 
@@ -94,12 +101,9 @@ def schedule(
         A model input need not be spilled before it is retrieved.
     alignment : int
         Bytes of which every address is a multiple.
-    limit : float
-        Deterministic time of CP-SAT in all, about seconds.
-    width : int
-        States of a layer of the beam.
-    seconds : float, optional
-        From the call on; the solver stops then, our own search does not, and the answer depends on the machine.
+    **limits
+        limit: deterministic time of CP-SAT in all, about seconds. width: states of a layer of the beam. seconds: from
+        the call on; the solver stops then, our own search does not, and the answer depends on the machine.
 
     Returns
     -------
@@ -110,6 +114,8 @@ def schedule(
     ------
     ValueError
         One line, for malformed arguments and where a method lacks the extra `solvers`.
+    TypeError
+        For an unknown keyword; names the nearest.
 
     References
     ----------
@@ -126,6 +132,8 @@ def schedule(
     [8, 0]
     """
     begun = time.monotonic()
+    check_keywords(schedule, limits, LimitFields.__optional_keys__)
+    limit, width, seconds = limits.get("limit", LIMIT), limits.get("width", WIDTH), limits.get("seconds")
     operators = operators_of(network, parameters, concat) if isinstance(network, Network) else tuple(network)
     if not isinstance(network, Network):
         parameters = any(each.parameters for each in operators)

@@ -56,7 +56,9 @@ def numbers(count: Count, accelerator: Accelerator) -> dict[str, Number]:
             ("crossbar", technology.crossbar_pj_per_byte, count.crossbar_bytes),
         )
     }
-    energy = None if None in terms.values() else sum(term for term in terms.values() if term is not None)
+    energy: Number = 0.0
+    for term in terms.values():  # from left to right: from Python 3.12 on `sum` corrects the rounding of floats
+        energy = None if energy is None or term is None else energy + term
     named = {f"energy_{name}_pj": term for name, term in terms.items()}
     return {**count._asdict(), "ema_bytes": ema, **named, "energy_pj": energy}
 
