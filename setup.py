@@ -3,8 +3,8 @@
 from setuptools import Extension, setup
 
 PARTS = (
-    "subgraph", "tiling", "price", "streaming", "loops", "layer_orders", "layer_groups", "cheapest", "loop_layers",
-    "operators", "fit", "generation", "downsets", "orders", "improve",
+    "loops", "subgraph", "tiling", "price", "streaming", "layer_orders", "layer_groups", "cheapest", "choice",
+    "loop_layers", "operators", "fit", "generation", "downsets", "orders", "improve",
 )  # fmt: skip
 
 setup(

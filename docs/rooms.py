@@ -27,6 +27,7 @@ ROOMS = (
     "workloads.importing.torch",
     "workloads",
     "simulator.keywords",
+    "simulator.metrics",
     "simulator.technology",
     "simulator.mapping",
     "simulator.accelerator",

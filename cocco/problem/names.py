@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Metric = Literal["ema", "energy", "latency"]
-"""What Formula 1 sums up: off-chip bytes, pJ or cycles."""
+from simulator.metrics import Metric as Metric
 
 HardwareMethod = Literal["auto", "ga", "exact", "greedy", "dp", "idp", "sa"]
 """How a partition for given hardware is found (cocco.exploration.methods)."""

@@ -37,6 +37,7 @@ class Problem:
     buffers: dict[str, tuple[int, ...]]
     objective: Objective
     tile_rule: TileRule = "exact"
+    chosen_by: Metric | None = None  #: by which tiles and loop orders are chosen; None: the metric of the objective
 
     def __post_init__(self) -> None:
         if not self.networks:
@@ -102,11 +103,16 @@ class Problem:
         """Bytes of each layer's weights."""
         return tuple(layer.weight_bytes for network in self.networks for layer in network.layers)
 
+    @property
+    def metric(self) -> Metric:
+        """By which tiles, loop orders and samples at once are chosen."""
+        return self.chosen_by or self.objective.metric
+
     @cached_property
     def rules(self) -> tuple[PricingRules, ...]:
         """The simulator's rules, per network: what does not change with capacities."""
         return tuple(
-            PricingRules(Geometry(network, self.accelerator.technology), self.accelerator, self.tile_rule)
+            PricingRules(Geometry(network, self.accelerator.technology), self.accelerator, self.tile_rule, self.metric)
             for network in self.networks
         )
 
@@ -130,7 +136,7 @@ class Problem:
         for group in groups:
             i = self.network_of[group[0]]
             local[i].append([v - self.offsets[i] for v in group])
-        return tuple(Partition.from_ids(network, groups) for network, groups in zip(self.networks, local))
+        return tuple(Partition.from_ids(network, groups, self.metric) for network, groups in zip(self.networks, local))
 
     def labels(self, partitions: Sequence[Partition]) -> list[int]:
         """Return, per layer of the union, the smallest layer of its subgraph; raises where a partition is not valid."""

@@ -16,6 +16,7 @@ from simulator.model import orders
 from simulator.model.groups import channels_tiles, copy, joined_channels, joined_tiles, most_often, running_sums
 from simulator.model.loops import LoopLayer
 from simulator.model.orders import Grid, LoopPlan, Loops, Mode
+from simulator.model.tiles import equal_sizes
 from simulator.technology import SUM_BYTES
 
 Tiles = Literal["bands", "equal", "all"]
@@ -58,10 +59,14 @@ class Goal(NamedTuple):
     activation: float
     weights: float
 
+    def energy(self, ema: int, activation: int, weights: int) -> float:
+        """Return the pJ of so many bytes off chip, through the activation buffer and through the weight buffer."""
+        return self.dram * ema + self.activation * activation + self.weights * weights
+
     def key(self, plan: LoopPlan) -> tuple[float, ...]:
         """Return what to compare: the metric, then EMA, energy, the larger tile, fewer bytes held."""
-        ema = plan.ema_weight_bytes + plan.ema_input_bytes + plan.ema_output_bytes
-        energy = self.dram * ema + self.activation * plan.global_buffer_bytes + self.weights * plan.weight_buffer_bytes
+        ema = plan.ema_bytes
+        energy = self.energy(ema, plan.global_buffer_bytes, plan.weight_buffer_bytes)
         first = (ema, energy) if self.metric == "ema" else (energy, ema)
         return (*first, -plan.tile[0] * plan.tile[1], plan.activation_bytes + plan.weight_bytes)
 
@@ -118,16 +123,8 @@ def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
     if tiles == "all":
         return [(rows, columns) for rows in range(height, 0, -1) for columns in range(width, 0, -1)]
     squares = [(min(side, height), min(side, width)) for side in layer.squares]
-    widths = _equal_sizes(width) if tiles == "equal" else [width]
-    return list(dict.fromkeys([*((rows, columns) for rows in _equal_sizes(height) for columns in widths), *squares]))
-
-
-def _equal_sizes(extent: int) -> list[int]:
-    """Return the different sizes ceil(extent / n), from the largest."""
-    sizes = [extent]
-    while sizes[-1] > 1:
-        sizes.append(-(-extent // ((extent - 1) // (sizes[-1] - 1) + 1)))
-    return sizes
+    widths = equal_sizes(width) if tiles == "equal" else [width]
+    return list(dict.fromkeys([*((rows, columns) for rows in equal_sizes(height) for columns in widths), *squares]))
 
 
 def plans_of(layer: LoopLayer, room: Room, tiles: Tiles) -> Iterator[LoopPlan]:

@@ -41,7 +41,7 @@ def price_partition(
     """
     check_partition(network, partition)
     check_type("accelerator", accelerator, Accelerator, "simulator.Accelerator(shared_buffer=2**20)")
-    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
+    rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule, partition.metric)
     models = tuple(SubgraphModel(rules, group) for group in partition.subgraphs)
     return PricedPartition(network, partition, accelerator, rules, models, tuple(price_subgraphs(models, accelerator)))
 

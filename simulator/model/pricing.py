@@ -1,7 +1,9 @@
 """What one subgraph takes and moves for given capacities: integers only, so that every engine agrees to the byte.
 
 `SubgraphModel` holds what does not depend on the capacities, so that a search prices the same layers again for
-another memory in microseconds; `price` picks the tile (Cocco, Sec. 3.1, stage 1).
+another memory in microseconds. `price` picks what is cheapest in the metric of the question, of what fits: tile and
+samples at once of a subgraph whose regions and weights are all on chip (Cocco, Sec. 3.1, stage 1, leaves the tile
+open), the loop order of a single layer (cheapest.py). Ties: the least EMA, energy, latency, then the larger tile.
 """
 
 from __future__ import annotations
@@ -11,9 +13,15 @@ from typing import NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.mapping.mappers import Work
+from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
+from simulator.model.cheapest import Goal, Room, cheapest_plan
+from simulator.model.loop_regions import loop_regions
+from simulator.model.loops import LoopLayer, loop_layer
+from simulator.model.orders import LoopPlan
 from simulator.model.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
 from simulator.model.streaming import Residency, Streaming, residency_of, stream_layer
-from simulator.model.subgraph import Geometry, Subgraph
+from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph
+from simulator.model.tiles import Candidates, TileShape
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.model.traffic import buffer_bytes, weight_buffer_bytes
 
@@ -21,10 +29,13 @@ from simulator.model.traffic import buffer_bytes, weight_buffer_bytes
 class Price(NamedTuple):
     """What a feasible subgraph takes and moves, for the whole batch; capacities are bytes of one core."""
 
-    tile: tuple[int, int]
+    tile: TileShape
+    at_once: int  #: samples of one core whose regions are on chip together
     activation_bytes: int
     weight_bytes: int
-    streaming: Streaming | None  #: how a single layer is streamed that does not fit, None where all is held
+    loops: LoopPlan | None  #: how a single layer runs on one core
+    streaming: Streaming | None  #: how a single layer runs on several cores that does not fit
+    is_streamed: bool  #: whether weights come in pieces, or anything more than once
     ema_weight_bytes: int
     ema_input_bytes: int
     ema_output_bytes: int
@@ -35,18 +46,13 @@ class Price(NamedTuple):
     compute_cycles: int
 
     @property
-    def is_streamed(self) -> bool:
-        """Whether weights or maps pass through the buffers in pieces."""
-        return self.streaming is not None
-
-    @property
     def ema_bytes(self) -> int:
         """External memory access of the subgraph."""
         return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
 
 
 class Shortage(NamedTuple):
-    """Why a subgraph of several layers cannot run: an answer, not an error. Bytes of one core, None for a rule."""
+    """Why a subgraph cannot run: an answer, not an error. Bytes of one core, None for a rule."""
 
     reason: str
     needed_bytes: int | None = None
@@ -54,25 +60,59 @@ class Shortage(NamedTuple):
 
 
 class PricingRules:
-    """What stays the same while a search varies capacities and partitions: cores, batch, tile rule, regions."""
+    """What stays the same while a search varies capacities and partitions: cores, batch, metric, tile rule, regions."""
 
-    def __init__(self, geometry: Geometry, accelerator: Accelerator, tile_rule: TileRule) -> None:
+    def __init__(
+        self, geometry: Geometry, accelerator: Accelerator, tile_rule: TileRule, metric: Metric = DEFAULT_METRIC
+    ) -> None:
         technology = accelerator.technology
         if tile_rule not in TILE_RULES:
             raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {tile_rule!r}")
+        check_metric(metric)
         if geometry.technology != technology:
             raise ValueError("geometry and accelerator have different technologies; they must have the same")
         self.geometry = geometry
         self.tiles = technology.tiles
         self.tile_rule = tile_rule
+        self.metric = metric
         self.is_shared = accelerator.is_shared
         self.cores, self.batch = accelerator.cores, accelerator.batch
         self.samples, self.bands = accelerator.samples_per_core, accelerator.bands
         self.max_regions = accelerator.max_regions
         self.mapper = accelerator.mapper
+        self.bandwidth = accelerator.dram_bytes_per_cycle
         self.cycles = [
             self.mapper.cycles(layer, self.samples, self.bands, technology) for layer in geometry.network.layers
         ]
+        self._loop_layers: dict[int, LoopLayer] = {}
+        self._goals: dict[tuple[int, int], Goal] = {}
+
+    @property
+    def has_loop_orders(self) -> bool:
+        """Whether single layers run in loop orders: one core, and no mapper that says how often words move."""
+        return self.cores == 1 and self.mapper.is_flat
+
+    def loop_layer(self, v: int) -> LoopLayer:
+        """Return a layer as its loops see it."""
+        if v not in self._loop_layers:
+            self._loop_layers[v] = loop_layer(self.geometry.network, v, self.samples, self.geometry.technology)
+        return self._loop_layers[v]
+
+    def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
+        """Return what is to be least in buffers of these bytes.
+
+        Cycles of a layer do not depend on its tile: where latency is to be least, it is the bytes that decide.
+        """
+        if self.is_shared:
+            weight_capacity = activation_capacity
+        key = activation_capacity, weight_capacity
+        if key not in self._goals:
+            technology = self.geometry.technology
+            self._goals[key] = Goal(
+                "energy" if self.metric == "energy" else "ema", technology.dram_pj_per_byte,
+                technology.sram_pj_per_byte(activation_capacity), technology.sram_pj_per_byte(weight_capacity),
+            )  # fmt: skip
+        return self._goals[key]
 
 
 class SubgraphModel:
@@ -87,44 +127,54 @@ class SubgraphModel:
         self.operations = rules.batch * sum(rules.geometry.operations[v] for v in subgraph.layers)
         self.cycles = sum(rules.cycles[v] for v in subgraph.layers)
         self.is_single = len(subgraph.layers) == 1
-        self._tilings: dict[int, tuple[Tiling, dict[int, Region]] | None] = {}
-        self._needs: list[int | None] = [None] * len(rules.tiles)
-        self._moved: dict[int, tuple[int, int, int]] = {}
+        self.candidates = self._candidates()
+        self._tilings: dict[TileShape, tuple[Tiling, dict[int, Region]] | None] = {}
+        self._moved: dict[TileShape, tuple[int, int, int]] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
 
     def price(self, activation_capacity: int, weight_capacity: int) -> Price | Shortage:
-        """Return the price in buffers of these bytes of one core, or what is missing.
+        """Return the cheapest price in buffers of these bytes of one core, or what is missing.
 
         Where activations and weights share one buffer, weight_capacity is not looked at.
         """
         if self._rule_broken is not None:
             return self._rule_broken
+        if self.is_single and self.rules.has_loop_orders:
+            return self._in_loops(activation_capacity, weight_capacity)
         room = activation_capacity
         if self.rules.is_shared:
             room -= self.weight_need
         if room >= 0 and (self.rules.is_shared or self.weight_need <= weight_capacity):
-            for position, tile in enumerate(self.rules.tiles):
-                need = self._needs[position]
-                if need is None:
-                    need = self._needs[position] = self._activation_need(tile)
-                if need <= room:
-                    return self._held(tile, need)
+            goal = self.rules.goal(activation_capacity, weight_capacity)
+            prices = [self._held(tile, at_once) for tile, at_once in self._held_plans(room)]
+            if prices:
+                return min(prices, key=lambda price: self._rank(price, goal))
         if self.is_single:
             return self._streamed(activation_capacity, weight_capacity)
         return self._shortage(activation_capacity, weight_capacity)
 
     def residency(self, price: Price) -> Residency:
-        """Return what a price of this subgraph holds in one core: MAIN and SIDE by tensor id, and the tiling."""
+        """Return what a price of this subgraph holds in one core: MAIN and SIDE by tensor id, and the tiling.
+
+        A layer in a loop order holds pieces of its tensors (loop_regions.py); its tiling is that of its tile.
+        """
         rules = self.rules
+        found = self.tiling(price.tile)
+        if price.loops is not None:
+            assert found is not None, "a single layer has one path to each of its inputs"
+            (v,) = self.subgraph.layers
+            return Residency(price.tile, found[0], loop_regions(self.subgraph, rules.loop_layer(v), price.loops))
         if price.streaming is None:
-            found = self.tiling(price.tile[0])
             assert found is not None, "it was priced"
-            return Residency(price.tile, *found)
+            tiling, _ = found
+            return Residency(
+                price.tile, tiling, allocate_regions(self.subgraph, tiling, price.at_once, rules.bands)
+            )
         return residency_of(self.subgraph, price.tile, price.streaming, rules.tile_rule, rules.samples, rules.bands)
 
     def layer_cycles(self, price: Price) -> dict[int, int]:
         """Return the cycles of each layer of a price of this subgraph; they add up to its compute_cycles."""
-        if price.streaming is not None:
+        if price.streaming is not None or price.loops is not None:
             return dict.fromkeys(self.subgraph.layers, price.compute_cycles)
         works = self._works(self.residency(price).tiling)
         return {v: self.rules.cycles[v] if works is None else works[v].cycles for v in self.subgraph.layers}
@@ -135,49 +185,81 @@ class SubgraphModel:
         return self._rule_broken
 
     @property
-    def least_tile(self) -> int:
+    def least_tile(self) -> TileShape:
         """The output tile that takes the fewest bytes, the largest of equals."""
-        return min(self.rules.tiles, key=lambda tile: (self._activation_need(tile), -tile))
+        tiles = [*((side, side) for side in self.rules.tiles), (1, self.candidates.columns)]
+        return min(tiles, key=lambda tile: (self._need(tile), -self.candidates.area(tile)))
 
     @property
     def least_activation(self) -> int:
-        """Bytes of one core that its activations take at least, whatever the tile."""
-        return self._activation_need(self.least_tile)
+        """Bytes of one core that the activations of one sample take at least, whatever the tile."""
+        return self._need(self.least_tile)
 
-    def tiling(self, tile: int) -> tuple[Tiling, dict[int, Region]] | None:
-        """The execution scheme and the regions for square output tiles, None where stage 3 has no solution."""
+    def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
+        """The execution scheme and the regions of one sample for such output tiles, None without a solution."""
         if tile not in self._tilings:
-            rules = self.rules
-            tiling = derive_tiling(self.subgraph, (tile, tile), rules.tile_rule)
+            tiling = derive_tiling(self.subgraph, tile, self.rules.tile_rule)
             if tiling is None:
                 self._tilings[tile] = None
             else:
-                self._tilings[tile] = (tiling, allocate_regions(self.subgraph, tiling, rules.samples, rules.bands))
+                self._tilings[tile] = (tiling, allocate_regions(self.subgraph, tiling, 1, self.rules.bands))
         return self._tilings[tile]
+
+    def _candidates(self) -> Candidates:
+        """Return the tiles to try, by the largest map that no layer of the subgraph reads."""
+        subgraph = self.subgraph
+        last = [v for v in subgraph.layers if not subgraph.readers[v]]
+        height, width = subgraph.geometry.extent
+        return Candidates(self.rules.tiles, max(height[v] for v in last), max(width[v] for v in last))
 
     def _check_rules(self) -> Shortage | None:
         tensors, most = len(self.subgraph.tensors), self.rules.max_regions
         if most is not None and tensors > most:
             return Shortage(f"{tensors} tensors (layers and inputs) exceed the {most} regions of the region manager")
-        if self.tiling(self.rules.tiles[-1]) is None:
+        if self.tiling((1, 1)) is None:
             return Shortage("paths between the same tensors differ in total stride, so updates cannot be aligned")
         return None
 
-    def _activation_need(self, tile: int) -> int:
+    def _need(self, tile: TileShape) -> int:
+        """Return the bytes of one sample's regions."""
         found = self.tiling(tile)
         assert found is not None
         return activation_bytes(found[1])
 
-    def _held(self, tile: int, need: int) -> Price:
+    def _held_plans(self, room: int) -> list[tuple[TileShape, int]]:
+        """Return the tiles that are tried with how many samples at once, by the rounds that these take.
+
+        Weights are on chip, so samples may run one after the other: their regions then take the room of one, and
+        weights are read again from their buffer for each round.
+        """
+        samples, plans = self.rules.samples, []
+        for at_once in sorted({-(-samples // rounds) for rounds in range(1, samples + 1)}, reverse=True):
+            plans += [
+                (tile, at_once) for tile in self.candidates.largest(lambda tile: self._need(tile) * at_once <= room)
+            ]
+        return plans
+
+    def _held(self, tile: TileShape, at_once: int) -> Price:
         if tile not in self._moved:
             found = self.tiling(tile)
             assert found is not None
-            tiling, regions = found
-            self._moved[tile] = self._work(tiling, regions)
-        return self._total((tile, tile), need, self.weight_need, None, self.weights, self.inputs, self._moved[tile])
+            self._moved[tile] = self._work(*found)
+        buffered, weighed, cycles = self._moved[tile]
+        rounds = -(-self.rules.samples // at_once)
+        return self._total(
+            tile, at_once, at_once * self._need(tile), self.weight_need, None, self.weights, self.inputs,
+            (buffered, rounds * weighed, cycles),
+        )  # fmt: skip
+
+    def _rank(self, price: Price, goal: Goal) -> tuple[float, ...]:
+        """Return what to compare: the metric, then EMA, energy, latency, the larger tile."""
+        ema, slots = price.ema_bytes, max(price.compute_cycles * self.rules.bandwidth, price.ema_bytes)
+        energy = goal.energy(ema, price.global_buffer_bytes, price.weight_buffer_bytes)
+        first = {"ema": ema, "energy": energy, "latency": slots}[self.rules.metric]
+        return (first, ema, energy, slots, -self.candidates.area(price.tile))
 
     def _work(self, tiling: Tiling, regions: dict[int, Region]) -> tuple[int, int, int]:
-        """Return the traffic of both buffers, one sample, and the cycles of computing."""
+        """Return the traffic of the global buffer, one sample, of the weight buffer in one round, and the cycles."""
         works = self._works(tiling)
         cycles = self.cycles if works is None else sum(work.cycles for work in works.values())
         return (
@@ -197,6 +279,20 @@ class SubgraphModel:
             for v in self.subgraph.layers
         }
 
+    def _in_loops(self, activation_capacity: int, weight_capacity: int) -> Price | Shortage:
+        """Return the price of a single layer in its cheapest loop order."""
+        rules, (v,) = self.rules, self.subgraph.layers
+        room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
+        plan = cheapest_plan(rules.loop_layer(v), room, rules.goal(activation_capacity, weight_capacity))
+        if plan is None:
+            return Shortage("no loop order of this layer fits", self.least_activation, activation_capacity)
+        is_streamed = plan.weight_bytes < self.weights or plan.ema_input_bytes > rules.batch * self.inputs
+        return Price(
+            plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, None, is_streamed,
+            plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
+            plan.global_buffer_bytes, plan.weight_buffer_bytes, 0, self.operations, self.cycles,
+        )  # fmt: skip
+
     def _streamed(self, activation_capacity: int, weight_capacity: int) -> Price:
         rules = self.rules
         plan = stream_layer(
@@ -210,6 +306,7 @@ class SubgraphModel:
         )
         return self._total(
             plan.residency.tile,
+            rules.samples,
             plan.activation_bytes,
             plan.weight_bytes,
             plan.streaming,
@@ -219,14 +316,14 @@ class SubgraphModel:
         )
 
     def _total(
-        self, tile: tuple[int, int], activation: int, weights: int, streaming: Streaming | None,
+        self, tile: TileShape, at_once: int, activation: int, weights: int, streaming: Streaming | None,
         weight_reads: int, input_reads: int, work: tuple[int, int, int],
     ) -> Price:  # fmt: skip
         buffered, weighed, cycles = work
         batch = self.rules.batch
         inputs, outputs = batch * input_reads, batch * self.outputs
         return Price(
-            tile, activation, weights, streaming, weight_reads, inputs, outputs,
+            tile, at_once, activation, weights, None, streaming, streaming is not None, weight_reads, inputs, outputs,
             global_buffer_bytes=inputs + outputs + batch * buffered,
             weight_buffer_bytes=weight_reads + weighed,
             crossbar_bytes=(self.rules.cores - 1) * self.weights,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from os import PathLike
 from typing import NamedTuple
 
+from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, Metric
 from simulator.partition.errors import PartitionError
 from workloads.errors import shown
 from workloads.files import read_mapping
 from workloads.network.network import Network
 
-KEYS = ("network", "subgraphs", "rest")
+KEYS = ("network", "metric", "subgraphs", "rest")
 RESTS = ("layerwise", "greedy")
 
 
@@ -19,6 +20,7 @@ class Handwritten(NamedTuple):
 
     path: str
     groups: list[list[object]]  #: names, wildcards and ranges (simulator.partition.patterns)
+    metric: Metric  #: by which tiles and loop orders are chosen
     rest: str  #: "layerwise" or "greedy": how the layers run that no group names
 
 
@@ -39,4 +41,7 @@ def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten
     rest = content.get("rest", RESTS[0])
     if rest not in RESTS:
         raise PartitionError(f"{path}: 'rest' is {shown(rest)}; it must be {' or '.join(map(repr, RESTS))}")
-    return Handwritten(str(path), groups, rest)
+    metric = content.get("metric", DEFAULT_METRIC)
+    if metric not in METRIC_NAMES:
+        raise PartitionError(f"{path}: 'metric' is {shown(metric)}; it must be {' or '.join(map(repr, METRIC_NAMES))}")
+    return Handwritten(str(path), groups, metric, rest)

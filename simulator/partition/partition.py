@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
 from simulator.partition.errors import PartitionError
 from simulator.partition.files import read_handwritten
 from simulator.partition.patterns import expand
@@ -50,6 +51,10 @@ class Partition:
     network_name: str
     subgraphs: tuple[tuple[int, ...], ...]  #: layer ids, ascending in each
     names: tuple[tuple[str, ...], ...]  #: the same by name
+    metric: Metric = DEFAULT_METRIC  #: by which tile, loop order and samples at once of each subgraph are chosen
+
+    def __post_init__(self) -> None:
+        check_metric(self.metric)
 
     def __repr__(self) -> str:
         layers = sum(map(len, self.subgraphs))
@@ -72,14 +77,18 @@ class Partition:
         return pandas.DataFrame({"layers": map(" ".join, self.names), "count": map(len, self.names)})
 
     @classmethod
-    def from_ids(cls, network: Network, groups: Iterable[Iterable[int]]) -> Partition:
+    def from_ids(
+        cls, network: Network, groups: Iterable[Iterable[int]], metric: Metric = DEFAULT_METRIC
+    ) -> Partition:
         """Return the partition with these groups of layer ids; raises PartitionError where it is not valid."""
         check_network(network)
         ordered = order_subgraphs(network, [tuple(sorted(group)) for group in groups])
-        return cls(network.name, ordered, tuple(network.names(group) for group in ordered))
+        return cls(network.name, ordered, tuple(network.names(group) for group in ordered), metric)
 
     @classmethod
-    def from_groups(cls, network: Network, groups: Iterable[Iterable[str]]) -> Partition:
+    def from_groups(
+        cls, network: Network, groups: Iterable[Iterable[str]], metric: Metric = DEFAULT_METRIC
+    ) -> Partition:
         """Return the partition with these groups of layer names; layers that are not named run alone.
 
         Parameters
@@ -88,6 +97,8 @@ class Partition:
             Whose layers they are.
         groups : iterable of iterables of str
             Names, wildcards ("s1b1_*") and ranges ("conv1..pool1"): simulator.partition.patterns.
+        metric : {"energy", "ema", "latency"}
+            What is to be least where a subgraph may run in several ways: tile, loop order, samples at once.
 
         Raises
         ------
@@ -100,13 +111,13 @@ class Partition:
         check_network(network)
         ids = named_groups(network, groups)
         seen = {v for group in ids for v in group}
-        return cls.from_ids(network, ids + [[v] for v in range(len(network.layers)) if v not in seen])
+        return cls.from_ids(network, ids + [[v] for v in range(len(network.layers)) if v not in seen], metric)
 
     @classmethod
-    def layerwise(cls, network: Network) -> Partition:
+    def layerwise(cls, network: Network, metric: Metric = DEFAULT_METRIC) -> Partition:
         """Return the partition in which every layer runs alone."""
         check_network(network)
-        return cls.from_ids(network, [[i] for i in range(len(network.layers))])
+        return cls.from_ids(network, [[i] for i in range(len(network.layers))], metric)
 
     @classmethod
     def load(cls, path: str | PathLike[str], network: Network) -> Partition:
@@ -121,14 +132,15 @@ class Partition:
                 f"{path}: 'rest: {found.rest}' needs hardware and a search; load it with cocco.load_partition"
             )
         try:
-            return cls.from_groups(network, found.groups)  # type: ignore[arg-type]  # it checks them
+            return cls.from_groups(network, found.groups, found.metric)  # type: ignore[arg-type]  # it checks them
         except PartitionError as error:
             raise PartitionError(f"{path}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the partition as JSON (or YAML, which JSON is), atomically."""
         lines = ",\n".join("  " + json.dumps(list(group)) for group in self.names)
-        text = f'{{"network": {json.dumps(self.network_name)}, "subgraphs": [\n{lines}\n]}}\n'
+        metric = "" if self.metric == DEFAULT_METRIC else f'"metric": {json.dumps(self.metric)}, '
+        text = f'{{"network": {json.dumps(self.network_name)}, {metric}"subgraphs": [\n{lines}\n]}}\n'
         write_atomic(path, text)
 
     def __len__(self) -> int:

@@ -80,7 +80,7 @@ cdef i64 list_set(const u64* members, i64 words, i64* into) noexcept nogil:
     return count
 
 
-cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, i64 capacity, i64 weight_capacity) noexcept nogil:
+cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
     """cocco.search.pricing.subgraphs.SubgraphCosts.may_fit: once it fails, it fails for every larger set."""
     cdef i64 need, u, t, k, i, v, gv, height, width, band, element, room, size_h, size_w, total = 0
     cdef i64* rows = w.axis[0].step     # asked of each tensor: steps, then slacks
@@ -89,8 +89,8 @@ cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, i
     cdef i64* slack_w = w.axis[1].lead
     collect(net, w, layers, count)
     need = ceil_div(w.weights, m.cores)
-    room = capacity - need if m.is_shared else capacity
-    if room < 0 or (not m.is_shared and need > weight_capacity):
+    room = memory.activations - need if m.is_shared else memory.activations
+    if room < 0 or (not m.is_shared and need > memory.weights):
         return False
     if count > 1 and m.max_regions and w.tensors > m.max_regions:
         return False
@@ -111,7 +111,7 @@ cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, i
                 slack_w[u] = imax(slack_w[u], floor_div(net.reach[1][gv] - net.stride[1][gv], net.upsample[1][gv]))
         t = w.ids[u]
         height, width, band = net.extent[0][t], net.extent[1][t], ceil_div(net.extent[1][t], m.bands)
-        element = ceil_div(net.channels[t], m.alignment) * m.alignment * m.samples
+        element = ceil_div(net.channels[t], m.alignment) * m.alignment
         if w.any_whole[u]:
             total += height * width * element
             continue
@@ -201,7 +201,8 @@ cdef int price_set(
     i64 count, double* cost
 ) noexcept nogil:
     """exact.py, _cost_of: FITS with the cost, infinite or negative as Prices says; SHORT if the steps are spent."""
-    cdef i64 capacity = goal.capacity[0][goal.at[0]], weight_capacity = goal.capacity[1][goal.at[1]], found
+    cdef i64 found
+    cdef Memory memory = memory_of(goal, m, goal.at[0], goal.at[1])
     cdef Row row
     cdef int status
     found = find_set(&prices.sets, group, words)
@@ -212,9 +213,9 @@ cdef int price_set(
         return SHORT
     prices.steps += prices.look_steps
     cost[0] = -1.0
-    if count == 1 or may_fit(net, m, w, layers, count, capacity, weight_capacity):
+    if count == 1 or may_fit(net, m, w, layers, count, &memory):
         prices.steps += prices.price_steps
-        status = price_again(net, m, w, memo, layers, count, capacity, weight_capacity, &row)
+        status = price_again(net, m, w, memo, layers, count, &memory, &row)
         if status == OVERFLOW:
             return OVERFLOW
         cost[0] = row_cost(goal, m, &row, 0) if status == FITS else INFINITY

@@ -15,6 +15,14 @@ cdef struct Goal:  # the objective, and what the candidates of the buffers mean
     i64 at[2]           # candidates that an exact search prices with
 
 
+cdef inline Memory memory_of(Goal* goal, Machine* m, i64 first, i64 second) noexcept nogil:
+    """The buffers of these candidates; the weight buffer is the same one where it is shared."""
+    cdef Memory memory
+    memory.activations, memory.weights = goal.capacity[0][first], goal.capacity[1][second]
+    memory.activation_pj, memory.weight_pj = goal.sram[0][first], goal.sram[1][second]
+    return memory
+
+
 cdef struct Entry:  # a price that is kept: of which layers and capacities, and the answer
     u64 hash
     i64 capacity
@@ -37,29 +45,29 @@ cdef struct Memo:  # subgraphs return again and again; forgets all when the aren
 
 
 cdef int price_again(
-    Net* net, Machine* m, Work* w, Memo* memo, const i64* layers, i64 count, i64 capacity, i64 weight_capacity, Row* row
+    Net* net, Machine* m, Work* w, Memo* memo, const i64* layers, i64 count, Memory* memory, Row* row
 ) noexcept nogil:
     """price, from the memo where the same layers were priced in the same capacities before."""
-    cdef u64 h = mix(<u64>capacity * GAMMA + <u64>weight_capacity)
+    cdef u64 h = mix(<u64>memory.activations * GAMMA + <u64>memory.weights)
     cdef i64 i
     cdef Entry* entry
     for i in range(count):
         h = (h ^ <u64>layers[i]) * 0x9FB21C651E98DF25ULL
         h ^= h >> 32
     entry = &memo.entries[h & (ENTRIES - 1)]
-    if (entry.count == count and entry.hash == h and entry.capacity == capacity
-            and entry.weight_capacity == weight_capacity):
+    if (entry.count == count and entry.hash == h and entry.capacity == memory.activations
+            and entry.weight_capacity == memory.weights):
         for i in range(count):
             if memo.arena[entry.at + i] != layers[i]:
                 break
         else:
             row[0] = entry.row
             return entry.status
-    i = price(net, m, w, layers, count, capacity, weight_capacity, row)
+    i = price(net, m, w, layers, count, memory, row)
     if memo.used + count > ARENA:
         memset(memo.entries, 0, ENTRIES * sizeof(Entry))
         memo.used = 0
-    entry.hash, entry.capacity, entry.weight_capacity, entry.at = h, capacity, weight_capacity, memo.used
+    entry.hash, entry.capacity, entry.weight_capacity, entry.at = h, memory.activations, memory.weights, memo.used
     entry.count, entry.status, entry.row = <int32_t>count, <int32_t>i, row[0]
     for i in range(count):
         memo.arena[memo.used + i] = <int32_t>layers[i]
@@ -81,7 +89,7 @@ cdef int cut(Graph* g, Bench* b, i64* labels, i64* group, i64 count, u64* stream
 
 
 cdef int fit(
-    Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, i64 capacity, i64 weight_capacity, u64* stream,
+    Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, Memory* memory, u64* stream,
     Row* totals
 ) noexcept nogil:
     """Pricer._fit: price all subgraphs, cut what does not fit; totals per network."""
@@ -106,9 +114,9 @@ cdef int fit(
         top -= 1
         count = b.queue_length[top]
         end -= count
-        status = price_again(net, m, w, memo, b.queue + end, count, capacity, weight_capacity, &row)
-        if status == OVERFLOW:
-            return OVERFLOW
+        status = price_again(net, m, w, memo, b.queue + end, count, memory, &row)
+        if status == OVERFLOW or (status == SHORT and count == 1):
+            return status
         if status == FITS:
             add_row(&totals[g.network_of[b.queue[end]]], &row)
             continue
@@ -144,12 +152,16 @@ cdef int evaluate(
     """Pricer.evaluate: the cost of a valid genome; labels become those of the split genome."""
     cdef i64 first = capacities[0] if goal.buffers > 0 else 0
     cdef i64 second = capacities[1] if goal.buffers > 1 else first if m.is_shared else 0
-    cdef i64 activations = goal.capacity[0][first], weights = goal.capacity[1][second], i
+    cdef Memory memory = memory_of(goal, m, first, second)
+    cdef i64 i
     cdef double total = 0.0, metric
     cdef int status
     for i in range(g.networks):
         zero_row(&totals[i])
-    status = fit(g, net, m, w, memo, b, labels, activations, weights, stream, totals)
+    status = fit(g, net, m, w, memo, b, labels, &memory, stream, totals)
+    if status == SHORT:  # a layer that no order runs in this memory
+        value[0] = cost[0] = INFINITY
+        return FITS
     if status != FITS:
         return status
     for i in range(g.networks):
@@ -166,7 +178,7 @@ cdef int evaluate(
         total += goal.weights[i] * metric
     value[0] = total
     if goal.has_alpha:
-        cost[0] = <double>(activations if m.is_shared else activations + weights) + goal.alpha * total
+        cost[0] = <double>(memory.activations if m.is_shared else memory.activations + memory.weights) + goal.alpha * total
     else:
         cost[0] = total
     return FITS

@@ -18,14 +18,15 @@ import numpy as np
 ctypedef int64_t i64
 ctypedef uint64_t u64
 
+include "_loops.pxi"
 include "_subgraph.pxi"
 include "_tiling.pxi"
 include "_price.pxi"
 include "_streaming.pxi"
-include "_loops.pxi"
 include "_layer_orders.pxi"
 include "_layer_groups.pxi"
 include "_cheapest.pxi"
+include "_choice.pxi"
 include "_loop_layers.pxi"
 include "_operators.pxi"
 include "_fit.pxi"
@@ -48,10 +49,12 @@ cdef class Kernel:
     cdef Graph graph
     cdef Goal goal
     cdef Rates rates
+    cdef LoopLayers loops
     cdef object kept    # arrays behind the pointers
+    cdef object technology
 
     def __cinit__(self, problem, settings=None):
-        self.kept = []
+        self.kept, self.technology = [], problem.accelerator.technology
         self._fill_net(problem)
         self._fill_graph(problem)
         self._fill_goal(problem)
@@ -78,6 +81,7 @@ cdef class Kernel:
             self.net.stride[axis] = self._hold([x for rule in rules for x in rule.geometry.stride[axis]])
             self.net.upsample[axis] = self._hold([x for rule in rules for x in rule.geometry.upsample[axis]])
             self.net.padding[axis] = self._hold([x for rule in rules for x in rule.geometry.padding[axis]])
+        self.net.is_square = self._hold([_is_square(rules[i].geometry, t) for i, t in order])
         self.net.channels = self._hold([rules[i].geometry.channels[t] for i, t in order])
         self.net.size_bytes = self._hold([rules[i].geometry.size_bytes[t] for i, t in order])
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
@@ -103,6 +107,13 @@ cdef class Kernel:
         technology = problem.accelerator.technology
         self.machine.alignment = technology.channel_alignment
         self.machine.pe_inputs, self.machine.pe_outputs = technology.pe_inputs, technology.pe_outputs
+        self.machine.has_loops, self.machine.is_energy = rule.has_loop_orders, rule.metric == "energy"
+        self.machine.dram = technology.dram_pj_per_byte
+        if rule.has_loop_orders:
+            self.loops = LoopLayers([
+                rules[i].loop_layer(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
+            ])
+            self.net.loops = self.loops.layers
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
 
     def _fill_graph(self, problem):
@@ -213,11 +224,14 @@ cdef class Kernel:
         """Return what one subgraph adds to the totals (simulator.model.cost.Totals), None if short."""
         cdef i64[::1] ids = np.array(sorted(layers), dtype=np.int64)
         cdef Row row
+        cdef Memory memory
         cdef int status
+        memory.activations = capacity
+        memory.weights = capacity if self.machine.is_shared else weight_capacity
+        memory.activation_pj = self.technology.sram_pj_per_byte(memory.activations)
+        memory.weight_pj = self.technology.sram_pj_per_byte(memory.weights)
         with nogil:
-            status = price(
-                &self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], capacity, weight_capacity, &row
-            )
+            status = price(&self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], &memory, &row)
         if status == OVERFLOW:
             raise OverflowError("64 bits do not hold the steps of this subgraph")
         if status == SHORT:
@@ -284,6 +298,14 @@ cdef i64* lay_out_bench(Bench* b, i64* at, i64 n) noexcept:
     b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
     return at
+
+
+def _is_square(geometry, t):
+    """Return whether the rows of a tensor, and the windows of the layer that makes it, are as its columns."""
+    pairs = [geometry.extent]
+    if t < len(geometry.reach[0]):
+        pairs += [geometry.reach, geometry.stride, geometry.upsample, geometry.padding]
+    return all(rows[t] == columns[t] for rows, columns in pairs)
 
 
 def _starts(lists):
@@ -387,6 +409,7 @@ cdef i64 _index_size(i64 entries):
 cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1] alone, i64[::1] ids):
     """A layer for which no consumer fits beside it, with all that lies between them, can only run alone."""
     cdef i64 n = kernel.graph.size, v, c, x, j, count
+    cdef Memory memory = memory_of(&kernel.goal, &kernel.machine, kernel.goal.at[0], kernel.goal.at[1])
     for v in range(n):
         alone[v >> 6] |= <u64>1 << (v & 63)
         for j in range(kernel.graph.consumer_start[v], kernel.graph.consumer_start[v + 1]):
@@ -397,7 +420,7 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
                     ids[count] = x
                     count += 1
             if may_fit(&kernel.net, &kernel.machine, &scratch.work, &ids[0], count,
-                       kernel.goal.capacity[0][kernel.goal.at[0]], kernel.goal.capacity[1][kernel.goal.at[1]]):
+                       &memory):
                 alone[v >> 6] &= ~(<u64>1 << (v & 63))
                 break
 

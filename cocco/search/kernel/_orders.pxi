@@ -79,6 +79,7 @@ cdef int price_part(
 ) noexcept nogil:
     """Write r.price of the part; SubgraphCosts.costs."""
     cdef Known* entry = look_up(book, r.first[name], r.second[name])
+    cdef Memory memory = memory_of(goal, m, 0, 0)
     cdef Row row
     cdef int status
     cdef i64 count
@@ -88,7 +89,7 @@ cdef int price_part(
         entry.is_taken, entry.fits = 1, -1
     if not entry.is_priced:
         count = gather(r, start, end, name)
-        status = price_again(net, m, w, memo, r.members, count, goal.capacity[0][0], goal.capacity[1][0], &row)
+        status = price_again(net, m, w, memo, r.members, count, &memory, &row)
         if status == OVERFLOW:
             return OVERFLOW
         entry.cost = row_cost(goal, m, &row, g.network_of[name]) if status == FITS else INFINITY
@@ -102,14 +103,13 @@ cdef int price_part(
 cdef int part_may_fit(Net* net, Machine* m, Goal* goal, Work* w, Book* book, Runs* r, i64 start, i64 end, i64 name) noexcept nogil:
     """1 or 0; -1 where the book is full."""
     cdef Known* entry = look_up(book, r.first[name], r.second[name])
+    cdef Memory memory = memory_of(goal, m, 0, 0)
     if entry == NULL:
         return -1
     if not entry.is_taken:
         entry.is_taken, entry.fits = 1, -1
     if entry.fits < 0:
-        entry.fits = may_fit(
-            net, m, w, r.members, gather(r, start, end, name), goal.capacity[0][0], goal.capacity[1][0]
-        )
+        entry.fits = may_fit(net, m, w, r.members, gather(r, start, end, name), &memory)
     return entry.fits
 
 

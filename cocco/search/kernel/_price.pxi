@@ -62,34 +62,3 @@ cdef void total_up(
     row.crossbar = (m.cores - 1) * w.weights
     row.operations = m.batch * operations
     row.slots = imax(cycles * m.bandwidth, row.ema)
-
-
-cdef int price(
-    Net* net, Machine* m, Work* w, const i64* layers, i64 count, i64 capacity, i64 weight_capacity, Row* row
-) noexcept nogil:
-    """simulator.model.pricing.SubgraphModel.price: FITS with the row, or SHORT; OVERFLOW where 64 bits do not do."""
-    cdef i64 need, room, tile, buffered, weighed
-    cdef int status, i
-    collect(net, w, layers, count)
-    if count > 1 and m.max_regions and w.tensors > m.max_regions:
-        return SHORT
-    status = spread_rates(net, w, 0)
-    if status == FITS:
-        status = spread_rates(net, w, 1)
-    if status != FITS:
-        return status
-    need = ceil_div(w.weights, m.cores)
-    room = capacity - need if m.is_shared else capacity
-    if room >= 0 and (m.is_shared or need <= weight_capacity):
-        for i in range(m.tile_count):
-            tile = m.tiles[i]
-            status = derive_tiling(net, m, w, tile, tile)
-            if status != FITS:
-                return status
-            if allocate_regions(net, m, w) <= room:
-                moved(net, w, &buffered, &weighed)
-                total_up(net, m, w, w.weights, w.inputs, buffered, weighed, row)
-                return FITS
-    if count > 1:
-        return SHORT
-    return stream_layer(net, m, w, capacity, weight_capacity, row)

@@ -28,12 +28,21 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* stride[2]
     i64* upsample[2]
     i64* padding[2]
+    i64* is_square      # by tensor: whether its rows are as its columns, and its windows
     i64* taps           # kernel rows x columns
     i64* in_group       # input channels of one group
     i64* producers      # tensor ids, each once, in operand order
     i64* producer_start
     i64* readers        # by tensor: layer, local, whole
     i64* reader_start
+    LoopLayer* loops    # by layer, where machine.has_loops
+
+
+cdef struct Memory:  # the buffers that a subgraph is priced in
+    i64 activations     # bytes of one core
+    i64 weights
+    double activation_pj  # per byte
+    double weight_pj
 
 
 cdef struct Machine:  # what PricingRules holds
@@ -50,6 +59,9 @@ cdef struct Machine:  # what PricingRules holds
     i64 pe_outputs
     i64 tile_count
     i64* tiles          # output tiles tried, from the largest
+    i64 has_loops       # whether single layers run in loop orders
+    i64 is_energy       # whether energy is to be least, not EMA
+    double dram         # pJ per byte
 
 
 cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Totals)
@@ -97,6 +109,8 @@ cdef struct Work:  # scratch space of one thread
     i64* main_bytes
     i64* side_bytes
     i64 has_whole
+    i64 is_square       # whether rows advance as columns do in square tiles
+    i64 columns         # of the tile whose columns are in axis[1]; 0: none yet
     i64 weights
     i64 inputs
     i64 outputs
@@ -147,7 +161,8 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
     cdef i64 i, j, u, v, n, total, here
     w.stamp += 1
     w.layers = count
-    w.weights = w.inputs = w.outputs = w.has_whole = 0
+    w.weights = w.inputs = w.outputs = w.has_whole = w.columns = 0
+    w.is_square = 1
     for i in range(count):
         v = layers[i]
         w.seen[v] = w.stamp
@@ -170,6 +185,7 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
     for i in range(n):
         u = w.ids[i]
         w.first[i] = total
+        w.is_square &= net.is_square[u]
         w.any_whole[i] = 0
         for j in range(net.reader_start[u], net.reader_start[u + 1]):
             v = net.readers[3 * j]

@@ -83,6 +83,16 @@ cdef int spread_rates(Net* net, Work* w, int axis) noexcept nogil:
     return FITS
 
 
+cdef int spread_all_rates(Net* net, Work* w) noexcept nogil:
+    """Of both axes; where columns are as rows, those of rows."""
+    cdef int status = spread_rates(net, w, 0)
+    if status != FITS or not w.is_square:
+        return status if status != FITS else spread_rates(net, w, 1)
+    memcpy(w.component[1], w.component[0], w.tensors * sizeof(i64))
+    memcpy(w.rate[1], w.rate[0], w.tensors * sizeof(i64))
+    return FITS
+
+
 cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexcept nogil:
     """simulator.model.tiling.derive_tiles for rates that are known."""
     cdef i64 n = w.tensors, i, u, v, k, gv, value, early, wanted, has, oldest
@@ -178,9 +188,16 @@ cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noe
     status = derive_tiles(net, w, 0, rows, m.is_exact)
     if status != FITS:
         return status
-    status = derive_tiles(net, w, 1, columns, m.is_exact)
-    if status != FITS:
-        return status
+    if w.is_square and rows == columns:
+        memcpy(w.axis[1].step, w.axis[0].step, n * sizeof(i64))
+        memcpy(w.axis[1].size, w.axis[0].size, n * sizeof(i64))
+        memcpy(w.axis[1].lead, w.axis[0].lead, n * sizeof(i64))
+        memcpy(w.axis[1].updates, w.axis[0].updates, n * sizeof(i64))
+    elif w.columns != columns:
+        status = derive_tiles(net, w, 1, columns, m.is_exact)
+        if status != FITS:
+            return status
+    w.columns = columns
     for u in range(n):
         if w.axis[1].size[u] < net.extent[1][w.ids[u]]:
             alone = 0
@@ -212,7 +229,7 @@ cdef i64 allocate_regions(Net* net, Machine* m, Work* w) noexcept nogil:
         t = w.ids[u]
         height = net.extent[0][t]
         band = net.extent[1][t] if w.any_whole[u] else ceil_div(net.extent[1][t], m.bands)
-        element = ceil_div(net.channels[t], m.alignment) * m.alignment * m.samples
+        element = ceil_div(net.channels[t], m.alignment) * m.alignment
         w.main_rows[u] = imin(w.held[u], height)
         w.main_columns[u] = imin(w.axis[1].size[u], band)
         w.side_rows[u] = w.side_columns[u] = 0

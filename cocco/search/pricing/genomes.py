@@ -6,6 +6,7 @@ what was not used for longest. A memo changes the time and never the result.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals, total
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
 from simulator.model.regions import Region, Tiling, allocate_regions, derive_tiling
+from simulator.model.tiles import TileShape
 
 Group = tuple[int, ...]  # layers of a subgraph, ascending ids of the union
 
@@ -32,27 +34,27 @@ class Sample(NamedTuple):
 class LeanModel(SubgraphModel):
     """A subgraph that keeps its needs and the last tiling only: a search holds thousands of models."""
 
-    _last: tuple[int, tuple[Tiling, dict[int, Region]] | None] = (0, None)
+    _last: tuple[TileShape, tuple[Tiling, dict[int, Region]] | None] = ((0, 0), None)
 
     def __init__(self, rules: PricingRules, layers: Iterable[int]) -> None:
-        self._need_of: dict[int, int] = {}
+        self._need_of: dict[TileShape, int] = {}
         super().__init__(rules, layers)
 
-    def tiling(self, tile: int) -> tuple[Tiling, dict[int, Region]] | None:
-        """The execution scheme and the regions for square output tiles, None where stage 3 has no solution."""
+    def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
+        """The execution scheme and the regions of one sample for such output tiles, None without a solution."""
         if self._last[0] != tile:
             rules = self.rules
-            tiling = derive_tiling(self.subgraph, (tile, tile), rules.tile_rule)
+            tiling = derive_tiling(self.subgraph, tile, rules.tile_rule)
             if tiling is None:
                 self._last = (tile, None)
             else:
-                regions = allocate_regions(self.subgraph, tiling, rules.samples, rules.bands)
+                regions = allocate_regions(self.subgraph, tiling, 1, rules.bands)
                 self._last = (tile, (tiling, regions))
         return self._last[1]
 
-    def _activation_need(self, tile: int) -> int:
+    def _need(self, tile: TileShape) -> int:
         if tile not in self._need_of:
-            self._need_of[tile] = super()._activation_need(tile)
+            self._need_of[tile] = super()._need(tile)
         return self._need_of[tile]
 
 
@@ -74,11 +76,13 @@ class Pricer:
         """
         machine = self.machine(genome.capacities)
         genome, totals = self._fit(genome, machine, stream)
+        if totals is None:
+            return Sample(genome, math.inf, math.inf)
         value = self.problem.objective.value(totals, machine)
         return Sample(genome, value, self.problem.objective.cost(value, machine))
 
-    def _fit(self, genome: Genome, machine: Accelerator, stream: Stream) -> tuple[Genome, list[Totals]]:
-        """Return the genome of subgraphs that fit and the totals per network."""
+    def _fit(self, genome: Genome, machine: Accelerator, stream: Stream) -> tuple[Genome, list[Totals] | None]:
+        """Return the genome of subgraphs that fit and the totals per network, None where a layer cannot run."""
         activations = machine.activation_capacity
         weights = 0 if machine.is_shared else machine.weight_capacity  # 0: not looked at
         rows: list[list[Totals]] = [[] for _ in self.problem.networks]
@@ -90,6 +94,8 @@ class Pricer:
             if row is not None:
                 rows[self.problem.network_of[group[0]]].append(row)
                 continue
+            if len(group) == 1:
+                return Genome(labels, genome.capacities), None
             labels = labels.copy()
             todo += self._cut(labels, group, stream)[::-1]
         return Genome(labels, genome.capacities), [Totals(*map(sum, zip(*each))) for each in rows]

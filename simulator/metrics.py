@@ -1,0 +1,17 @@
+"""What a price makes least: the metrics by name."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Metric = Literal["ema", "energy", "latency"]
+"""What Formula 1 sums up: off-chip bytes, pJ or cycles."""
+
+METRIC_NAMES: tuple[Metric, ...] = get_args(Metric)
+DEFAULT_METRIC: Metric = "energy"  #: that of Cocco's co-exploration (Sec. 5.3), and so of every command
+
+
+def check_metric(metric: object) -> None:
+    """Raise ValueError, one line, unless this names a metric."""
+    if metric not in METRIC_NAMES:
+        raise ValueError(f"metric must be one of {', '.join(METRIC_NAMES)}, got {metric!r}")

@@ -1,0 +1,103 @@
+"""What a single layer holds in its loop order, tensor by tensor: pieces of its inputs, and of its outputs or their sums.
+
+The bytes add up to what the order takes (orders.py, groups.py); shapes are rows x columns of what is met.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from simulator.model.groups import most_often
+from simulator.model.loops import LoopLayer, in_flight, meet
+from simulator.model.orders import LoopPlan, grid_of
+from simulator.model.regions import Region
+from simulator.model.subgraph import Subgraph
+from simulator.technology import SUM_BYTES
+
+Shape = tuple[int, int]
+NOWHERE: Shape = (0, 0)
+
+
+def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, Region]:
+    """Return the region of each tensor of a subgraph of one layer, by tensor id.
+
+    Operands that take turns in one region (slices of a reduction, groups of channels) have it with the first of them.
+    """
+    (v,) = subgraph.layers
+    main, side = _shapes(layer, plan)
+    regions = {v: Region(plan.tile, NOWHERE, _output_bytes(layer, plan), 0)}
+    local = [u for u in subgraph.inputs if subgraph.readers[u][0].local]
+    for u, size in _whole_bytes(subgraph, layer, plan).items():
+        regions[u] = Region(main if u in local else _all_of(subgraph, u), NOWHERE, size, 0)
+    left = plan.activation_bytes - sum(region.main_bytes for region in regions.values())
+    sizes = _input_bytes(subgraph, layer, plan, main, side, local)
+    if sum(sizes) != left:
+        sizes = [left, *(0 for _ in local[1:])]
+    cells = prod(main) + prod(side)
+    for u, size in zip(local, sizes):
+        beside = size * prod(side) // cells if cells else 0
+        had = regions[u].main_bytes if u in regions else 0  # an operand of itself, too: matmul(x, x)
+        regions[u] = Region(main, side if beside else NOWHERE, had + size - beside, beside)
+    return {u: regions.get(u, Region(NOWHERE, NOWHERE, 0, 0)) for u in subgraph.tensors}
+
+
+def _shapes(layer: LoopLayer, plan: LoopPlan) -> tuple[Shape, Shape]:
+    """Return what stays of the input from tile to tile: the window that slides, and rows of the whole width."""
+    rows, columns = (each for each in grid_of(layer, plan.tile)[1:])
+    shapes: dict[str, Shape] = {
+        "ring": (rows.ring, columns.union),
+        "rows": (rows.most, columns.union),
+        "side": (rows.most, columns.ring),
+        "slide": (rows.most, columns.ring),
+        "block": (rows.most, columns.most),
+        "block-row": (meet(layer.rows, 1).ring, columns.most),
+        "whole": (rows.union, columns.union),
+        "row": (1, columns.union),
+    }
+    return shapes.get(plan.mode, (1, 1)), (rows.live, columns.union) if plan.mode == "side" else NOWHERE
+
+
+def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
+    cells = plan.at_once * prod(plan.tile)
+    if layer.kind == "copy":
+        return 0
+    if plan.order == "RS":
+        return layer.word * SUM_BYTES * layer.columns.windows * in_flight(layer.rows)[0] * most_often(layer)
+    if layer.kind == "apart":
+        return cells * layer.round_up(plan.apart) * most_often(layer)
+    if layer.kind in ("join", "mixed"):
+        return cells * layer.round_up(min(plan.apart, layer.outputs))
+    return cells * layer.round_up(plan.chunk) * (SUM_BYTES if plan.order in ("TKC", "BC") else 1)
+
+
+def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, int]:
+    """Return the bytes of operands that are not read through windows: a second operand, one that is broadcast."""
+    whole = [u for u in subgraph.inputs if subgraph.readers[u][0].whole]
+    if layer.kind == "copy":
+        return dict.fromkeys(whole[:1], plan.activation_bytes)
+    if layer.is_product:
+        outputs = plan.inner if plan.order == "BC" else plan.chunk
+        size = layer.stationary_bytes(outputs, min(plan.slice, layer.part.reduction))
+        if plan.order == "TP":
+            size += layer.stationary_bytes(plan.kept, layer.part.reduction)
+        return {whole[0]: size}
+    step = layer.outputs if plan.order == "TC" else plan.apart
+    return {
+        u: rows * columns * layer.round_up(min(step, channels))
+        for u, (rows, columns, channels) in zip(whole, layer.whole)
+    }
+
+
+def _input_bytes(
+    subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan, main: Shape, side: Shape, local: list[int]
+) -> list[int]:
+    """Return what each operand takes that is read through windows, if each has a region of its own."""
+    cells, channels = plan.at_once * (prod(main) + prod(side)), [subgraph.geometry.channels[u] for u in local]
+    if layer.kind in ("join", "mixed"):
+        return [plan.at_once * prod(plan.tile) * layer.round_up(min(plan.apart, each)) for each in channels]
+    return [cells * layer.round_up(each) for each in channels]
+
+
+def _all_of(subgraph: Subgraph, u: int) -> Shape:
+    height, width = subgraph.geometry.extent
+    return height[u], width[u]

@@ -1,0 +1,61 @@
+"""Output tiles of a subgraph that is held: squares, and bands of the full width (Cocco leaves the tile open).
+
+Of each kind the largest is taken that fits: it moves least through the buffers. Bands of equal height ceil(H / n)
+pay where the next square does not fit, or tiles end at 64 (what-runs: our choice).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+TileShape = tuple[int, int]  #: rows and columns
+
+
+def equal_sizes(extent: int) -> list[int]:
+    """Return the different sizes ceil(extent / n), from the largest.
+
+    Examples
+    --------
+    >>> equal_sizes(14)
+    [14, 7, 5, 4, 3, 2, 1]
+    """
+    sizes = [extent]
+    while sizes[-1] > 1:
+        sizes.append(-(-extent // ((extent - 1) // (sizes[-1] - 1) + 1)))
+    return sizes
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The tiles of a subgraph whose tallest and widest outputs have so many rows and columns."""
+
+    squares: tuple[int, ...]  #: sides, from the largest
+    rows: int
+    columns: int
+
+    def area(self, tile: TileShape) -> int:
+        """Return the elements that a tile covers of such a map."""
+        return min(tile[0], self.rows) * min(tile[1], self.columns)
+
+    def largest(self, fits: Callable[[TileShape], bool]) -> list[TileShape]:
+        """Return the largest square that fits and, if it is larger, the tallest band: none where nothing fits."""
+        square = next(((side, side) for side in self.squares if fits((side, side))), None)
+        area = 0 if square is None else self.area(square)
+        bands = [(rows, self.columns) for rows in equal_sizes(self.rows) if rows * self.columns > area]
+        band = _first(bands, fits)
+        return [tile for tile in (square, band) if tile is not None]
+
+
+def _first(bands: Sequence[TileShape], fits: Callable[[TileShape], bool]) -> TileShape | None:
+    """Return the first that fits, found by halving: what a band takes falls with its height, but for a few odd ones."""
+    if not bands or not fits(bands[-1]):
+        return None
+    low, high = 0, len(bands) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if fits(bands[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return bands[high]
