@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from simulator.accelerator import Accelerator
 from simulator.execution.checks import ADDED, Number
 from simulator.execution.count import Count, Plan
+from simulator.execution.layer import LayerPlan
 from simulator.model.cost import energy_breakdown, latency_cycles, latency_prefetch_cycles, total
 from simulator.model.pricing import Price
 
 
 def plan_of(layers: Sequence[int], price: Price) -> Plan:
     """Return the choices of a price."""
-    if price.streaming is None:
-        return Plan(tuple(layers), price.tile)
-    stream = price.streaming
-    return Plan(tuple(layers), price.tile, stream.order, stream.has_side, stream.is_whole_map)
+    loops = None if price.loops is None else tuple(price.loops[: len(LayerPlan._fields)])
+    return Plan(tuple(layers), price.tile, price.at_once, loops)
 
 
 def subgraph_claims(price: Price, accelerator: Accelerator) -> dict[str, Number]:

@@ -1,26 +1,20 @@
 """The closed forms that a price may give where they are not what is counted, restated (docs/model.md, 3 and 5).
 
 A tile of step outputs starts at a multiple of step; leads, and updates that are made piece by piece, are not in it.
-Traffic of a streamed layer is that of one pass. A price that says anything else than these or the count is wrong.
+A price that says anything else than these or the count is wrong.
 """
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 from simulator.execution.count import Count, Plan, Setting
-from simulator.execution.orders import chunks_of, streamed_scheme
 from simulator.execution.part import AXES, COLUMNS, ROWS, Part, Reading
 from simulator.execution.scheme import Scheme
 
 
 def approximate(setting: Setting, part: Part, plan: Plan, count: Count) -> Count:
-    """Return the count with its buffer traffic, and inputs that are read again, as the closed forms have them."""
-    scheme = setting.scheme(part, plan.tile)
-    if plan.order in ("chunk", "tile"):
-        scheme = streamed_scheme(setting, part, plan)
-    inputs = _inputs(setting, part, plan, scheme, count)
+    """Return the count of a subgraph that is held with its buffer traffic as the closed forms have it."""
+    scheme = setting.scheme(part, plan)
+    inputs, rounds = count.ema_input_bytes, -(-setting.accelerator.batch // plan.at_once)
     batch, layers = setting.accelerator.batch, part.network.layers
     updates = {v: _tiles(scheme, v, ROWS) * _tiles(scheme, v, COLUMNS) for v in part.layers}
     sizes = {u: part.network.tensors[u].size_bytes for u in part.tensors}
@@ -31,11 +25,11 @@ def approximate(setting: Setting, part: Part, plan: Plan, count: Count) -> Count
         + sum(updates[each.layer] * sizes[each.tensor] for each in readings if each.whole)
         + sum(_copies(scheme, u) for u in part.tensors)
     )
-    assert count.ema_output_bytes is not None and count.ema_weight_bytes is not None
+    assert inputs is not None and count.ema_output_bytes is not None and count.ema_weight_bytes is not None
     return count._replace(
-        ema_input_bytes=inputs,
         global_buffer_bytes=inputs + count.ema_output_bytes + batch * buffered,
-        weight_buffer_bytes=count.ema_weight_bytes + sum(updates[v] * layers[v].weight_bytes for v in part.layers),
+        weight_buffer_bytes=count.ema_weight_bytes
+        + rounds * sum(updates[v] * layers[v].weight_bytes for v in part.layers),
     )
 
 
@@ -64,30 +58,3 @@ def _copies(scheme: Scheme, tensor: int) -> int:
     cells = scheme.cells[tensor]
     between = -(-scheme.part.extent[ROWS][tensor] // scheme.rows.steps[tensor]) - 1
     return 2 * cells.kept * cells.width * scheme.part.network.tensors[tensor].channels * between
-
-
-def _inputs(setting: Setting, part: Part, plan: Plan, scheme: Scheme, count: Count) -> int:
-    """Return the bytes of inputs from DRAM: a halo for each row of tiles without SIDE; every tap of an element."""
-    assert count.ema_input_bytes is not None
-    batch, tensors = setting.accelerator.batch, part.network.tensors
-    if plan.order == "element":
-        (v,) = part.layers
-        kernel, positions = part.network.layers[v].kernel, math.prod(extent[v] for extent in part.extent)
-        times = {each.tensor: each.local * math.prod(kernel) + each.whole * positions for each in part.operands[v]}
-        return batch * sum(tensors[u].size_bytes * times[u] for u in times)
-    if plan.order in ("chunk", "tile") and not plan.has_side:
-        passes = chunks_of(setting, part, scheme)[1] if plan.order == "chunk" else 1
-        once = passes * sum(tensors[u].size_bytes for u in part.inputs)
-        return batch * math.ceil(once * _halo(part, plan.tile[ROWS]))
-    return count.ema_input_bytes
-
-
-def _halo(part: Part, tile: int) -> Fraction:
-    """Return how often the input is read where each row of tiles reads again the rows that it shares with the last."""
-    (v,) = part.layers
-    height, layer, shared = part.extent[ROWS][v], part.network.layers[v], _shared(part, v, ROWS)
-    if shared <= 0:
-        return Fraction(1)
-    step = Fraction(min(tile, height) * layer.stride[ROWS], layer.upsample[ROWS]).numerator
-    least = min(part.extent[ROWS][u] for u in part.inputs)
-    return 1 + max(Fraction(shared, step), Fraction((-(-height // tile) - 1) * shared, least))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.execution.miss import Miss, Span
@@ -24,9 +24,8 @@ class Plan(NamedTuple):
 
     layers: tuple[int, ...]
     tile: tuple[int, int]  #: of the outputs, rows x columns
-    order: str = "held"  #: a name of simulator.execution.orders.ORDERS
-    has_side: bool = True  #: whether rows are kept for the next row of tiles
-    has_whole_maps: bool = False  #: whether input and output stay on chip in full
+    at_once: int = 1  #: samples that advance together
+    loops: tuple[Any, ...] | None = None  #: of a single layer: the fields of simulator.execution.layer.LayerPlan
 
 
 class Count(NamedTuple):
@@ -51,9 +50,9 @@ class Setting:
     activation_room: int
     weight_room: int
 
-    def scheme(self, part: Part, tile: tuple[int, int]) -> Scheme:
-        """Return the scheme of a part whose samples advance together."""
-        return derive_scheme(part, tile, self.accelerator.technology.channel_alignment, self.accelerator.batch)
+    def scheme(self, part: Part, plan: Plan) -> Scheme:
+        """Return the scheme of a part."""
+        return derive_scheme(part, plan.tile, self.accelerator.technology.channel_alignment, plan.at_once)
 
     def left_for_weights(self, scheme: Scheme) -> int:
         """Return the bytes that a scheme leaves for weights; raises Miss where it has no room itself."""
@@ -97,7 +96,7 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
     sizes = {u: count * part.network.tensors[u].channels for u, count in made.items()}
     return Moves(
         updates,
-        loads=sum(sizes[u] for u in part.inputs) + _row_bytes(part, found.reloaded),
+        loads=sum(sizes[u] for u in part.inputs),
         stores=sum(sizes[v] for v in part.outputs),
         results=sum(sizes[v] for v in part.layers),
         windows=sum(_window_bytes(part, found, each) for each in readings if each.local),
@@ -118,21 +117,22 @@ def operations(layer: Layer, made: int) -> int:
     return made * layer.taps * reduced
 
 
-def total(setting: Setting, part: Part, activations: int, resident: int, fetched: int, moves: Moves) -> Count:
-    """Return the count of the whole batch, whose samples advance together.
+def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: int, moves: Moves) -> Count:
+    """Return the count of the whole batch: samples at once, round after round, beside weights that stay.
 
-    activations, resident: bytes on chip; fetched: bytes of weights from DRAM, all rounds; moves: of one sample.
+    activations, weights: bytes on chip; moves: of one sample.
     """
     batch = setting.accelerator.batch
-    used = sum(times * part.network.layers[v].weight_bytes for v, times in moves.updates.items())
+    rounds = -(-batch // plan.at_once)
+    used = rounds * sum(times * part.network.layers[v].weight_bytes for v, times in moves.updates.items())
     return Count(
         activation_bytes=activations,
-        weight_bytes=resident,
-        ema_weight_bytes=fetched,
+        weight_bytes=weights,
+        ema_weight_bytes=weights,
         ema_input_bytes=batch * moves.loads,
         ema_output_bytes=batch * moves.stores,
         global_buffer_bytes=batch * moves.buffered,
-        weight_buffer_bytes=fetched + used,
+        weight_buffer_bytes=weights + used,
         crossbar_bytes=0,
         operations=batch * moves.operations,
     )

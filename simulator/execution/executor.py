@@ -8,7 +8,6 @@ crosses. Of tiling.py only the sizes and steps under test are used: the order of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -87,11 +86,7 @@ class TensorMemory:
 
 
 class Execution:
-    """One subgraph at work. `dram` holds whole maps by tensor id; `stored` is what the run writes back.
-
-    A streamed layer only: with reload_halo, rows that the next row of tiles needs again come from DRAM, because there
-    is no SIDE; the tensors in `passing` come from DRAM row by row, anew for each tile.
-    """
+    """One subgraph at work. `dram` holds whole maps by tensor id; `stored` is what the run writes back."""
 
     def __init__(
         self,
@@ -100,12 +95,9 @@ class Execution:
         regions: dict[int, Region],
         arithmetic: Arithmetic,
         dram: dict[int, Block],
-        reload_halo: bool = False,
-        passing: Collection[int] = (),
     ) -> None:
         self.subgraph, self.tiling, self.regions = subgraph, tiling, regions
         self.part = Part(subgraph.geometry.network, subgraph.layers)
-        self.reload_halo, self.passing = reload_halo, passing
         self.arithmetic = arithmetic
         self.dram = {u: dram[u] for u in subgraph.inputs}
         tensors, channels = subgraph.geometry.network.tensors, arithmetic.channels
@@ -113,7 +105,6 @@ class Execution:
         self.made = {u: np.zeros((tensors[u].height, tensors[u].width), dtype=bool) for u in subgraph.tensors}
         self.stored = {v: np.zeros_like(dram_map(arithmetic, v)) for v in subgraph.outputs}
         self.counts = Counts()
-        self.oldest: dict[int, int] = {}  # of the current row of tiles
 
     def run(self) -> Counts:
         """Run all tiles; raises Miss at the first element that is not where the plan claims it."""
@@ -127,7 +118,6 @@ class Execution:
         else:
             columns = derive_pace(self.part, COLUMNS, steps[COLUMNS]).events(room[COLUMNS])
             for operation in self._row_operations(steps[ROWS], room[ROWS]):
-                self.oldest = self._oldest_rows(operation)
                 for event in columns:
                     self._advance(event.tensor, operation[event.tensor], (event.start, event.stop))
         self._check_complete()
@@ -140,18 +130,6 @@ class Execution:
             return [{u: (0, height[u]) for u in self.subgraph.tensors}]
         return derive_pace(self.part, ROWS, steps).merged().operations(room)
 
-    def _oldest_rows(self, operation: dict[int, Span]) -> dict[int, int]:
-        """Return the first row of each tensor in DRAM that this row of tiles reads; its end where it reads none."""
-        geometry, oldest = self.subgraph.geometry, {}
-        for u in self.dram:
-            starts = [operation[u][1]]
-            for v, local, _ in self.subgraph.readers[u]:
-                if local and operation[v][0] < operation[v][1]:
-                    first = operation[v][0] * geometry.stride[ROWS][v] - geometry.padding[ROWS][v]
-                    starts.append(max(0, -(-first // geometry.upsample[ROWS][v])))
-            oldest[u] = min(starts)
-        return oldest
-
     def _advance(self, u: int, rows: Span, columns: Span) -> None:
         """Bring the kept rows of these columns back, make or load the new rows, keep the last ones for later."""
         memory = self.memory[u]
@@ -160,20 +138,13 @@ class Execution:
             top = max(0, rows[0] - kept, rows[1] - memory.main_shape[0])
             if top < rows[0]:
                 self.counts.side_read[u] += memory.restore((top, rows[0]), columns)
-        elif self.reload_halo and u in self.dram and memory.main_shape[1] < self.made[u].shape[1]:
-            self._reload(u, (self.oldest[u], rows[0]), columns)
-        if rows[1] > rows[0] and u not in self.passing:
+        if rows[1] > rows[0]:
             self.counts.updates[u] += 1
             rows_at_once = rows[1] - rows[0] if self.subgraph.readers[u] else self.tiling.rows[u].step
             for first in range(rows[0], rows[1], rows_at_once):
                 self._make(u, (first, min(first + rows_at_once, rows[1])), columns)
         if kept and rows[1] > 0:
             memory.save((max(0, rows[1] - kept), rows[1]), columns)
-
-    def _reload(self, u: int, rows: Span, columns: Span) -> None:
-        if rows[0] < rows[1]:
-            self.counts.dram_read[u] += (rows[1] - rows[0]) * (columns[1] - columns[0])
-            self.memory[u].write(rows, columns, self.dram[u][:, rows[0] : rows[1], columns[0] : columns[1]])
 
     def _make(self, u: int, rows: Span, columns: Span) -> None:
         place = np.s_[rows[0] : rows[1], columns[0] : columns[1]]
@@ -200,20 +171,11 @@ class Execution:
     def _whole(self, producer: int, reader: int) -> Block:
         height, width = self.made[producer].shape
         self.counts.whole_read[producer, reader] += height * width
-        if producer in self.passing:
-            return np.concatenate([self._pass_row(producer, row) for row in range(height)], axis=1)
         return self.memory[producer].read((0, height), (0, width))
-
-    def _pass_row(self, u: int, row: int) -> Block:
-        """Load one row into the region and hand it to the PEs, which keep partial sums only."""
-        rows, columns = (row, row + 1), (0, self.made[u].shape[1])
-        self.counts.dram_read[u] += columns[1]
-        self.memory[u].write(rows, columns, self.dram[u][:, row : row + 1, :])
-        return self.memory[u].read(rows, columns).copy()
 
     def _check_complete(self) -> None:
         for u, made in self.made.items():
-            if not made.all() and u not in self.passing:
+            if not made.all():
                 raise Miss(f"tensor {self.memory[u].name!r}: element {tuple(np.argwhere(~made)[0])} is never made")
 
 

@@ -7,7 +7,7 @@ next row of tiles reads again. Both are found by running the sweeps of rows and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from simulator.execution.pace import Pace, derive_pace, derive_steps
 from simulator.execution.part import COLUMNS, ROWS, Part
@@ -36,8 +36,6 @@ class Scheme:
 
     is_alone: every tensor is as wide as its map, so that rows run as in one dimension; else one operation sweeps all
     columns, and what rows a tensor advances in it are made together. is_single: one operation makes all rows.
-    reloads: rows that the next row of tiles reads again come from DRAM, because there is no SIDE (one layer only).
-    passing: operands that come from DRAM row by row, anew for each update.
     """
 
     part: Part
@@ -47,8 +45,6 @@ class Scheme:
     tile: tuple[int, int]
     is_alone: bool
     is_single: bool
-    reloads: bool = False
-    passing: frozenset[int] = frozenset()
 
     @property
     def activation_bytes(self) -> int:
@@ -76,24 +72,3 @@ def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: in
         channels = -(-part.network.tensors[u].channels // alignment) * alignment
         cells[u] = Cells(down[u], across[u], kept, width[u], channels, samples)
     return Scheme(part, rows, columns, cells, tile, is_alone, is_single)
-
-
-def without_side(scheme: Scheme) -> Scheme:
-    """Return the scheme of one layer that reads the rows that two rows of tiles share anew."""
-    cells = {u: replace(cells, kept=0) for u, cells in scheme.cells.items()}
-    return replace(scheme, cells=cells, reloads=True)
-
-
-def with_whole_maps(scheme: Scheme) -> Scheme:
-    """Return the scheme in which every map stays on chip in full."""
-    height, width = scheme.part.extent
-    cells = {u: replace(cells, rows=height[u], columns=width[u], kept=0) for u, cells in scheme.cells.items()}
-    return replace(scheme, cells=cells, is_alone=True, is_single=False)
-
-
-def with_passing(scheme: Scheme) -> Scheme:
-    """Return the scheme in which operands that are needed whole pass by, one row at a time."""
-    part = scheme.part
-    passing = frozenset(part.needed_whole & set(part.inputs))
-    cells = {u: replace(cells, rows=1) if u in passing else cells for u, cells in scheme.cells.items()}
-    return replace(scheme, cells=cells, passing=passing)

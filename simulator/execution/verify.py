@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,22 +16,22 @@ from simulator.accelerator import Accelerator
 from simulator.execution.addressed import AddressedMemory, Addresses
 from simulator.execution.arithmetic import Arithmetic, Block
 from simulator.execution.checks import Check
-from simulator.execution.executor import Counts, Execution, Span
+from simulator.execution.executor import Counts, Execution
 from simulator.execution.judge import judge, where
+from simulator.execution.layer import LayerPlan, run_scaled
 from simulator.execution.miss import Miss
 from simulator.execution.verification import Verification
 from simulator.model.held import make_plan
 from simulator.model.priced import price_partition
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.model.streaming import Residency, input_reads, residency_of, whole_operands
-from simulator.model.subgraph import ROWS, Geometry, Subgraph
+from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.regions import allocate_regions, derive_tiling
+from simulator.model.subgraph import Geometry, Subgraph
 from simulator.model.tiling import TileRule
 from simulator.model.traffic import count_updates
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
 from simulator.timing.simulation import simulate_priced
 from workloads.errors import NetworkError
-from workloads.network.layer import Layer
 from workloads.network.network import Network
 from workloads.network.resize import shrink
 
@@ -136,6 +135,7 @@ def verify(
     checks, message = judge(network, accelerator, partition, prices)
     checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
     shrunk: dict[int, int] = {}
+    smaller = 0
     for step, (names, model, price) in enumerate(zip(partition.names, priced.models, prices)):
         scale = _affordable(network, model, price, scales, tile_rule)
         if scale.factor > 1:
@@ -143,22 +143,24 @@ def verify(
         try:
             if memory is not None:
                 memory.begin(step)
-            run_subgraph(model, price, scale, memory)
+            smaller += run_subgraph(model, price, scale, memory)
             if memory is not None:
                 memory.end()
         except Miss as miss:
             message = f"{where(names)}, tile {price.tile[0]}x{price.tile[1]}: {miss}"
-            return Verification(False, message, _notes(shrunk, accelerator, full), 0, checks, partition.names)
+            return Verification(False, message, _notes(shrunk, smaller, accelerator, full), 0, checks, partition.names)
         if progress is not None:
             progress(step + 1, len(prices))
-    notes = _notes(shrunk, accelerator, full)
+    notes = _notes(shrunk, smaller, accelerator, full)
     return Verification(not message, message, notes, 0 if message else len(partition), checks, partition.names)
 
 
-def _notes(shrunk: dict[int, int], accelerator: Accelerator, full: bool) -> tuple[str, ...]:
+def _notes(shrunk: dict[int, int], smaller: int, accelerator: Accelerator, full: bool) -> tuple[str, ...]:
     notes = [] if full else [f"tensors were executed with up to {CHANNELS} channels each"]
     for factor, count in sorted(shrunk.items()):
         notes.append(f"{count} subgraph{'s' * (count > 1)} ran on maps scaled down by {factor}, with the same tile")
+    if smaller:
+        notes.append(f"{smaller} single layer{'s' * (smaller > 1)} ran smaller, in the same loop order")
     if accelerator.cores > 1 or accelerator.batch > 1:
         notes.append("one sample was executed on one core; samples of a batch and bands of columns repeat it")
     return tuple(notes)
@@ -182,104 +184,44 @@ def _affordable(
 
 
 def _updates(subgraph: Subgraph, price: Price, tile_rule: TileRule) -> int:
-    """Return the updates to execute; a row of a passing operand counts as one."""
-    tiling = residency_of(subgraph, price.tile, None, tile_rule).tiling
-    updates = {u: count_updates(subgraph, tiling, u) for u in subgraph.tensors}
-    passed = 0
-    if price.streaming is not None and price.streaming.order == "operand":
-        passed = max(subgraph.geometry.extent[ROWS][u] for u in subgraph.inputs) * updates[subgraph.layers[0]]
-    return sum(updates.values()) + passed
+    """Return the updates to execute; loops have a scale of their own."""
+    if price.loops is not None or price.streaming is not None:
+        return 0
+    tiling = derive_tiling(subgraph, price.tile, tile_rule)
+    assert tiling is not None, "it was priced"
+    return sum(count_updates(subgraph, tiling, u) for u in subgraph.tensors)
 
 
-def run_subgraph(model: SubgraphModel, price: Price, scale: Scaled, memory: AddressedMemory | None = None) -> None:
-    """Execute one subgraph; raises Miss where anything is not as claimed.
+def run_subgraph(model: SubgraphModel, price: Price, scale: Scaled, memory: AddressedMemory | None = None) -> bool:
+    """Execute the values of one subgraph; raises Miss where anything is not as claimed.
 
-    Of a streamed layer, every pass over the inputs is the same sweep with other weights: one is executed.
+    Returns whether a single layer ran smaller than it is.
     """
-    subgraph, streaming = Subgraph(scale.geometry, model.subgraph.layers), price.streaming
-    held = residency_of(subgraph, price.tile, streaming, model.rules.tile_rule)
-    if streaming is not None and streaming.order == "element":
-        stored, counts = _run_elements(subgraph, scale)
-    else:
-        is_passing = streaming is not None and streaming.order == "operand"
-        execution = Execution(
-            subgraph, held.tiling, held.regions, scale.arithmetic, scale.values,
-            reload_halo=not held.has_side, passing=whole_operands(subgraph) if is_passing else (),
-        )  # fmt: skip
-        if memory is not None:
-            memory.put(execution)
-        counts = execution.run()
-        stored = execution.stored
-    check_traffic(subgraph, counts, _claim(subgraph, held, price, scale, model.rules))
-    for v, result in stored.items():
+    subgraph, rules = Subgraph(scale.geometry, model.subgraph.layers), model.rules
+    if price.loops is not None:
+        (v,) = subgraph.layers
+        plan, word = LayerPlan(*price.loops[: len(LayerPlan._fields)]), rules.geometry.technology.channel_alignment
+        return run_scaled(rules.geometry.network, v, plan, rules.batch, word, scale.channels is None)
+    if price.streaming is not None:
+        return False  # of several cores, which are not executed
+    found = derive_tiling(subgraph, price.tile, rules.tile_rule)
+    assert found is not None, "it was priced"
+    execution = Execution(subgraph, found, allocate_regions(subgraph, found), scale.arithmetic, scale.values)
+    if memory is not None:
+        memory.put(execution)
+    check_traffic(subgraph, execution.run(), subgraph.input_bytes, subgraph.output_bytes)
+    for v, result in execution.stored.items():
         if not np.array_equal(result, scale.values[v]):
             raise Miss(f"tensor {scale.network.layers[v].name!r}: differs from running the layers one by one")
+    return False
 
 
-class Claim(NamedTuple):
-    """What the model says crosses to DRAM, bytes of one sample."""
-
-    read: int
-    written: int
-    passes: int = 1  #: over the inputs, one of which is executed
-    is_bound: bool = False  #: `read` is the most: rows read again are counted for full tiles, windows without padding
-
-
-def _claim(subgraph: Subgraph, held: Residency, price: Price, scale: Scaled, rules: PricingRules) -> Claim:
-    """Return what is priced, or on maps scaled down, and where cores share a map, what would be priced."""
-    streaming = price.streaming
-    read, written = price.ema_input_bytes // rules.batch, price.ema_output_bytes // rules.batch
-    if scale.factor > 1 or rules.bands > 1:
-        read = input_reads(subgraph, held, streaming) if streaming else subgraph.input_bytes
-        written = subgraph.output_bytes
-    is_bound = streaming is not None and (streaming.order == "element" or held.halo > 1)
-    return Claim(read, written, streaming.input_passes if streaming else 1, is_bound)
-
-
-def check_traffic(subgraph: Subgraph, counts: Counts, claim: Claim) -> None:
-    """Raise Miss unless what was counted is what the model claims: its EMA."""
+def check_traffic(subgraph: Subgraph, counts: Counts, read: int, written: int) -> None:
+    """Raise Miss unless what was counted is what the model claims of one sample: its EMA."""
     channels, names = subgraph.geometry.channels, subgraph.geometry.network.names
-    read = claim.passes * sum(count * channels[u] for u, count in counts.dram_read.items())
-    written = sum(count * channels[v] for v, count in counts.dram_written.items())
-    if read > claim.read or (read < claim.read and not claim.is_bound):
-        what = ", ".join(names(subgraph.inputs))
-        raise Miss(f"DRAM loads {read} bytes of {what}; the model has {claim.read}")
-    if written != claim.written:
-        raise Miss(
-            f"DRAM stores {written} bytes of {', '.join(names(subgraph.outputs))}; the model has {claim.written}"
-        )
-
-
-def taps_inside(layer: Layer, axis: int, output: int, inside: Span) -> int:
-    """Return how many taps of one output position meet an element of this span of the input."""
-    start = output * layer.stride[axis] - layer.padding[axis]
-    places = [start + tap * layer.dilation[axis] for tap in range(layer.kernel[axis])]
-    spread = layer.upsample[axis]
-    return sum(place % spread == 0 and inside[0] <= place // spread < inside[1] for place in places)
-
-
-def _run_elements(subgraph: Subgraph, scale: Scaled) -> tuple[dict[int, Block], Counts]:
-    """Execute the last resort: every output position loads its window, and whole operands, from DRAM, each once."""
-    (v,) = subgraph.layers
-    layer, values = scale.network.layers[v], scale.values
-    result, counts = np.zeros_like(values[v]), Counts()
-    windows: dict[int, int] = {}  # elements by operand, however often it is read at one position
-    wholes: dict[int, int] = {}
-
-    def read(u: int, rows: Span, columns: Span) -> Block:
-        windows[u] = taps_inside(layer, 0, row, rows) * taps_inside(layer, 1, column, columns)
-        return values[u][:, rows[0] : rows[1], columns[0] : columns[1]]
-
-    def whole(u: int) -> Block:
-        wholes[u] = values[u].shape[1] * values[u].shape[2]
-        return values[u]
-
-    for row, column in np.ndindex(layer.height, layer.width):
-        windows.clear()
-        wholes.clear()
-        block = scale.arithmetic.block(v, (row, row + 1), (column, column + 1), read, whole)
-        result[:, row : row + 1, column : column + 1] = block
-        counts.dram_read.update(windows)
-        counts.dram_read.update(wholes)
-        counts.dram_written[v] += 1
-    return {v: result}, counts
+    loads = sum(count * channels[u] for u, count in counts.dram_read.items())
+    stores = sum(count * channels[v] for v, count in counts.dram_written.items())
+    if loads != read:
+        raise Miss(f"DRAM loads {loads} bytes of {', '.join(names(subgraph.inputs))}; the model has {read}")
+    if stores != written:
+        raise Miss(f"DRAM stores {stores} bytes of {', '.join(names(subgraph.outputs))}; the model has {written}")

@@ -25,7 +25,6 @@ class Walk:
     rows: Pieces
     columns: Pieces
     restored: dict[int, int] = field(default_factory=dict)  #: rows taken out of SIDE
-    reloaded: dict[int, int] = field(default_factory=dict)  #: rows loaded from DRAM once more
 
 
 def walk(scheme: Scheme) -> Walk:
@@ -46,7 +45,7 @@ class _Line:
     """The regions of all tensors along one axis, and what was made in them."""
 
     def __init__(self, scheme: Scheme, axis: int) -> None:
-        self.part, self.axis, self.passing = scheme.part, axis, scheme.passing
+        self.part, self.axis = scheme.part, axis
         self.room = {u: (cells.rows, cells.columns)[axis] for u, cells in scheme.cells.items()}
         self.done = dict.fromkeys(self.part.tensors, 0)
         self.pieces: Pieces = {u: [] for u in self.part.tensors}
@@ -63,15 +62,14 @@ class _Line:
         if size > self.room[u]:
             raise Miss(f"tensor {name!r}: an update of {size} {self.unit} exceeds the {self.room[u]} of MAIN")
         for reading in self.part.operands.get(u, ()):
-            if reading.tensor not in self.passing:
-                self._read(reading, span, held(reading.tensor))
+            self._read(reading, span, held(reading.tensor))
         self.pieces[u].append(span)
         self.done[u] = span[1]
 
     def finished(self) -> Pieces:
         """Return what was made; raises Miss where an element never was."""
         for u, stop in self.done.items():
-            if stop != self.part.extent[self.axis][u] and u not in self.passing:
+            if stop != self.part.extent[self.axis][u]:
                 raise Miss(f"tensor {self.part.name(u)!r}: {stop} of its {self.unit} are made")
         return self.pieces
 
@@ -92,8 +90,7 @@ def _run_updates(scheme: Scheme, axis: int) -> Pieces:
     """Run the updates of one axis one by one, in regions that are rings."""
     line = _Line(scheme, axis)
     for event in (scheme.rows, scheme.columns)[axis].events(line.room):
-        if event.tensor not in scheme.passing:
-            line.make(event.tensor, (event.start, event.stop), line.ring)
+        line.make(event.tensor, (event.start, event.stop), line.ring)
     return line.finished()
 
 
@@ -104,10 +101,9 @@ def _run_operations(scheme: Scheme, found: Walk) -> None:
     for operation in everything if scheme.is_single else scheme.rows.operations(line.room):
         held = {u: _held(scheme, operation, u) for u in part.tensors}
         for u in part.tensors:
-            if u not in scheme.passing:
-                for span in _pieces(scheme, u, operation[u]):
-                    line.make(u, span, held.__getitem__)
-                _count_again(scheme, found, u, operation[u][0] - held[u][0])
+            for span in _pieces(scheme, u, operation[u]):
+                line.make(u, span, held.__getitem__)
+            _count_again(scheme, found, u, operation[u][0] - held[u][0])
     found.rows = line.finished()
 
 
@@ -116,7 +112,7 @@ def _held(scheme: Scheme, operation: Operation, u: int) -> Span:
     cells, (start, stop) = scheme.cells[u], operation[u]
     oldest = min([_first_row(scheme.part, each, operation) for each in scheme.part.readers[u]], default=stop)
     above = max(0, stop - cells.rows)
-    if cells.columns < cells.width and not (scheme.reloads and u in scheme.part.inputs):
+    if cells.columns < cells.width:
         above = max(above, start - cells.kept)
     return min(start, max(above, oldest)), stop
 
@@ -137,8 +133,7 @@ def _pieces(scheme: Scheme, u: int, rows: Span) -> Iterator[Span]:
 
 
 def _count_again(scheme: Scheme, found: Walk, u: int, rows: int) -> None:
-    """Count rows that MAIN did not hold any more: from SIDE or, where there is none, from DRAM."""
+    """Count rows that MAIN does not hold any more, and that come out of SIDE."""
     cells = scheme.cells[u]
     if rows and cells.columns < cells.width:
-        again = found.restored if cells.kept else found.reloaded
-        again[u] = again.get(u, 0) + rows
+        found.restored[u] = found.restored.get(u, 0) + rows

@@ -89,8 +89,8 @@ class PricingRules:
 
     @property
     def has_loop_orders(self) -> bool:
-        """Whether single layers run in loop orders: one core, and no mapper that says how often words move."""
-        return self.cores == 1 and self.mapper.is_flat
+        """Whether single layers run in loop orders: on one core."""
+        return self.cores == 1
 
     def loop_layer(self, v: int) -> LoopLayer:
         """Return a layer as its loops see it."""
@@ -139,7 +139,7 @@ class SubgraphModel:
         """
         if self._rule_broken is not None:
             return self._rule_broken
-        if self.is_single and self.rules.has_loop_orders:
+        if self.is_single and self.rules.has_loop_orders and self.rules.mapper.is_flat:
             return self._in_loops(activation_capacity, weight_capacity)
         room = activation_capacity
         if self.rules.is_shared:
@@ -150,7 +150,8 @@ class SubgraphModel:
             if prices:
                 return min(prices, key=lambda price: self._rank(price, goal))
         if self.is_single:
-            return self._streamed(activation_capacity, weight_capacity)
+            runs = self._in_loops if self.rules.has_loop_orders else self._streamed
+            return runs(activation_capacity, weight_capacity)
         return self._shortage(activation_capacity, weight_capacity)
 
     def residency(self, price: Price) -> Residency:
@@ -280,7 +281,10 @@ class SubgraphModel:
         }
 
     def _in_loops(self, activation_capacity: int, weight_capacity: int) -> Price | Shortage:
-        """Return the price of a single layer in its cheapest loop order."""
+        """Return the price of a single layer in its cheapest loop order.
+
+        A mapper says how long its updates take; words then move as often as without one.
+        """
         rules, (v,) = self.rules, self.subgraph.layers
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
         plan = cheapest_plan(rules.loop_layer(v), room, rules.goal(activation_capacity, weight_capacity))
@@ -290,8 +294,15 @@ class SubgraphModel:
         return Price(
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, None, is_streamed,
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
-            plan.global_buffer_bytes, plan.weight_buffer_bytes, 0, self.operations, self.cycles,
+            plan.global_buffer_bytes, plan.weight_buffer_bytes, 0, self.operations, self._loop_cycles(v, plan),
         )  # fmt: skip
+
+    def _loop_cycles(self, v: int, plan: LoopPlan) -> int:
+        rules = self.rules
+        if rules.mapper.is_flat:
+            return self.cycles
+        layer = rules.geometry.network.layers[v]
+        return rules.mapper.work(layer, rules.samples, rules.bands, plan.tile).cycles
 
     def _streamed(self, activation_capacity: int, weight_capacity: int) -> Price:
         rules = self.rules

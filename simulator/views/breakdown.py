@@ -150,7 +150,7 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, i
             names, status, None, price.tile, price.activation_bytes, price.weight_bytes, start,
             tensors, weights,
         )  # fmt: skip
-    found = model.tiling(1)
+    found = model.tiling((1, 1))
     if found is None:
         return Breakdown(
             names, "infeasible", price.reason, None, 0, model.weight_need, start, (), weights
@@ -159,7 +159,7 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, i
     best = model.tiling(tile)
     assert best is not None, "if the smallest tile has a tiling, all have"
     return Breakdown(
-        names, "infeasible", price.reason, (tile, tile), model.least_activation, model.weight_need, start,
+        names, "infeasible", price.reason, tile, model.least_activation, model.weight_need, start,
         _tensors(model, best[1], None), weights,
     )  # fmt: skip
 
