@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.accelerator import Accelerator
+from simulator.metrics import DEFAULT_METRIC, Metric
 from simulator.model.compulsory import Reread, compulsory_bytes, rereads
 from simulator.model.cost import (
     EnergyBreakdown,
@@ -19,6 +20,7 @@ from simulator.model.cost import (
     latency_prefetch_cycles,
     total,
 )
+from simulator.model.orders import LoopPlan
 from simulator.model.priced import PricedPartition, price_partition
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
@@ -51,7 +53,7 @@ class SubgraphCost:
     """
 
     layers: tuple[str, ...]
-    tile: tuple[int, int]  #: output rows x columns; the largest that fits
+    tile: tuple[int, int]  #: output rows x columns
     activation_bytes: int  #: held by one core
     weight_bytes: int  #: held by one core
     ema_weight_bytes: int
@@ -62,6 +64,8 @@ class SubgraphCost:
     latency_cycles: float  #: the longer of computing and DRAM
     energy_pj: float
     energy_breakdown: EnergyBreakdown  #: pJ by where it is spent
+    at_once: int = 1  #: samples of one core that are on chip together
+    loops: LoopPlan | None = None  #: how a single layer runs; None where all regions and weights are held
     regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
 
     def __repr__(self) -> str:
@@ -71,7 +75,8 @@ class SubgraphCost:
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco evaluate --json` prints of a subgraph."""
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "regions"}
-        return content | {"energy_breakdown": self.energy_breakdown._asdict()}
+        loops = None if self.loops is None else self.loops.choices()
+        return content | {"energy_breakdown": self.energy_breakdown._asdict(), "loops": loops}
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,7 @@ class Evaluation:
     bandwidth_mean_bytes_per_cycle: float  #: over the subgraphs (= GB/s at 1 GHz)
     bandwidth_peak_bytes_per_cycle: float  #: the largest need of a subgraph
     compulsory_bytes: int  #: weights once, model inputs and outputs once for each sample
+    metric: Metric = DEFAULT_METRIC  #: by which tiles, loop orders and samples at once are chosen
     rereads: tuple[Reread, ...] = ()  #: what layers move again and again because it does not fit
     source: tuple[Network, Partition] | None = field(default=None, repr=False, compare=False)  #: what was evaluated
 
@@ -194,6 +200,8 @@ class Evaluation:
         for cost in self.subgraphs:
             row = cost.to_json() | {"layers": " ".join(cost.layers)}
             row["tile_rows"], row["tile_columns"] = row.pop("tile")
+            row["order"] = "held" if cost.loops is None else cost.loops.order
+            del row["loops"]
             row |= {f"energy_{name}_pj": value for name, value in row.pop("energy_breakdown").items()}
             rows.append(row)
         return pandas.DataFrame(rows)
@@ -206,6 +214,7 @@ class Evaluation:
             "network": self.network,
             "accelerator": self.accelerator.to_json(),
             "tile_rule": self.tile_rule,
+            "metric": self.metric,
             "totals": self.totals() | {"compulsory_bytes": self.compulsory_bytes},
             "subgraphs": [cost.to_json() for cost in self.subgraphs],
         }
@@ -293,7 +302,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
         return Evaluation(
             network.name, accelerator, tile_rule, "infeasible", subgraphs, failed,
             math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf, math.inf,
-            compulsory_bytes=least, source=source,
+            compulsory_bytes=least, metric=priced.partition.metric, source=source,
         )  # fmt: skip
     prices = [price for price in priced.prices if isinstance(price, Price)]
     totals, needs = total(prices, accelerator), bandwidths(prices)
@@ -312,6 +321,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
         bandwidth_mean_bytes_per_cycle=added(needs) / len(needs),
         bandwidth_peak_bytes_per_cycle=max(needs),
         compulsory_bytes=least,
+        metric=priced.partition.metric,
         rereads=tuple(rereads(names, priced.models, priced.prices)),
         source=source,
     )  # fmt: skip
@@ -335,5 +345,6 @@ def _subgraph_cost(
         names, price.tile, price.activation_bytes, price.weight_bytes,
         price.ema_weight_bytes, price.ema_input_bytes, price.ema_output_bytes, price.ema_bytes,
         price.compute_cycles, latency_cycles(totals, accelerator), breakdown.total, breakdown,
+        price.at_once, price.loops,
         {tensors[u].name: region for u, region in model.residency(price).regions.items()},
     )  # fmt: skip

@@ -15,6 +15,7 @@ from cocco.problem.space import Space
 from cocco.problem.status import Interrupted, Status
 from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
+from simulator.metrics import DEFAULT_METRIC
 from simulator.model.tiling import TileRule
 from workloads.network.network import Network
 
@@ -27,7 +28,7 @@ def partition(
     accelerator: Accelerator,
     *,
     method: HardwareMethod = "auto",
-    metric: Metric = "ema",
+    metric: Metric = DEFAULT_METRIC,
     tile_rule: TileRule = "exact",
     effort: Effort | None = None,
     **fields: Unpack[PartitionFields],

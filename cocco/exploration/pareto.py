@@ -200,8 +200,8 @@ def _cloud(question: Question, plane: Plane) -> Cloud:
 
 
 def of_metric(problem: Problem, metric: Metric) -> Problem:
-    """Return the problem with another metric."""
-    return replace(problem, objective=replace(problem.objective, metric=metric))
+    """Return the problem with another metric; tiles and loop orders stay those of one plan, chosen by the first."""
+    return replace(problem, objective=replace(problem.objective, metric=metric), chosen_by=problem.metric)
 
 
 def _founders(question: Question, cloud: Cloud) -> tuple[tuple[Population, np.ndarray], list[list[int]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from cocco.plans.splits import Part, Splitter
@@ -87,7 +87,7 @@ def explain(
     partition: Partition,
     accelerator: Accelerator,
     *,
-    metric: Metric = "ema",
+    metric: Metric | None = None,
     tile_rule: TileRule = "exact",
     dearest: int = DEAREST,
 ) -> Explanation:
@@ -101,7 +101,8 @@ def explain(
     network, partition, accelerator, tile_rule
         As in `simulator.evaluate`.
     metric
-        "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles): by which subgraphs are expensive and splits best.
+        "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles): by which subgraphs are expensive and splits best;
+        by default that of the partition.
     dearest
         How many of the subgraphs that fit are explained.
 
@@ -119,6 +120,8 @@ def explain(
     >>> found.mended == simulator.Partition.layerwise(network)
     True
     """
+    metric = metric or partition.metric
+    partition = replace(partition, metric=metric)
     evaluation = evaluate(network, partition, accelerator, tile_rule)
     bytes_of = breakdown(network, partition, accelerator, tile_rule)
     splitter = Splitter(on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule))
@@ -140,7 +143,7 @@ def explain(
     explained = tuple(found[i] for i in sorted(found))
     if evaluation.fits:
         return Explanation(evaluation, explained, None, None)
-    mended = Partition.from_ids(network, groups)
+    mended = Partition.from_ids(network, groups, metric)
     return Explanation(evaluation, explained, mended, evaluate(network, mended, accelerator, tile_rule))
 
 

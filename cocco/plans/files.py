@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 
 from cocco.problem.genome import groups_of
@@ -22,7 +23,7 @@ def load_partition(
     network: Network,
     accelerator: Accelerator | None = None,
     *,
-    metric: Metric = "ema",
+    metric: Metric | None = None,
     tile_rule: TileRule = "exact",
 ) -> Partition:
     """Return the partition in a .json or .yaml file (docs/partitions.md), as Partition.load does.
@@ -39,7 +40,8 @@ def load_partition(
     accelerator
         The hardware that "rest: greedy" fuses for; else not needed.
     metric
-        What that fusion minimizes: "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles).
+        What that fusion minimizes, and by which tiles are chosen: "ema" (off-chip bytes), "energy" (pJ) or "latency"
+        (cycles); by default what the file says, else energy.
     tile_rule
         As in `simulator.evaluate`.
 
@@ -60,8 +62,9 @@ def load_partition(
     True
     """
     found = read_handwritten(path, network)
+    metric = metric or found.metric
     if found.rest == "layerwise":
-        return Partition.load(path, network)
+        return replace(Partition.load(path, network), metric=metric)
     if accelerator is None:
         raise PartitionError(f"{path}: 'rest: greedy' needs given hardware, which decides what is fused")
     try:
@@ -78,4 +81,4 @@ def fill_greedily(
     """Return the partition of these groups of ids and the greedy fusion of all other layers (Cocco, Sec. 4.2.2)."""
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)
     labels, _ = greedy(problem, subgraph_costs(problem), fixed=groups)
-    return Partition.from_ids(network, groups_of(labels))
+    return Partition.from_ids(network, groups_of(labels), metric)

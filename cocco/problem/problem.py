@@ -17,6 +17,7 @@ from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
 from simulator.accelerator import Accelerator, Machine, MachineFields, machine_of
 from simulator.evaluate import Evaluation
 from simulator.keywords import check_keywords
+from simulator.metrics import DEFAULT_METRIC
 from simulator.model.pricing import PricingRules
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TILE_RULES, TileRule
@@ -159,7 +160,7 @@ def on_hardware(
     networks: Network | Sequence[Network],
     accelerator: Accelerator,
     *,
-    metric: Metric = "ema",
+    metric: Metric = DEFAULT_METRIC,
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
 ) -> Problem:
@@ -174,7 +175,7 @@ def over_space(
     *,
     machine: Machine | None = None,
     alpha: float = 0.002,
-    metric: Metric = "energy",
+    metric: Metric = DEFAULT_METRIC,
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
     **fields: Unpack[MachineFields],

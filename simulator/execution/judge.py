@@ -17,7 +17,6 @@ from simulator.model.pricing import Price
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
-
 ROOMY = ("TP", "KP", "BC", "CT", "RS")  #: loop orders whose regions may be larger than what they hold at any time
 
 

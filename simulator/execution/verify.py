@@ -200,7 +200,8 @@ def run_subgraph(model: SubgraphModel, price: Price, scale: Scaled, memory: Addr
     subgraph, rules = Subgraph(scale.geometry, model.subgraph.layers), model.rules
     if price.loops is not None:
         (v,) = subgraph.layers
-        plan, word = LayerPlan(*price.loops[: len(LayerPlan._fields)]), rules.geometry.technology.channel_alignment
+        plan = LayerPlan._make(price.loops[: len(LayerPlan._fields)])
+        word = rules.geometry.technology.channel_alignment
         return run_scaled(rules.geometry.network, v, plan, rules.batch, word, scale.channels is None)
     if price.streaming is not None:
         return False  # of several cores, which are not executed

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from simulator.model.loops import LoopLayer, Met, meet
 from simulator.technology import SUM_BYTES
@@ -70,6 +70,10 @@ class LoopPlan(NamedTuple):
     ema_output_bytes: int
     global_buffer_bytes: int
     weight_buffer_bytes: int
+
+    def choices(self) -> dict[str, Any]:
+        """Return what is chosen, without what follows from it."""
+        return {name: getattr(self, name) for name in self._fields[:9]}
 
     @property
     def ema_bytes(self) -> int:

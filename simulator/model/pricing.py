@@ -20,7 +20,7 @@ from simulator.model.loops import LoopLayer, loop_layer
 from simulator.model.orders import LoopPlan
 from simulator.model.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
 from simulator.model.streaming import Residency, Streaming, residency_of, stream_layer
-from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph
+from simulator.model.subgraph import Geometry, Subgraph
 from simulator.model.tiles import Candidates, TileShape
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.model.traffic import buffer_bytes, weight_buffer_bytes
@@ -168,9 +168,7 @@ class SubgraphModel:
         if price.streaming is None:
             assert found is not None, "it was priced"
             tiling, _ = found
-            return Residency(
-                price.tile, tiling, allocate_regions(self.subgraph, tiling, price.at_once, rules.bands)
-            )
+            return Residency(price.tile, tiling, allocate_regions(self.subgraph, tiling, price.at_once, rules.bands))
         return residency_of(self.subgraph, price.tile, price.streaming, rules.tile_rule, rules.samples, rules.bands)
 
     def layer_cycles(self, price: Price) -> dict[int, int]:
@@ -233,12 +231,11 @@ class SubgraphModel:
         Weights are on chip, so samples may run one after the other: their regions then take the room of one, and
         weights are read again from their buffer for each round.
         """
-        samples, plans = self.rules.samples, []
-        for at_once in sorted({-(-samples // rounds) for rounds in range(1, samples + 1)}, reverse=True):
-            plans += [
-                (tile, at_once) for tile in self.candidates.largest(lambda tile: self._need(tile) * at_once <= room)
-            ]
-        return plans
+        samples = self.rules.samples
+        together = sorted({-(-samples // rounds) for rounds in range(1, samples + 1)}, reverse=True)
+        return [
+            (tile, at_once) for at_once in together for tile in self.candidates.largest(self._need, room // at_once)
+        ]
 
     def _held(self, tile: TileShape, at_once: int) -> Price:
         if tile not in self._moved:

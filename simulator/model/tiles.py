@@ -38,8 +38,12 @@ class Candidates:
         """Return the elements that a tile covers of such a map."""
         return min(tile[0], self.rows) * min(tile[1], self.columns)
 
-    def largest(self, fits: Callable[[TileShape], bool]) -> list[TileShape]:
-        """Return the largest square that fits and, if it is larger, the tallest band: none where nothing fits."""
+    def largest(self, need: Callable[[TileShape], int], room: int) -> list[TileShape]:
+        """Return the largest square that needs no more than this room and, if it is larger, the tallest band."""
+
+        def fits(tile: TileShape) -> bool:
+            return need(tile) <= room
+
         square = next(((side, side) for side in self.squares if fits((side, side))), None)
         area = 0 if square is None else self.area(square)
         bands = [(rows, self.columns) for rows in equal_sizes(self.rows) if rows * self.columns > area]

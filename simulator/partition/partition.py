@@ -77,9 +77,7 @@ class Partition:
         return pandas.DataFrame({"layers": map(" ".join, self.names), "count": map(len, self.names)})
 
     @classmethod
-    def from_ids(
-        cls, network: Network, groups: Iterable[Iterable[int]], metric: Metric = DEFAULT_METRIC
-    ) -> Partition:
+    def from_ids(cls, network: Network, groups: Iterable[Iterable[int]], metric: Metric = DEFAULT_METRIC) -> Partition:
         """Return the partition with these groups of layer ids; raises PartitionError where it is not valid."""
         check_network(network)
         ordered = order_subgraphs(network, [tuple(sorted(group)) for group in groups])

@@ -12,6 +12,7 @@ from cocco.output.folders.reading import NUMBER, Reader, table_of
 from cocco.output.text.numbers import buffer_columns
 from cocco.problem.criteria import METRICS
 from simulator.accelerator import Accelerator
+from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, Metric
 from simulator.model.cost import EnergyBreakdown
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.technology import Technology
@@ -48,6 +49,7 @@ class RunNetwork:
     energy_pj: float
     latency_cycles: float
     subgraphs: tuple[RunSubgraph, ...]
+    metric: Metric = DEFAULT_METRIC  #: by which tiles and loop orders were chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +125,11 @@ def _accelerator(plan: Reader) -> Accelerator:
 def _network(plan: Reader, weight: float) -> RunNetwork:
     totals = plan.inner("totals")
     ema, energy, latency = (totals.get(name, *NUMBER) for name in ("ema_bytes", "energy_pj", "latency_cycles"))
+    metric: Metric = plan.one_of("metric", METRIC_NAMES) if "metric" in plan.content else DEFAULT_METRIC
     subgraphs = tuple(_subgraph(each) for each in plan.items("subgraphs"))
     if len(subgraphs) != totals.get("subgraphs", int) or not subgraphs:
         raise FileFormatError(f"{plan.path}: {plan.where}has {len(subgraphs)} subgraphs, its totals say otherwise")
-    return RunNetwork(plan.get("network", str), weight, ema, energy, latency, subgraphs)
+    return RunNetwork(plan.get("network", str), weight, ema, energy, latency, subgraphs, metric)
 
 
 def _subgraph(each: Reader) -> RunSubgraph:

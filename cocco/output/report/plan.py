@@ -54,7 +54,7 @@ def _occupied(
         return whole, None, WHOLE
     loaded = workloads.load(network.name)
     try:
-        plan = Partition.from_groups(loaded, [cost.layers for cost in network.subgraphs])
+        plan = Partition.from_groups(loaded, [cost.layers for cost in network.subgraphs], network.metric)
         priced = evaluate(loaded, plan, machine, tile_rule)
     except ValueError:  # a network of the user's with the name of a built-in one
         return whole, None, WHOLE

@@ -131,7 +131,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     else:
         search = f"  search          {result.samples:,} samples, seed {result.seed}; {which}"
     alone = [
-        evaluate(network, Partition.layerwise(network), result.accelerator, evaluation.tile_rule)
+        evaluate(network, Partition.layerwise(network, result.metric), result.accelerator, evaluation.tile_rule)
         for network, evaluation in zip(networks, result.evaluations)
     ]
     lines = [cost, bound, search]
