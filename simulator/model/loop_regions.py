@@ -1,4 +1,4 @@
-"""What a single layer holds in its loop order, tensor by tensor: pieces of its inputs, and of its outputs or their sums.
+"""What a single layer holds in its loop order, tensor by tensor: pieces of its inputs, of its outputs or their sums.
 
 The bytes add up to what the order takes (orders.py, groups.py); shapes are rows x columns of what is met.
 """

@@ -76,7 +76,7 @@ class SubgraphCosts:
         return weight * self._metric(totals, self._machine)
 
     def _read_geometry(self, bands: int) -> None:
-        """Flatten the networks, one sample: tensors are the layers of the union, then the model inputs of each network."""
+        """Flatten the networks, for one sample: tensors are layers of the union, then inputs of each network."""
         problem = self.problem
         layers: list[tuple[int, int, int, int]] = []
         inputs: list[tuple[int, int, int, int]] = []
