@@ -273,6 +273,8 @@ def _part(layer: Layer, producers: tuple[int, ...], places: tuple[int, ...], wor
     if layer.groups == 1:
         words = [-(-channels // word) for channels in producers]
         return Part(sum(words) * word, outputs, reduction, ((sum(words[each] for each in places), 1),))
+    if reduction == 1:  # one channel, and so one word, of one producer
+        return Part(word, outputs, 1, ((1, layer.groups),))
     ends = list(accumulate(producers, initial=0))
     words = []
     for first in range(0, ends[-1], reduction):
