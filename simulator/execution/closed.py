@@ -1,7 +1,7 @@
-"""The closed forms that a price may give where they are not what is counted, restated (docs/model.md, 3 and 5).
+"""What a price may say of a streamed layer where that is not what is counted, restated (docs/model.md, 3).
 
-A tile of step outputs starts at a multiple of step; leads, and updates that are made piece by piece, are not in it.
-Traffic of a streamed layer is that of one pass. A price that says anything else than these or the count is wrong.
+Buffer traffic is that of one pass over the inputs; the halo of rows that nothing keeps is a mean. A price that says
+anything else than these or the count is wrong.
 """
 
 from __future__ import annotations
@@ -9,61 +9,28 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from simulator.execution.count import Count, Plan, Setting
+from simulator.execution.count import Count, Plan, Setting, count_moves
 from simulator.execution.orders import chunks_of, streamed_scheme
-from simulator.execution.part import AXES, COLUMNS, ROWS, Part, Reading
+from simulator.execution.part import ROWS, Part
 from simulator.execution.scheme import Scheme
+from simulator.execution.walk import walk
 
 
 def approximate(setting: Setting, part: Part, plan: Plan, count: Count) -> Count:
     """Return the count with its buffer traffic, and inputs that are read again, as the closed forms have them."""
-    scheme = setting.scheme(part, plan.tile)
-    if plan.order in ("chunk", "tile"):
-        scheme = streamed_scheme(setting, part, plan)
-    inputs = _inputs(setting, part, plan, scheme, count)
-    batch, layers = setting.accelerator.batch, part.network.layers
-    updates = {v: _tiles(scheme, v, ROWS) * _tiles(scheme, v, COLUMNS) for v in part.layers}
-    sizes = {u: part.network.tensors[u].size_bytes for u in part.tensors}
-    readings = [reading for v in part.layers for reading in part.operands[v]]
-    buffered = (
-        sum(sizes[v] for v in part.layers)
-        + sum(_windows(scheme, each) for each in readings if each.local)
-        + sum(updates[each.layer] * sizes[each.tensor] for each in readings if each.whole)
-        + sum(_copies(scheme, u) for u in part.tensors)
-    )
+    if plan.order == "held":
+        return count
+    is_chunked = plan.order in ("chunk", "tile")
+    scheme = streamed_scheme(setting, part, plan) if is_chunked else setting.scheme(part, plan.tile)
+    inputs, once = _inputs(setting, part, plan, scheme, count), count_moves(scheme, walk(scheme))
     assert count.ema_output_bytes is not None and count.ema_weight_bytes is not None
+    buffered = setting.accelerator.batch * (once.results + once.windows + once.wholes + once.copies)
+    used = sum(times * part.network.layers[v].weight_bytes for v, times in once.updates.items())
     return count._replace(
         ema_input_bytes=inputs,
-        global_buffer_bytes=inputs + count.ema_output_bytes + batch * buffered,
-        weight_buffer_bytes=count.ema_weight_bytes + sum(updates[v] * layers[v].weight_bytes for v in part.layers),
+        global_buffer_bytes=inputs + count.ema_output_bytes + buffered,
+        weight_buffer_bytes=count.ema_weight_bytes + used,
     )
-
-
-def _tiles(scheme: Scheme, layer: int, axis: int) -> int:
-    return -(-scheme.part.extent[axis][layer] // (scheme.rows, scheme.columns)[axis].steps[layer])
-
-
-def _windows(scheme: Scheme, reading: Reading) -> int:
-    """Return the bytes from the first element of the map to the last, and what each two tiles share twice."""
-    part, elements = scheme.part, scheme.part.network.tensors[reading.tensor].channels
-    for axis in AXES:
-        first, shared = part.first(reading.layer, axis, 0), _shared(part, reading.layer, axis)
-        last = part.end(reading.layer, axis, part.extent[axis][reading.layer])
-        inside = min(last, part.extent[axis][reading.tensor]) - max(first, 0)
-        elements *= max(0, inside + (_tiles(scheme, reading.layer, axis) - 1) * shared)
-    return elements
-
-
-def _shared(part: Part, layer: int, axis: int) -> int:
-    """Return the elements that two tiles share, below 0 where some lie between them."""
-    return part.end(layer, axis, 0) - part.first(layer, axis, 0)
-
-
-def _copies(scheme: Scheme, tensor: int) -> int:
-    """Return the bytes put into SIDE and taken out of it, between each two row operations."""
-    cells = scheme.cells[tensor]
-    between = -(-scheme.part.extent[ROWS][tensor] // scheme.rows.steps[tensor]) - 1
-    return 2 * cells.kept * cells.width * scheme.part.network.tensors[tensor].channels * between
 
 
 def _inputs(setting: Setting, part: Part, plan: Plan, scheme: Scheme, count: Count) -> int:
@@ -85,7 +52,8 @@ def _inputs(setting: Setting, part: Part, plan: Plan, scheme: Scheme, count: Cou
 def _halo(part: Part, tile: int) -> Fraction:
     """Return how often the input is read where each row of tiles reads again the rows that it shares with the last."""
     (v,) = part.layers
-    height, layer, shared = part.extent[ROWS][v], part.network.layers[v], _shared(part, v, ROWS)
+    height, layer = part.extent[ROWS][v], part.network.layers[v]
+    shared = part.end(v, ROWS, 0) - part.first(v, ROWS, 0)  # elements; below 0 where some lie between two tiles
     if shared <= 0:
         return Fraction(1)
     step = Fraction(min(tile, height) * layer.stride[ROWS], layer.upsample[ROWS]).numerator

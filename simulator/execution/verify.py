@@ -27,7 +27,7 @@ from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
 from simulator.model.streaming import Residency, input_reads, residency_of, whole_operands
 from simulator.model.subgraph import ROWS, Geometry, Subgraph
 from simulator.model.tiling import TileRule
-from simulator.model.traffic import count_updates
+from simulator.model.updates import derive_updates
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
 from simulator.timing.simulation import simulate_priced
@@ -183,8 +183,8 @@ def _affordable(
 
 def _updates(subgraph: Subgraph, price: Price, tile_rule: TileRule) -> int:
     """Return the updates to execute; a row of a passing operand counts as one."""
-    tiling = residency_of(subgraph, price.tile, None, tile_rule).tiling
-    updates = {u: count_updates(subgraph, tiling, u) for u in subgraph.tensors}
+    rows, columns = derive_updates(subgraph, residency_of(subgraph, price.tile, None, tile_rule).tiling)
+    updates = {u: rows[u].times * columns[u].times for u in subgraph.tensors}
     passed = 0
     if price.streaming is not None and price.streaming.order == "operand":
         passed = max(subgraph.geometry.extent[ROWS][u] for u in subgraph.inputs) * updates[subgraph.layers[0]]

@@ -66,6 +66,8 @@ cdef struct Axis:  # tiles of one axis by local tensor
     i64* size
     i64* lead
     i64* updates
+    i64* ends           # of layers: where the first update ends, and how many there are
+    i64* count
 
 
 cdef struct Work:  # scratch space of one thread
@@ -97,6 +99,8 @@ cdef struct Work:  # scratch space of one thread
     i64* main_bytes
     i64* side_bytes
     i64 has_whole
+    i64 alone           # all tensors are held over their full width
+    i64 one_operation   # and from top to bottom
     i64 weights
     i64 inputs
     i64 outputs
