@@ -9,10 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from simulator.model.loops import loop_layer
+from simulator.model.orders import LoopPlan
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.regions import Tiling
 from simulator.model.subgraph import ROWS, Subgraph
-from simulator.timing.streamed import Course, Stage, core_bytes, streamed_course
+from simulator.timing.course import Course, Stage
+from simulator.timing.loops import loop_course
+from simulator.timing.streamed import core_bytes, streamed_course
 
 MOST_EVENTS = 10_000  #: of one subgraph; our choice: beyond it neighbouring row operations are taken together
 
@@ -24,6 +28,13 @@ def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cours
     if price.streaming is not None:
         return streamed_course(model, price, slots_per_cycle, MOST_EVENTS)
     return held_course(model, price, slots_per_cycle)
+
+
+def looped_course(model: SubgraphModel, plan: LoopPlan, compute_cycles: int, slots_per_cycle: int) -> Course:
+    """Return the stages of a single layer that runs in a loop order."""
+    (v,), rules, geometry = model.subgraph.layers, model.rules, model.subgraph.geometry
+    layer = loop_layer(geometry.network, v, rules.batch, geometry.technology)
+    return loop_course(layer, plan, v, compute_cycles * slots_per_cycle, MOST_EVENTS)
 
 
 def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
