@@ -16,7 +16,6 @@ from simulator.model.cost import (
     bandwidths,
     energy_breakdown,
     latency_cycles,
-    latency_prefetch_cycles,
     total,
 )
 from simulator.model.priced import PricedPartition, price_partition
@@ -138,8 +137,7 @@ class Evaluation:
     energy_breakdown: EnergyBreakdown | None  #: pJ by where it is spent; None where it cannot run
     compute_cycles: float
     latency_cycles: float  #: the sum over subgraphs of the longer of computing and DRAM (Cocco, Sec. 5.1.2)
-    latency_prefetch_cycles: float  #: with the weights of the next subgraph loaded during the current one
-    bandwidth_mean_bytes_per_cycle: float  #: over the subgraphs (= GB/s at 1 GHz)
+    bandwidth_mean_bytes_per_cycle: float  #: needed so that computing never waits, over the subgraphs (GB/s at 1 GHz)
     bandwidth_peak_bytes_per_cycle: float  #: the largest need of a subgraph
     compulsory_bytes: int  #: weights once, model inputs and outputs once for each sample
     rereads: tuple[Reread, ...] = ()  #: what layers move again and again because it does not fit
@@ -221,7 +219,6 @@ _TOTALS = (
     "compute_cycles",
     "latency_cycles",
     "latency_executed_cycles",
-    "latency_prefetch_cycles",
     "bandwidth_mean_bytes_per_cycle",
     "bandwidth_peak_bytes_per_cycle",
 )
@@ -292,7 +289,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
     if failed:
         return Evaluation(
             network.name, accelerator, tile_rule, "infeasible", subgraphs, failed,
-            math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf, math.inf,
+            math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf,
             compulsory_bytes=least, source=source,
         )  # fmt: skip
     prices = [price for price in priced.prices if isinstance(price, Price)]
@@ -308,7 +305,6 @@ def summarize(priced: PricedPartition) -> Evaluation:
         energy_breakdown=breakdown,
         compute_cycles=sum(price.compute_cycles for price in prices),
         latency_cycles=latency_cycles(totals, accelerator),
-        latency_prefetch_cycles=latency_prefetch_cycles(prices, accelerator),
         bandwidth_mean_bytes_per_cycle=added(needs) / len(needs),
         bandwidth_peak_bytes_per_cycle=max(needs),
         compulsory_bytes=least,
