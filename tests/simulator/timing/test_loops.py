@@ -200,6 +200,21 @@ def test_what_holds_of_the_plans_of_random_layers(block):
                 last = found
 
 
+def test_two_tiles_run_by_hand():
+    """192 bytes of rows and all 2304 of weights come, 1000 slots a tile; then 64 bytes of rows, and 128 leave twice.
+
+    With room the second tile computes at once, at 3496; without, when its rows have come and the first results gone.
+    """
+    layer = layer_of("conv")
+    grid = orders.grid_of(layer, (2, 4))
+    (mode,) = (each for each in orders.modes_of(grid) if each.name == RING)
+    course = loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(16)), 0, 2000, MOST)
+    roomy, tight = (Run(["a"], [course], [Free(free, free, free, 0, 0, 0)], 1) for free in (True, False))
+    assert [(each.start, each.stop) for each in roomy.array] == [(2496, 3496), (3496, 4496)]
+    assert [(each.start, each.stop) for each in tight.array] == [(2496, 3496), (3688, 4688)]
+    assert roomy.spans == [(0, 4624)] and tight.spans == [(0, 4816)]
+
+
 GOAL = Goal("ema", 100.0, 1.0, 1.0)
 
 
