@@ -28,7 +28,7 @@ from workloads.network.network import Network
 
 EXECUTED = "latency_executed_cycles"
 MEMORY = "shared_memory_bytes"
-TIMES = {"compute_cycles", "latency_cycles", "latency_prefetch_cycles"}
+TIMES = {"compute_cycles", "latency_cycles"}
 FIELDS = Count._fields
 VERIFYING = sys.modules["simulator.execution.verify"]  #: the package has a function of this name
 CHIP = Accelerator(shared_buffer=64 * KiB)
