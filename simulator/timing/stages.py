@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.regions import Tiling
 from simulator.model.subgraph import ROWS, Subgraph
+from simulator.model.updates import starts_full
 from simulator.timing.streamed import Course, Stage, core_bytes, streamed_course
 
 MOST_EVENTS = 10_000  #: of one subgraph; our choice: beyond it neighbouring row operations are taken together
@@ -52,7 +53,7 @@ def row_operations(subgraph: Subgraph, tiling: Tiling) -> list[Rows]:
     Where the first updates fit into the regions they take all that lies before them (i <= 0), too.
     """
     updates = {u: tile.step * tile.updates // tiling.merged[u] for u, tile in tiling.rows.items()}
-    times, is_full = math.lcm(*updates.values()), _starts_full(subgraph, tiling)
+    times, is_full = math.lcm(*updates.values()), starts_full(subgraph, tiling, ROWS)
     made: dict[int, Rows] = {}
     for u in subgraph.tensors:
         for update, row in _updates(subgraph, tiling, u, is_full):
@@ -73,15 +74,6 @@ def _updates(subgraph: Subgraph, tiling: Tiling, u: int, is_full: bool) -> Itera
         if row > done:
             yield update, row
         update, done = update + 1, row
-
-
-def _starts_full(subgraph: Subgraph, tiling: Tiling) -> bool:
-    extent = subgraph.geometry.extent[ROWS]
-    return all(
-        min(tiling.merged[u] + tiling.rows[u].lead, extent[u]) <= tiling.held[u]
-        for u in subgraph.tensors
-        if subgraph.readers[u]
-    )
 
 
 def _coarser(steps: list[tuple[Rows, Rows]], width: int) -> list[tuple[Rows, Rows]]:
