@@ -13,6 +13,7 @@ from simulator.model.orders import LoopPlan
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.regions import Tiling
 from simulator.model.subgraph import ROWS, Subgraph
+from simulator.model.updates import starts_full
 from simulator.timing.course import Course, Stage
 from simulator.timing.loops import loop_course
 from simulator.timing.streamed import core_bytes, streamed_course
@@ -64,7 +65,7 @@ def row_operations(subgraph: Subgraph, tiling: Tiling) -> list[Rows]:
     Where the first updates fit into the regions they take all that lies before them (i <= 0), too.
     """
     updates = {u: tile.step * tile.updates // tiling.merged[u] for u, tile in tiling.rows.items()}
-    times, is_full = math.lcm(*updates.values()), _starts_full(subgraph, tiling)
+    times, is_full = math.lcm(*updates.values()), starts_full(subgraph, tiling, ROWS)
     made: dict[int, Rows] = {}
     for u in subgraph.tensors:
         for update, row in _updates(subgraph, tiling, u, is_full):
@@ -85,15 +86,6 @@ def _updates(subgraph: Subgraph, tiling: Tiling, u: int, is_full: bool) -> Itera
         if row > done:
             yield update, row
         update, done = update + 1, row
-
-
-def _starts_full(subgraph: Subgraph, tiling: Tiling) -> bool:
-    extent = subgraph.geometry.extent[ROWS]
-    return all(
-        min(tiling.merged[u] + tiling.rows[u].lead, extent[u]) <= tiling.held[u]
-        for u in subgraph.tensors
-        if subgraph.readers[u]
-    )
 
 
 def _coarser(steps: list[tuple[Rows, Rows]], width: int) -> list[tuple[Rows, Rows]]:
