@@ -1,4 +1,4 @@
-"""A hand-written partition as its file says it: groups of layers by pattern, and what becomes of the rest."""
+"""A hand-written partition as its file says it: groups of layers by pattern, the rest, what is kept on chip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workloads.errors import shown
 from workloads.files import read_mapping
 from workloads.network.network import Network
 
-KEYS = ("network", "subgraphs", "rest")
+KEYS = ("network", "subgraphs", "rest", "keep")
 RESTS = ("layerwise", "greedy")
 
 
@@ -20,6 +20,7 @@ class Handwritten(NamedTuple):
     path: str
     groups: list[list[object]]  #: names, wildcards and ranges (simulator.partition.patterns)
     rest: str  #: "layerwise" or "greedy": how the layers run that no group names
+    keep: list[object]  #: tensors kept on chip (simulator.partition.keep)
 
 
 def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten:
@@ -39,4 +40,12 @@ def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten
     rest = content.get("rest", RESTS[0])
     if rest not in RESTS:
         raise PartitionError(f"{path}: 'rest' is {shown(rest)}; it must be {' or '.join(map(repr, RESTS))}")
-    return Handwritten(str(path), groups, rest)
+    keep = content.get("keep", [])
+    if not isinstance(keep, list):
+        raise PartitionError(f"{path}: 'keep' is {shown(keep)}; it must be a list of tensors to keep on chip")
+    if keep and rest != RESTS[0]:
+        raise PartitionError(
+            f"{path}: 'rest: {rest}' and 'keep' exclude each other: what is fused decides which steps there are; "
+            "write all subgraphs, in the order of execution"
+        )
+    return Handwritten(str(path), groups, rest, keep)
