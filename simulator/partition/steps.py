@@ -16,7 +16,7 @@ from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
 
-class Residency(NamedTuple):
+class Step(NamedTuple):
     """Where the tensors of one step lie, by id."""
 
     kept: tuple[int, ...]  #: on chip, whole, during the step; ascending
@@ -26,12 +26,12 @@ class Residency(NamedTuple):
     touched: frozenset[int]  #: of kept, those in S or in(S): no MAIN and no SIDE
 
 
-def residency(network: Network, partition: Partition) -> tuple[Residency, ...]:
+def steps_of(network: Network, partition: Partition) -> tuple[Step, ...]:
     """Return where the tensors of each step of a partition lie, in execution order."""
-    return residency_of(network, partition.subgraphs, [interval.span for interval in partition.keep])
+    return steps_with(network, partition.subgraphs, [interval.span for interval in partition.keep])
 
 
-def residency_of(network: Network, subgraphs: Sequence[Sequence[int]], spans: Iterable[Span]) -> tuple[Residency, ...]:
+def steps_with(network: Network, subgraphs: Sequence[Sequence[int]], spans: Iterable[Span]) -> tuple[Step, ...]:
     """Return the same for subgraphs in execution order and valid intervals: (tensor, first step, last step)."""
     kept: list[set[int]] = [set() for _ in subgraphs]
     begins: list[set[int]] = [set() for _ in subgraphs]
@@ -49,7 +49,7 @@ def residency_of(network: Network, subgraphs: Sequence[Sequence[int]], spans: It
         on_chip = tuple(u for u in needed if u in kept[step] and u not in begins[step])
         written = tuple(v for v in sorted(group) if v in from_dram or not network.consumers[v])
         touched = frozenset(kept[step].intersection((*group, *needed)))
-        found.append(Residency(tuple(sorted(kept[step])), loaded[step], on_chip, written, touched))
+        found.append(Step(tuple(sorted(kept[step])), loaded[step], on_chip, written, touched))
     return tuple(found)
 
 

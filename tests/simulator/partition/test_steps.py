@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simulator import Partition
 from simulator.model.subgraph import Geometry, Subgraph
 from simulator.partition.intervals import Span
-from simulator.partition.residency import Residency, residency
+from simulator.partition.steps import Step, steps_of
 from tests.helpers.graphs import add, conv
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
@@ -26,7 +26,7 @@ class Missing(Exception):
     """A step reads what lies neither on chip nor in DRAM."""
 
 
-def replay(network: Network, plan: Partition, steps: Sequence[Residency], spans: Sequence[Span]) -> None:
+def replay(network: Network, plan: Partition, steps: Sequence[Step], spans: Sequence[Span]) -> None:
     """Run the steps with two sets: what lies whole on chip over these intervals, and what DRAM holds."""
     chip: set[int] = set()
     dram = set(range(len(network.layers), len(network.tensors)))
@@ -66,7 +66,7 @@ A, B, C, D, E, X = range(6)
 
 def test_a_tensor_kept_to_its_last_reader_never_crosses():
     """a is on chip in all steps; the others cross as ever."""
-    steps = residency(residual(), Partition.from_groups(residual(), ALONE, keep=["a"]))
+    steps = steps_of(residual(), Partition.from_groups(residual(), ALONE, keep=["a"]))
     assert [each.kept for each in steps] == [(A,)] * 5
     assert [each.loaded for each in steps] == [(X,), (), (B,), (C,), (D,)]
     assert [each.on_chip for each in steps] == [(), (A,), (), (A,), (A,)]
@@ -77,7 +77,7 @@ def test_a_tensor_kept_to_its_last_reader_never_crosses():
 def test_a_tensor_that_is_dropped_before_a_reader_is_written_too():
     """a is kept for b, and again, loaded by d, for e: its maker writes it, d alone loads it."""
     keep = [{"tensor": "a", "until": "b"}, {"tensor": "a", "from": "d"}]
-    steps = residency(residual(), Partition.from_groups(residual(), ALONE, keep=keep))
+    steps = steps_of(residual(), Partition.from_groups(residual(), ALONE, keep=keep))
     assert [each.kept for each in steps] == [(A,), (A,), (), (A,), (A,)]
     assert [each.loaded for each in steps] == [(X,), (), (B,), (C, A), (D,)]
     assert [each.on_chip for each in steps] == [(), (A,), (), (), (A,)]
@@ -85,7 +85,7 @@ def test_a_tensor_that_is_dropped_before_a_reader_is_written_too():
 
 
 def test_a_model_output_is_written_though_it_is_all_that_is_left():
-    steps = residency(residual(), Partition.from_groups(residual(), [["a", "b", "c", "d"], ["e"]], keep=["a", "d"]))
+    steps = steps_of(residual(), Partition.from_groups(residual(), [["a", "b", "c", "d"], ["e"]], keep=["a", "d"]))
     assert [each.written for each in steps] == [(), (E,)]
 
 
@@ -94,7 +94,7 @@ def test_a_model_output_is_written_though_it_is_all_that_is_left():
 def test_every_step_finds_what_it_reads_and_nothing_is_written_in_vain(seed):
     network = random_network(seed, most_layers=9, whole=True)
     plan = random_kept_plan(network, seed)
-    steps = residency(network, plan)
+    steps = steps_of(network, plan)
     replay(network, plan, steps, [each.span for each in plan.keep])
     loaded = {tensor for each in steps for tensor in each.loaded}
     for group, says in zip(plan.subgraphs, steps):
@@ -112,7 +112,7 @@ def test_every_step_finds_what_it_reads_and_nothing_is_written_in_vain(seed):
 def test_without_intervals_steps_load_and_write_what_the_model_says(seed):
     network = random_network(seed, most_layers=9, whole=True)
     plan, geometry = random_plan(network, seed), Geometry(network)
-    for group, says in zip(plan.subgraphs, residency(network, plan)):
+    for group, says in zip(plan.subgraphs, steps_of(network, plan)):
         subgraph = Subgraph(geometry, group)
         assert (says.loaded, says.written) == (subgraph.inputs, subgraph.outputs)
         assert says.kept == says.on_chip == () and not says.touched
@@ -124,7 +124,7 @@ def test_the_replay_notices_what_is_dropped_or_not_written(seed, data):
     """One interval ends a step early, or one write is left out: some step reads what is not there."""
     network = random_network(seed, most_layers=9)
     plan = random_kept_plan(network, seed)
-    steps, spans = list(residency(network, plan)), [each.span for each in plan.keep]
+    steps, spans = list(steps_of(network, plan)), [each.span for each in plan.keep]
     writes = [(step, v) for step, says in enumerate(steps) for v in says.written]
     replay(network, plan, steps, spans)
     if spans and data.draw(st.booleans()):
