@@ -12,7 +12,7 @@ from cocco.search.keeping.state import State
 
 
 def narrow(states: list[State], width: int | None) -> tuple[list[State], bool]:
-    """Return at most `width` states, in their order, and whether they are all."""
+    """Return at most `width` states, in their order, and whether they are all; of equals the first go on."""
     if width is None or len(states) <= width:
         return states, True
     order = sorted(range(len(states)), key=lambda i: states[i].cost)
