@@ -15,7 +15,7 @@ from simulator.execution.layer.work import estimate_work
 from simulator.execution.miss import Miss
 from workloads.network.network import Network
 
-WORK = 40_000  #: units (work.py) up to which a layer runs as it is; our choice, some 0.05 s
+WORK = 50_000  #: units (work.py) up to which a layer runs as it is; our choice, some 0.05 s
 FULL_WORK = 2_000_000  #: the same where as much as can be is asked for
 SCALES = (
     Scale(3),

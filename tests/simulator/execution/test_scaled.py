@@ -261,10 +261,9 @@ def check_random(seed):
                 wanted = capped(before, found)
                 if len(network.layers[0].inputs) > 1 and "groups" in wanted:  # as many as operands cut
                     wanted["groups"] = steps["groups"]
-                if (
-                    "slices" in wanted and steps["slices"] != wanted["slices"]
-                ):  # of less than a word, or an operand twice
-                    assert wanted["slices"][0] <= steps["slices"][0] <= before["slices"][0]
+                if plan.order in ("TKC", "BC") and steps["slices"] != wanted["slices"]:
+                    # slices of less than a word, or words that are not full, do not always come out
+                    assert 2 <= steps["slices"][0] <= before["slices"][0]
                     wanted["slices"] = steps["slices"]
                 assert steps == wanted, (network.layers[0], plan, found)
             ran += 1
