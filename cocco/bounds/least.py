@@ -8,7 +8,8 @@ from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals
 from simulator.model.pricing import PricingRules
 from simulator.model.subgraph import COLUMNS, ROWS, Geometry
-from simulator.model.traffic import window_ends
+from simulator.model.traffic import window_elements
+from simulator.model.updates import Updates
 
 
 def lower_bound(problem: Problem) -> float:
@@ -32,9 +33,9 @@ def least_totals(rules: PricingRules, traffic: Traffic, accelerator: Accelerator
     """Return totals of which none can be undercut, by whatever partition (docs/model.md, sections 4 and 5).
 
     traffic: what crosses to DRAM at least. Global buffer: the maps again, each result written once, and each operand
-    read once: a whole one in full, a window in its least number of pieces (`traffic.window_elements` is linear in it,
-    so one of the ends is least). Weight buffer: each weight written as often as it is read from DRAM, and read once,
-    because every layer is advanced once at least. Crossbar, operations and cycles are the same for every partition.
+    read once: a whole one in full, a window in the updates that read least. Weight buffer: each weight written as often
+    as it is read from DRAM, and read once, because every layer is advanced once at least. Crossbar, operations and
+    cycles are the same for every partition.
     Slots: a sum of the larger of two terms is at least the larger of their sums.
     """
     geometry, batch = rules.geometry, rules.batch
@@ -64,7 +65,10 @@ def _least_read(geometry: Geometry) -> int:
 
 
 def _least_window(geometry: Geometry, axis: int, v: int, u: int) -> int:
-    """Return the least of `traffic.window_elements` over all steps, from 1 to the whole extent."""
-    first, shared, last = window_ends(geometry, axis, v)
-    again = 0 if shared >= 0 else (geometry.extent[axis][v] - 1) * shared
-    return max(0, min(last, geometry.extent[axis][u]) - max(first, 0) + again)
+    """Return the least of `traffic.window_elements` over all updates: all at once, or one by one.
+
+    Windows of neighbours overlap or meet (F >= s): all read what lies in any of them. Else they lie apart, and what is
+    read of several at once has all of each.
+    """
+    extent = geometry.extent[axis][v]
+    return min(window_elements(geometry, axis, v, u, Updates(step, step, extent)) for step in (1, extent))

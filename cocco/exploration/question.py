@@ -10,6 +10,9 @@ from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.search.kernel.choice import engine_name
+from simulator.accelerator import Accelerator
+from simulator.model.cheapest import Room
+from simulator.model.least_room import can_run, needs
 from simulator.partition.partition import Partition
 
 
@@ -30,6 +33,7 @@ class Question:
 def question_of(problem: Problem, effort: Effort, default: Settings) -> Question:
     """Return the question; default: what this search has in place of settings that are not given."""
     settings = effort.settings or default
+    check_layers_run(problem)
     return Question(
         problem,
         effort.samples,
@@ -40,6 +44,27 @@ def question_of(problem: Problem, effort: Effort, default: Settings) -> Question
         effort.progress,
         _labels_of(problem, effort.initial, min(effort.samples, settings.population)),
     )
+
+
+def check_layers_run(problem: Problem) -> None:
+    """Raise ValueError, one line, where a layer has no loop order in the smallest memory of a problem."""
+    smallest = problem.accelerator_of([0] * len(problem.candidates))
+    room = Room(smallest.activation_capacity, None if smallest.is_shared else smallest.weight_capacity)
+    for network, rules in zip(problem.networks, problem.rules):
+        layers = range(len(network.layers)) if rules.has_loop_orders else ()
+        for v in layers:
+            if not can_run(rules.loop_layer(v), room):
+                least = min(need.activation + need.weights for need in needs(rules.loop_layer(v)))
+                raise ValueError(
+                    f"layer {network.layers[v].name!r} of {network.name!r} needs {least} bytes on chip in the least of "
+                    f"its loop orders; the smallest memory asked for is {_buffers(smallest)}"
+                )
+
+
+def _buffers(accelerator: Accelerator) -> str:
+    if accelerator.is_shared:
+        return f"{accelerator.activation_capacity} bytes"
+    return f"{accelerator.activation_capacity} bytes and {accelerator.weight_capacity} bytes for weights"
 
 
 def _labels_of(problem: Problem, initial: Initial, most: int) -> list[list[int]]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from simulator.accelerator import Accelerator
 from simulator.execution.checks import Check, Number, add, check_memory, compare, numbers
 from simulator.execution.claims import count_of, plan_of, subgraph_claims, total_claims
-from simulator.execution.closed import approximate
 from simulator.execution.count import Count, Plan, Setting
 from simulator.execution.miss import Miss
 from simulator.execution.orders import run_plan
@@ -22,10 +21,9 @@ ROOMY = ("TP", "KP", "BC", "CT", "RS")  #: loop orders whose regions may be larg
 
 @dataclass(frozen=True)
 class Counted:
-    """One subgraph: what was counted, what its closed forms are, and what went wrong."""
+    """One subgraph: what was counted, and what went wrong."""
 
     count: Count = Count()
-    closed: Count = Count()
     miss: str = ""
 
 
@@ -42,10 +40,9 @@ def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counte
         count = run_plan(setting, part, plan)
     except Miss as miss:
         return Counted(miss=str(miss))
-    closed = count if plan.loops is not None else approximate(setting, part, plan, count)
     if not accelerator.mapper.is_flat:
-        count, closed = (each._replace(global_buffer_bytes=None, weight_buffer_bytes=None) for each in (count, closed))
-    return Counted(count, closed)
+        count = count._replace(global_buffer_bytes=None, weight_buffer_bytes=None)
+    return Counted(count)
 
 
 def judge(
@@ -86,17 +83,11 @@ def check(accelerator: Accelerator, prices: Sequence[Price], found: Sequence[Cou
 
 
 def _accepted(price: Price, found: Counted) -> Count:
-    """Return what the price says where it is counted or a closed form, else what is counted.
+    """Return what a price may say: what is counted.
 
     Of some loop orders a price says how much room their regions are given, and they may use less of it.
     """
-    claimed = count_of(price)
-    accepted = Count(
-        *(
-            claim if claim in (count, closed) and count is not None else count
-            for claim, count, closed in zip(claimed, found.count, found.closed)
-        )
-    )
+    claimed, accepted = count_of(price), found.count
     if price.loops is None or price.loops.order not in ROOMY:
         return accepted
     for name in ("activation_bytes", "weight_bytes"):

@@ -27,7 +27,7 @@ from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import Geometry, Subgraph
 from simulator.model.tiling import TileRule
-from simulator.model.traffic import count_updates
+from simulator.model.updates import derive_updates
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
 from simulator.timing.simulation import simulate_priced
@@ -189,7 +189,8 @@ def _updates(subgraph: Subgraph, price: Price, tile_rule: TileRule) -> int:
         return 0
     tiling = derive_tiling(subgraph, price.tile, tile_rule)
     assert tiling is not None, "it was priced"
-    return sum(count_updates(subgraph, tiling, u) for u in subgraph.tensors)
+    rows, columns = derive_updates(subgraph, tiling)
+    return sum(rows[u].times * columns[u].times for u in subgraph.tensors)
 
 
 def run_subgraph(model: SubgraphModel, price: Price, scale: Scaled, memory: AddressedMemory | None = None) -> bool:

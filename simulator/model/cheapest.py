@@ -12,8 +12,7 @@ from itertools import islice
 from math import prod
 from typing import Literal, NamedTuple
 
-from simulator.model import orders
-from simulator.model.groups import channels_tiles, copy, joined_channels, joined_tiles, most_often, running_sums
+from simulator.model import groups, orders
 from simulator.model.loops import LoopLayer
 from simulator.model.orders import Grid, LoopPlan, Loops, Mode
 from simulator.model.tiles import equal_sizes
@@ -130,11 +129,12 @@ def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
 def plans_of(layer: LoopLayer, room: Room, tiles: Tiles) -> Iterator[LoopPlan]:
     """Yield every plan that is tried and fits."""
     if layer.kind == "copy":
-        yield from _fitting(room, copy(layer))
+        yield from _fitting(room, groups.copy(layer))
         return
     if layer.kind == "apart" and not layer.weights:
-        yield from _fitting(room, running_sums(layer))
-    inside = {"join": _joined_plans, "mixed": _joined_plans, "apart": _apart_plans}.get(layer.kind, _dense_plans)
+        yield from _fitting(room, groups.running_sums(layer))
+    of_kind = {"join": _joined_plans, "mixed": _joined_plans, "norm": _norm_plans, "apart": _apart_plans}
+    inside = of_kind.get(layer.kind, _dense_plans)
     if layer.is_product:
         room = Room(room.activation, None)
     for tile in tiles_of(layer, tiles):
@@ -182,20 +182,31 @@ def _joined_plans(place: Place) -> Iterator[LoopPlan]:
     layer, grid, _, room = place
     steps = range(layer.at_most, 0, -layer.word) if layer.kind == "join" else [layer.outputs]
     (mode,) = orders.modes_of(grid)
-    for order in (joined_channels, joined_tiles):
+    for order in (groups.joined_channels, groups.joined_tiles):
         plans = (order(layer, grid, mode, min(step, layer.outputs)) for step in steps)
         yield from islice((plan for plan in plans if room.holds(plan.activation_bytes, 0)), 1)
+
+
+def _norm_plans(place: Place) -> Iterator[LoopPlan]:
+    """Yield the orders of element-wise layers, then two passes beside the most channels that can stay in between."""
+    yield from _joined_plans(place)
+    layer, grid, _, room = place
+    outputs = room.without(place.word_bytes + 2 * SUM_BYTES * prod(grid.tile), 0)
+    words = outputs.most(place.word_bytes, 0)
+    if words > 0:  # all of them, or one passes beside the others
+        kept = layer.outputs if words * layer.word >= layer.outputs else (words - 1) * layer.word
+        yield groups.two_passes(layer, grid, next(orders.modes_of(grid)), kept)
 
 
 def _apart_plans(place: Place) -> Iterator[LoopPlan]:
     """Yield channels apart, as many at once as fit and fill the array."""
     layer, grid, at_once, room = place
-    largest, often = max(layer.producers), most_often(layer)
+    largest, often = max(layer.producers), groups.most_often(layer)
     weights = often * layer.rows.taps * layer.columns.taps * min(layer.word, largest) if layer.weights else 0
     for mode in orders.modes_of(grid):
         words = room.most(at_once * layer.word * (mode.held + often * prod(grid.tile)), weights)
         if words:
-            yield channels_tiles(layer, grid, mode, min(words * layer.word, layer.at_most, largest), at_once)
+            yield groups.channels_tiles(layer, grid, mode, min(words * layer.word, layer.at_most, largest), at_once)
 
 
 def _dense_plans(place: Place) -> Iterator[LoopPlan]:

@@ -1,7 +1,8 @@
 """Channels apart: orders of layers that do not reduce over channels, and copies (orders.py has the dense ones).
 
 Pools, resizes, slices and depth-wise convolutions take so many channels at once through the whole map; element-wise
-layers too, beside the operands that are broadcast. What does not even fit so runs as sums, one input row at a time.
+layers too, beside the operands that are broadcast. What does not even fit so runs as sums, one input row at a time;
+softmax and norms in two passes over the channels of a tile.
 """
 
 from __future__ import annotations
@@ -41,6 +42,23 @@ def joined_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPla
     reads = layer.channels * grid.union + _whole_bytes(layer)
     moved = Moved(0, reads, _joined_traffic(layer, grid, steps), 0)
     return plan_of(layer, "TC", mode, grid, Loops(step, step, step, step, 1), (held, 0), moved)
+
+
+def two_passes(layer: LoopLayer, grid: Grid, mode: Mode, kept: int) -> LoopPlan:
+    """TCC: tiles; channels for the statistics; channels again for the outputs. The first channels stay in between.
+
+    A word at a time, of one head after the other where there are several. Two statistics of a position, the running
+    maximum and sum of a softmax or both moments of a norm, are read and written for each word as sums of slices are.
+    """
+    channels = layer.outputs
+    words, area = -(-channels // layer.word), prod(grid.tile)
+    statistics, step = 2 * SUM_BYTES, min(layer.word, channels)
+    held = area * (layer.round_up(kept) + layer.round_up(step) + statistics)
+    if kept < channels:
+        held += area * layer.round_up(step)
+    traffic = grid.windows * (2 * channels + statistics * (3 * words - 1))
+    moved = Moved(0, grid.windows * (2 * channels - kept), traffic, 0)
+    return plan_of(layer, "TCC", mode, grid, Loops(step, step, step, step, 1, kept), (held, 0), moved)
 
 
 def running_sums(layer: LoopLayer) -> LoopPlan:

@@ -65,7 +65,9 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
         return layer.word * SUM_BYTES * layer.columns.windows * in_flight(layer.rows)[0] * most_often(layer)
     if layer.kind == "apart":
         return cells * layer.round_up(plan.apart) * most_often(layer)
-    if layer.kind in ("join", "mixed"):
+    if plan.order == "TCC":
+        return cells * layer.word
+    if layer.kind in ("join", "mixed", "norm"):
         return cells * layer.round_up(min(plan.apart, layer.outputs))
     return cells * layer.round_up(plan.chunk) * (SUM_BYTES if plan.order in ("TKC", "BC") else 1)
 
@@ -93,7 +95,7 @@ def _input_bytes(
 ) -> list[int]:
     """Return what each operand takes that is read through windows, if each has a region of its own."""
     cells, channels = plan.at_once * (prod(main) + prod(side)), [subgraph.geometry.channels[u] for u in local]
-    if layer.kind in ("join", "mixed"):
+    if layer.kind in ("join", "mixed", "norm"):
         return [plan.at_once * prod(plan.tile) * layer.round_up(min(plan.apart, each)) for each in channels]
     return [cells * layer.round_up(each) for each in channels]
 

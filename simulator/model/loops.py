@@ -15,17 +15,18 @@ from typing import Literal, NamedTuple
 from simulator.technology import Technology
 from workloads.network.layer import Layer
 from workloads.network.network import Network
-from workloads.network.ops import JOIN_OPS, WINDOW_OPS
+from workloads.network.ops import JOIN_OPS, NORM_OPS, WINDOW_OPS
 
-Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy"]
+Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm"]
 KINDS: dict[Kind, str] = {
     "dense": "a convolution that reduces over channels",
     "transposed": "a product with the rows of its second operand, head by head",
     "product": "a product with the columns of its second operand, head by head",
     "apart": "each output channel reads one input channel: pools, resizes, slices, depth-wise convolutions",
     "join": "element-wise, each channel on its own",
-    "mixed": "element-wise over all channels of a position: softmax, norms",
+    "mixed": "element-wise over all channels of a position: local response normalization",
     "copy": "the elements in another order",
+    "norm": "as mixed, by two statistics of a position: softmax, layer normalization",
 }
 
 
@@ -272,6 +273,8 @@ def _part(layer: Layer, producers: tuple[int, ...], places: tuple[int, ...], wor
     if layer.groups == 1:
         words = [-(-channels // word) for channels in producers]
         return Part(sum(words) * word, outputs, reduction, ((sum(words[each] for each in places), 1),))
+    if reduction == 1:  # one channel, and so one word, of one producer
+        return Part(word, outputs, 1, ((1, layer.groups),))
     ends = list(accumulate(producers, initial=0))
     words = []
     for first in range(0, ends[-1], reduction):
@@ -291,7 +294,9 @@ def kind_of(network: Network, v: int) -> Kind:
         return "copy"
     if layer.op in WINDOW_OPS:
         return "apart" if layer.is_depthwise else "dense"
-    return "join" if layer.op in JOIN_OPS else "mixed"
+    if layer.op in JOIN_OPS:
+        return "join"
+    return "norm" if layer.op in NORM_OPS else "mixed"
 
 
 def _axis(network: Network, v: int, axis: int) -> Axis:

@@ -62,7 +62,7 @@ class LoopPlan(NamedTuple):
     slice: int  #: inputs of a part between two passes over its sums
     inner: int  #: outputs of a chunk whose weights are held
     at_once: int  #: samples
-    kept: int  #: outputs whose weights stay over the tiles (TP), rows of the input that stay over the chunks (KP)
+    kept: int  #: what stays: weights of outputs over the tiles (TP), input rows over the chunks (KP), channels (TCC)
     activation_bytes: int
     weight_bytes: int
     ema_weight_bytes: int

@@ -15,6 +15,7 @@ from simulator.accelerator import Accelerator
 from simulator.mapping.mappers import Work
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
 from simulator.model.cheapest import Goal, Room, cheapest_plan
+from simulator.model.least_room import least_room
 from simulator.model.loop_regions import loop_regions
 from simulator.model.loops import LoopLayer, loop_layer
 from simulator.model.orders import LoopPlan
@@ -286,7 +287,10 @@ class SubgraphModel:
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
         plan = cheapest_plan(rules.loop_layer(v), room, rules.goal(activation_capacity, weight_capacity))
         if plan is None:
-            return Shortage("no loop order of this layer fits", self.least_activation, activation_capacity)
+            least = least_room(rules.loop_layer(v), rules.is_shared)
+            if room.weights is not None and least.activation <= room.activation:
+                return Shortage("no loop order of this layer fits its weights", least.weights, weight_capacity)
+            return Shortage("no loop order of this layer fits", least.activation, activation_capacity)
         is_streamed = plan.weight_bytes < self.weights or plan.ema_input_bytes > rules.batch * self.inputs
         return Price(
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, None, is_streamed,

@@ -29,8 +29,8 @@ class Region(NamedTuple):
 class Tiling:
     """The execution scheme of a subgraph for one output tile: both axes by tensor id.
 
-    merged: rows that a tensor advances per row operation, all its row updates together (exact rule; the paper's
-    rule and subgraphs whose tensors are all held over their full width advance by one step).
+    merged: rows that a tensor advances per row operation, all its row updates together (one step where the tensors
+    are all held over their full width).
     held: rows held at once, size' of model.md, section 2.
     """
 
@@ -50,16 +50,17 @@ def derive_tiling(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule = "e
         return None
     width = subgraph.geometry.extent[COLUMNS]
     alone = all(columns[u].size >= width[u] for u in subgraph.tensors)
-    if rule == "paper" or alone:
-        merged = {u: rows[u].step for u in subgraph.tensors}
-        held = {u: rows[u].size for u in subgraph.tensors}
-    else:
-        merged = {u: rows[u].updates * rows[u].step for u in subgraph.tensors}
-        held = {
-            u: rows[u].size + (rows[u].updates - 1) * rows[u].step if subgraph.readers[u] else rows[u].size
-            for u in subgraph.tensors
-        }
+    merged = {u: rows[u].step if alone else rows[u].updates * rows[u].step for u in subgraph.tensors}
+    held = {u: rows[u].size for u in subgraph.tensors}
+    if rule == "exact":
+        held |= {u: rows[u].size + merged[u] - rows[u].step for u in subgraph.tensors if subgraph.readers[u]}
     return Tiling(rows, columns, merged, held, alone, rule)
+
+
+def is_one_operation(subgraph: Subgraph, tiling: Tiling) -> bool:
+    """Return whether every map fits in its region from top to bottom, so that one row operation makes it."""
+    height = subgraph.geometry.extent[ROWS]
+    return not subgraph.has_whole_edge and all(tiling.held[u] >= height[u] for u in subgraph.tensors)
 
 
 def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands: int = 1) -> dict[int, Region]:
@@ -67,11 +68,7 @@ def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands
     geometry = subgraph.geometry
     height, width = geometry.extent
     alignment = geometry.technology.channel_alignment
-    one_operation = (
-        tiling.rule == "exact"
-        and not subgraph.has_whole_edge
-        and all(tiling.held[u] >= height[u] for u in subgraph.tensors)
-    )
+    one_operation = is_one_operation(subgraph, tiling)
     regions = {}
     for u in subgraph.tensors:
         rows, columns = tiling.rows[u], tiling.columns[u]

@@ -24,7 +24,7 @@ class Tile(NamedTuple):
 
     step: int  #: new elements per update; the paper's Delta
     size: int  #: elements held at once; the paper's chi
-    lead: int  #: elements made ahead of step * updates, so that consumers find what they read (0 in the paper)
+    lead: int  #: elements made ahead of step * updates, so that consumers find what they read (ours)
     updates: int  #: updates per elementary operation; the paper's upd_num
 
 
@@ -38,11 +38,8 @@ def derive_tiles(subgraph: Subgraph, axis: int, output_tile: int, rule: TileRule
         return None
     steps = derive_steps(subgraph, axis, output_tile)
     updates = count_updates(steps, rates)
-    if rule == "paper":
-        sizes = _paper_sizes(subgraph, axis, steps)
-        return {u: Tile(steps[u], sizes[u], 0, updates[u]) for u in subgraph.tensors}
     leads = derive_leads(subgraph, axis, steps, updates)
-    sizes = _exact_sizes(subgraph, axis, steps, leads)
+    sizes = _paper_sizes(subgraph, axis, steps) if rule == "paper" else _exact_sizes(subgraph, axis, steps, leads)
     return {u: Tile(steps[u], sizes[u], leads[u], updates[u]) for u in subgraph.tensors}
 
 

@@ -1,4 +1,8 @@
-"""Bytes that move through the global buffer and the weight buffer (model.md, section 5)."""
+"""Bytes that move through the global buffer and the weight buffer (model.md, section 5).
+
+Exactly what the counting run of simulator/execution counts: sums over all updates, which are constant but at the
+borders of the maps.
+"""
 
 from __future__ import annotations
 
@@ -7,39 +11,7 @@ from collections.abc import Mapping
 from simulator.mapping.mappers import Times, Work
 from simulator.model.regions import Region, Tiling
 from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph
-
-
-def window_elements(subgraph: Subgraph, axis: int, layer: int, producer: int, step: int) -> int:
-    """Return the elements that `layer` reads from `producer` along one axis, in tiles of `step` outputs.
-
-    From the first element inside the map to the last, and n - 1 times what two tiles share, n = ceil(H / step):
-    counted for tiles from 0 on, border tiles included, with padding no deeper than a tile; never below 0.
-    """
-    geometry = subgraph.geometry
-    height, source = geometry.extent[axis][layer], geometry.extent[axis][producer]
-    first, shared, last = window_ends(geometry, axis, layer)
-    return max(0, min(last, source) - max(first, 0) + (-(-height // step) - 1) * shared)
-
-
-def window_ends(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, int]:
-    """Return the first element that a layer reads on an axis, what two tiles share, and its last element + 1.
-
-    Unclipped. Two tiles share F - s elements (below 0 where some lie between them); over a spread map it is the
-    difference of two positions, exact where a tile is a whole number of the map's elements.
-    """
-    reach, stride, padding, upsample = (
-        each[axis][layer] for each in (geometry.reach, geometry.stride, geometry.padding, geometry.upsample)
-    )
-    first = -(padding // upsample)
-    end = -((stride + padding - reach) // upsample)  # of the tile before the first
-    last = -((padding - reach - (geometry.extent[axis][layer] - 1) * stride) // upsample)
-    return first, end - first, last
-
-
-def count_updates(subgraph: Subgraph, tiling: Tiling, layer: int) -> int:
-    """Return n_upd: how often the layer is advanced, ceil(H / merged) ceil(W / step_w)."""
-    height, width = subgraph.geometry.extent
-    return -(-height[layer] // tiling.merged[layer]) * -(-width[layer] // tiling.columns[layer].step)
+from simulator.model.updates import Updates, derive_updates, starts_full
 
 
 def buffer_bytes(
@@ -49,31 +21,117 @@ def buffer_bytes(
 
     works: how often a mapper moves each word; without, operands are read and results written once for each update.
     """
-    geometry = subgraph.geometry
-    height, width = geometry.extent
+    geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
+    is_full = starts_full(subgraph, tiling, ROWS)
     total = sum(_often(geometry.size_bytes[v], _of(works, v).outputs) for v in subgraph.layers)
     for u in subgraph.tensors:
         for v, local, whole in subgraph.readers[u]:
             if whole:
-                total += _often(count_updates(subgraph, tiling, v) * geometry.size_bytes[u], _of(works, v).weights)
+                updates = rows[v].times * columns[v].times
+                total += _often(updates * geometry.size_bytes[u], _of(works, v).weights)
             if local:
-                rows = window_elements(subgraph, ROWS, v, u, tiling.merged[v])
-                columns = window_elements(subgraph, COLUMNS, v, u, tiling.columns[v].step)
-                total += _often(rows * columns * geometry.channels[u], _of(works, v).inputs)
+                window = window_elements(geometry, ROWS, v, u, rows[v])
+                window *= window_elements(geometry, COLUMNS, v, u, columns[v])
+                total += _often(window * geometry.channels[u], _of(works, v).inputs)
         if regions[u].side_bytes:
-            overlap = min(tiling.rows[u].size - tiling.rows[u].step, height[u])
-            operations = -(-height[u] // tiling.merged[u])
-            total += 2 * overlap * width[u] * geometry.channels[u] * (operations - 1)
+            again = rows_again(subgraph, tiling, regions[u], u, is_full)
+            total += 2 * again * geometry.extent[COLUMNS][u] * geometry.channels[u]
     return total
 
 
 def weight_buffer_bytes(subgraph: Subgraph, tiling: Tiling, works: Mapping[int, Work] | None = None) -> int:
     """Return the weight-buffer reads: every update of a layer reads its weights once, or as a mapper says."""
-    weights = subgraph.geometry.weight_bytes
+    weights, (rows, columns) = subgraph.geometry.weight_bytes, derive_updates(subgraph, tiling)
     return sum(
-        _often(count_updates(subgraph, tiling, v) * weights[v], _of(works, v).weights)
+        _often(rows[v].times * columns[v].times * weights[v], _of(works, v).weights)
         for v in subgraph.layers
         if weights[v]
+    )
+
+
+def window_elements(geometry: Geometry, axis: int, layer: int, producer: int, updates: Updates) -> int:
+    """Return the elements of `producer` that `layer` reads along one axis, the windows of all its updates added.
+
+    From the first element to the last, and at each border between two updates again what both read (below 0 where
+    some lie between them). That is the same at all borders where steps are whole elements, but at the map's own.
+    """
+    reach, stride, padding, upsample = _window(geometry, axis, layer)
+    source = geometry.extent[axis][producer]
+
+    def inside(element: int) -> int:
+        return min(max(element, 0), source)
+
+    def begin(output: int) -> int:
+        return -((padding - output * stride) // upsample)
+
+    def end(outputs: int) -> int:
+        return -((padding - reach - (outputs - 1) * stride) // upsample)
+
+    total = inside(end(updates.extent)) - inside(begin(0))
+    low, left = updates.first, updates.times - 1  # borders
+    shared, is_even = end(low) - begin(low), updates.step * stride % upsample == 0
+    while left and (not is_even or min(begin(low), end(low)) < 0):
+        total += inside(end(low)) - inside(begin(low))
+        low, left = low + updates.step, left - 1
+    high = low + (left - 1) * updates.step
+    while left and max(begin(high), end(high)) > source:
+        total += inside(end(high)) - inside(begin(high))
+        high, left = high - updates.step, left - 1
+    return total + left * shared
+
+
+def rows_again(subgraph: Subgraph, tiling: Tiling, region: Region, tensor: int, is_full: bool) -> int:
+    """Return the rows of a tensor that row operations take out of SIDE, all of them together.
+
+    Operation k makes the rows from merged (k - 1) + lead to merged k + lead. Its readers want those above, too, as
+    far as SIDE has them: the same in each operation but where one of these positions lies outside a map.
+    """
+    height, steps, tiles = subgraph.geometry.extent[ROWS], tiling.merged, tiling.rows
+    step, lead, room, kept = steps[tensor], tiles[tensor].lead, region.main[ROWS], region.side[ROWS]
+    readers = [reader.layer for reader in subgraph.readers[tensor]]
+
+    def start(u: int, operation: int) -> int:
+        return min(max(steps[u] * (operation - 1) + tiles[u].lead, 0), height[u])
+
+    def again(operation: int) -> int:
+        top, end, wanted = start(tensor, operation), start(tensor, operation + 1), height[tensor]
+        for v in readers:
+            if start(v, operation) < start(v, operation + 1):
+                reach, stride, padding, upsample = _window(subgraph.geometry, ROWS, v)
+                wanted = min(wanted, -((padding - start(v, operation) * stride) // upsample))
+        return max(0, min(top, kept, room - (end - top), top - wanted))
+
+    ends = [(height[v] - 1 - tiles[v].lead) // steps[v] + 1 for v in readers]  # operations up to their last row
+    first = -lead // step + 2  # where rows lie above
+    if is_full:
+        first = max(first, 2)
+    last = max(ends)
+    low = max(first, 1 - (lead - kept) // step, *[1 - tiles[v].lead // steps[v] for v in readers])
+    low = min(low, last + 1)
+    high = max(low - 1, min((height[tensor] - lead) // step, *ends))
+    total = sum(again(operation) for operation in (*range(first, low), *range(high + 1, last + 1)))
+    return total + (high - low + 1) * again(low)
+
+
+def window_ends(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, int]:
+    """Return the first element that a layer reads on an axis, what two tiles share, and its last element + 1.
+
+    Unclipped. Two tiles share F - s elements (below 0 where some lie between them); over a spread map it is the
+    difference of two positions, exact where a tile is a whole number of the map's elements.
+    """
+    reach, stride, padding, upsample = _window(geometry, axis, layer)
+    first = -(padding // upsample)
+    end = -((stride + padding - reach) // upsample)  # of the tile before the first
+    last = -((padding - reach - (geometry.extent[axis][layer] - 1) * stride) // upsample)
+    return first, end - first, last
+
+
+def _window(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, int, int]:
+    return (
+        geometry.reach[axis][layer],
+        geometry.stride[axis][layer],
+        geometry.padding[axis][layer],
+        geometry.upsample[axis][layer],
     )
 
 

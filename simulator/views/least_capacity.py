@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Unpack
 
 from simulator.accelerator import Machine, MachineFields, machine_of
 from simulator.evaluate import Infeasible
 from simulator.keywords import check_keywords
+from simulator.model.least_room import needs
 from simulator.model.priced import check_partition
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
@@ -16,9 +17,11 @@ from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
+Way = tuple[int, int]  #: bytes of activations and of weights
+
 
 class Need(NamedTuple):
-    """What a subgraph takes at least where it is held, bytes of one core; a single layer may be streamed instead."""
+    """What a subgraph takes at least where it is held, bytes of one core; a single layer may pass in pieces instead."""
 
     activation_bytes: int
     weight_bytes: int
@@ -39,7 +42,7 @@ class LeastCapacity:
     """
 
     network: str
-    streaming: bool  #: whether single layers may be streamed, which then need one byte only
+    streaming: bool  #: whether single layers may pass in pieces, in whatever loop order takes least
     shared_buffer: int | None  #: if activations and weights share one
     global_buffer: int | None  #: the least of all pairs
     weight_buffer: int | None  #: the least beside that
@@ -85,7 +88,8 @@ def least_capacity(
     tile_rule : {"exact", "paper"}
         "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
     streaming : bool
-        A single layer runs in any memory, because it can be streamed. False: the least memory on which nothing is.
+        A single layer may pass through the buffers in pieces, which takes far less. False: the least memory on which
+        none does.
     **fields
         Fields of the machine by their names, in place of its own: cores, batch, max_regions, ...
 
@@ -120,22 +124,31 @@ def least_capacity(
     )
     if broken:
         return LeastCapacity(network.name, streaming, None, None, None, (), (), (), infeasible=broken)
-    needs = [need_of(model) for model in models]
-    wanted = [(names, need) for names, need in zip(partition.names, needs) if not (streaming and need.may_stream)]
+    ways = [_ways(model, streaming) for model in models]
 
-    def most(size: Callable[[Need], int]) -> tuple[int, tuple[str, ...]]:
+    def most(size: Callable[[Sequence[Way]], int]) -> tuple[int, tuple[str, ...]]:
         """The largest of what the subgraphs take, one byte at least, and the first that takes so much."""
-        sizes = [(size(need), names) for names, need in wanted]
+        sizes = [(size(each), names) for names, each in zip(partition.names, ways)]
         largest = max([1, *(each for each, _ in sizes)])
         return largest, next((names for each, names in sizes if each == largest > 1), ())
 
-    shared, shared_layers = most(lambda need: need.activation_bytes + need.weight_bytes)
-    activations, global_layers = most(lambda need: need.activation_bytes)
-    weights, weight_layers = most(lambda need: need.weight_bytes)
+    shared, shared_layers = most(lambda each: min(a + w for a, w in each))
+    activations, global_layers = most(lambda each: min(a for a, _ in each))
+    weights, weight_layers = most(lambda each: min(w for a, w in each if a <= activations))
+    held = [need_of(model) for model in models]
     return LeastCapacity(
         network.name, streaming, shared, activations, weights,
-        shared_layers, global_layers, weight_layers, tuple(needs),
+        shared_layers, global_layers, weight_layers, tuple(held),
     )  # fmt: skip
+
+
+def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
+    """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it."""
+    if not streaming or not model.is_single:
+        return [(model.least_activation, model.weight_need)]
+    if not model.rules.has_loop_orders:  # of several cores: a byte will do
+        return [(1, 0)]
+    return needs(model.rules.loop_layer(model.subgraph.layers[0]))
 
 
 def need_of(model: SubgraphModel) -> Need:

@@ -14,7 +14,7 @@ from simulator.model.orders import LoopPlan, Loops
 def every_plan(layer: LoopLayer, room: Room) -> Iterator[LoopPlan]:
     """Yield all plans that fit; groups and heads run one after the other."""
     room = Room(room.activation, None) if layer.is_product else room
-    plans = {"apart": _apart, "join": _joined, "mixed": _joined}.get(layer.kind, _dense)
+    plans = {"apart": _apart, "join": _joined, "mixed": _joined, "norm": _norm}.get(layer.kind, _dense)
     for at_once, rows, columns in product(
         range(1, layer.batch + 1), range(1, layer.rows.windows + 1), range(1, layer.columns.windows + 1)
     ):
@@ -62,3 +62,9 @@ def _joined(layer, grid, at_once):
         for mode in orders.modes_of(grid):
             yield groups.joined_channels(layer, grid, mode, step)
             yield groups.joined_tiles(layer, grid, mode, step)
+
+
+def _norm(layer, grid, at_once):
+    yield from _joined(layer, grid, at_once)
+    for mode, kept in product(orders.modes_of(grid), [0, *_sizes(layer.outputs, layer.word)]):
+        yield groups.two_passes(layer, grid, mode, kept)

@@ -14,10 +14,10 @@ from workloads.network.layer import Layer
 from workloads.network.network import Network
 
 
-def some_plans(seed: int, most: int = 6) -> tuple[Network, int, list[LoopPlan]]:
+def some_plans(seed: int, most: int = 6, make=random_layer) -> tuple[Network, int, list[LoopPlan]]:
     """Return a network of one layer, a batch, and some of the plans that fit in some memory: one of each order."""
     rng = random.Random(seed)
-    network, batch = random_layer(rng), rng.choice((1, 1, 2, 3))
+    network, batch = make(rng), rng.choice((1, 1, 2, 3))
     activation = rng.choice((100, 300, 1000, 3000, 10000, 100000))
     room = Room(activation, rng.choice((None, None, 80, 300, 1000, 10000)))
     plans = list(dict.fromkeys(plans_of(loop_layer(network, 0, batch), room, rng.choice(("bands", "all")))))
@@ -39,7 +39,7 @@ def claim_of(plan: LoopPlan) -> Count:
 
 def odd_plan(rng: random.Random, layer: Layer) -> LayerPlan:
     """Return loops that nobody would choose: any order, any sizes, some of them larger than the layer."""
-    order = rng.choice(("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy"))
+    order = rng.choice(("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "TCC", "RS", "copy"))
     only = {"WK": "whole", "KS": "whole", "KP": "ring", "RS": "row", "copy": "word"}
     modes = ("block", "block-row") if order == "BC" else ("ring", "rows", "side", "slide", "block")
     mode = only.get(order) or rng.choice(modes)

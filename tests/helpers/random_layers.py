@@ -110,6 +110,13 @@ def _joined(rng):
     return tensors, Layer("n", op, names, height, width, channels, channels, whole=whole)
 
 
+def random_norm(rng: random.Random) -> Network:
+    """Return a network of one softmax or norm, whole words of channels or not."""
+    height, width, channels = rng.randint(1, 6), rng.randint(1, 6), rng.choice((1, 3, 8, 9, 20, 40, 72, 100))
+    layer = Layer("n", rng.choice(("softmax", "layernorm", "lrn")), ("x",), height, width, channels, channels)
+    return Network("one", (Tensor("x", height, width, channels),), (layer,))
+
+
 def _product(rng):
     heads, inner, outer = rng.choice((1, 1, 2, 3)), rng.choice((1, 4, 8, 12, 24)), rng.choice((1, 3, 8, 16, 20))
     rows, columns = rng.randint(1, 10), rng.choice((1, 1, 2))

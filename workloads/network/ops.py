@@ -17,7 +17,10 @@ WINDOW_OPS = DENSE_OPS | POOL_OPS | {"slice"}  #: these read the channels of sev
 JOIN_OPS = frozenset({"add", "mul"})
 
 
-ELEMENTWISE_OPS = JOIN_OPS | {"softmax", "layernorm", "lrn"}
+NORM_OPS = frozenset({"softmax", "layernorm"})  #: two statistics of a position are all that its channels share
+
+
+ELEMENTWISE_OPS = JOIN_OPS | NORM_OPS | {"lrn"}
 
 
 OPS = WINDOW_OPS | ELEMENTWISE_OPS | {"matmul", "rearrange"}

@@ -138,8 +138,10 @@ cdef void offer_fitting(LoopGoal* goal, Winner* best, Room* room) noexcept nogil
 cdef void plans_inside(Place* at) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     cdef i64 windows = layer.channels * grid_windows(at.grid)
-    if layer.kind == JOIN or layer.kind == MIXED:
+    if layer.kind == JOIN or layer.kind == MIXED or layer.kind == NORM:
         joined_plans(at)
+        if layer.kind == NORM:
+            norm_plans(at)
     elif may_win(at, layer.weights, layer.channels * grid_united(at.grid), windows, updates_at(at)):
         if layer.kind == APART:
             apart_plans(at)
@@ -186,6 +188,22 @@ cdef void joined_plans(Place* at) noexcept nogil:
                 offer(at.goal, at.best, &plan)
                 break
             step = step - layer.word if layer.kind == JOIN else 0
+
+
+cdef void norm_plans(Place* at) noexcept nogil:
+    """Two passes, beside the most channels that can stay in between."""
+    cdef LoopLayer* layer = at.layer
+    cdef Room outputs = without(at.room, word_bytes(at) + 2 * SUM_BYTES * tile_area(at.grid), 0)
+    cdef i64 words = most(&outputs, word_bytes(at), 0), windows = grid_windows(at.grid), kept
+    cdef Mode modes[3]
+    cdef LoopPlan plan
+    if words <= 0:
+        return
+    kept = layer.outputs if words >= ceil_div(layer.outputs, layer.word) else (words - 1) * layer.word
+    if may_win(at, 0, windows * (2 * layer.outputs - kept), 2 * windows * layer.outputs, 0):
+        modes_of(at.grid, modes)
+        two_passes(layer, at.grid, &modes[0], kept, &plan)
+        offer(at.goal, at.best, &plan)
 
 
 cdef void apart_plans(Place* at) noexcept nogil:

@@ -252,7 +252,7 @@ cdef class Scratch:
     def __cinit__(self, Kernel kernel):
         cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
         cdef i64* at
-        self.block[0] = calloc(30 * n + 3 * edges, sizeof(i64))
+        self.block[0] = calloc(34 * n + 3 * edges, sizeof(i64))
         self.block[1] = calloc(40 * n, sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
@@ -286,6 +286,7 @@ cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
         w.component[i], w.rate[i] = take(&at, n), take(&at, n)
         w.axis[i].step, w.axis[i].size = take(&at, n), take(&at, n)
         w.axis[i].lead, w.axis[i].updates = take(&at, n), take(&at, n)
+        w.axis[i].ends, w.axis[i].count = take(&at, n), take(&at, n)
     w.numerator, w.denominator, w.stack, w.length = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     w.merged, w.held, w.main_rows, w.main_columns = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     w.side_rows, w.side_columns, w.main_bytes, w.side_bytes = take(&at, n), take(&at, n), take(&at, n), take(&at, n)

@@ -50,6 +50,19 @@ cdef i64 joined_traffic(LoopLayer* layer, Grid* grid, i64 steps) noexcept nogil:
     return total
 
 
+cdef void two_passes(LoopLayer* layer, Grid* grid, Mode* mode, i64 kept, LoopPlan* plan) noexcept nogil:
+    cdef i64 area = tile_area(grid), statistics = 2 * SUM_BYTES, step = imin(layer.word, layer.outputs)
+    cdef i64 windows = grid_windows(grid), words = ceil_div(layer.outputs, layer.word)
+    cdef i64 held = area * (round_up(layer, kept) + round_up(layer, step) + statistics)
+    cdef Loops loops = loops_of(step, step, step, step, 1, kept)
+    cdef Moved moved = moved_of(
+        0, windows * (2 * layer.outputs - kept), windows * (2 * layer.outputs + statistics * (3 * words - 1)), 0,
+    )
+    if kept < layer.outputs:
+        held += area * round_up(layer, step)
+    plan_of(layer, TCC, mode, grid, &loops, held, 0, &moved, plan)
+
+
 cdef void running_sums(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
     cdef i64 width = layer.windows[1], columns = layer.grids[0].columns.united
     cdef Loops loops = loops_of(layer.word, layer.word, layer.word, layer.word, 1, 0)

@@ -13,8 +13,9 @@ cdef enum:  # names in ORDERS
     TC = 9
     RS = 10
     WORDS = 11          # "copy"
+    TCC = 12
 
-ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy")
+ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC")
 
 cdef enum:  # names in MODES
     RING = 0

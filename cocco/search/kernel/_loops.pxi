@@ -8,6 +8,7 @@ cdef enum:  # simulator.model.loops.KINDS, in its order
     JOIN = 4
     MIXED = 5
     COPY = 6
+    NORM = 7
 
 
 cdef struct Met:  # what the tiles of an axis meet, in rows of the input

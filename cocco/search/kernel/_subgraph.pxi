@@ -78,6 +78,8 @@ cdef struct Axis:  # tiles of one axis by local tensor
     i64* size
     i64* lead
     i64* updates
+    i64* ends           # of layers: where the first update ends, and how many there are
+    i64* count
 
 
 cdef struct Work:  # scratch space of one thread
@@ -111,6 +113,8 @@ cdef struct Work:  # scratch space of one thread
     i64 has_whole
     i64 is_square       # whether rows advance as columns do in square tiles
     i64 columns         # of the tile whose columns are in axis[1]; 0: none yet
+    i64 alone           # all tensors are held over their full width
+    i64 one_operation   # and from top to bottom
     i64 weights
     i64 inputs
     i64 outputs

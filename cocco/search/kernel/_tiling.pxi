@@ -129,17 +129,6 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
         a.updates[u] = product // a.step[u]
     if overflow:
         return OVERFLOW
-    if not is_exact:
-        for u in range(n):
-            if w.any_whole[u]:
-                a.size[u] = extent[w.ids[u]]
-                continue
-            value = a.step[u]
-            for k in range(w.first[u], w.first[u + 1]):
-                gv = w.ids[w.reader[k]]
-                value = imax(value, a.step[u] + ceil_div(reach[gv] - stride[gv], upsample[gv]))
-            a.size[u] = value
-        return FITS
     for i in range(n):
         u = w.layers - 1 - i if i < w.layers else i
         has = 0
@@ -162,6 +151,17 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
         if wanted > (<i64>1 << 40) or wanted < -(<i64>1 << 40):
             return OVERFLOW
         a.lead[u] = wanted
+    if not is_exact:
+        for u in range(n):
+            if w.any_whole[u]:
+                a.size[u] = extent[w.ids[u]]
+                continue
+            value = a.step[u]
+            for k in range(w.first[u], w.first[u + 1]):
+                gv = w.ids[w.reader[k]]
+                value = imax(value, a.step[u] + ceil_div(reach[gv] - stride[gv], upsample[gv]))
+            a.size[u] = value
+        return FITS
     for u in range(n):
         if w.first[u] == w.first[u + 1]:
             a.size[u] = a.step[u]
@@ -202,29 +202,28 @@ cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noe
         if w.axis[1].size[u] < net.extent[1][w.ids[u]]:
             alone = 0
             break
+    w.alone = alone
     for u in range(n):
-        if alone or not m.is_exact:
-            w.merged[u] = w.axis[0].step[u]
-            w.held[u] = w.axis[0].size[u]
+        product = w.axis[0].step[u]
+        if not alone and (mul_overflows(w.axis[0].updates[u], product, &product) or product > (<i64>1 << 60)):
+            return OVERFLOW
+        w.merged[u] = product
+        w.held[u] = w.axis[0].size[u]
+        if m.is_exact and w.first[u] < w.first[u + 1]:
+            w.held[u] += product - w.axis[0].step[u]
+    w.one_operation = 0
+    if not w.has_whole:
+        for u in range(n):
+            if w.held[u] < net.extent[0][w.ids[u]]:
+                break
         else:
-            if mul_overflows(w.axis[0].updates[u], w.axis[0].step[u], &product):
-                return OVERFLOW
-            w.merged[u] = product
-            w.held[u] = w.axis[0].size[u]
-            if w.first[u] < w.first[u + 1]:
-                w.held[u] += product - w.axis[0].step[u]
+            w.one_operation = 1
     return FITS
 
 
 cdef i64 allocate_regions(Net* net, Machine* m, Work* w) noexcept nogil:
     """simulator.model.regions.allocate_regions; return the bytes of all regions."""
-    cdef i64 u, t, n = w.tensors, band, element, height, overlap, one_operation, total = 0
-    one_operation = 1 if m.is_exact and not w.has_whole else 0
-    if one_operation:
-        for u in range(n):
-            if w.held[u] < net.extent[0][w.ids[u]]:
-                one_operation = 0
-                break
+    cdef i64 u, t, n = w.tensors, band, element, height, overlap, total = 0
     for u in range(n):
         t = w.ids[u]
         height = net.extent[0][t]
@@ -235,7 +234,7 @@ cdef i64 allocate_regions(Net* net, Machine* m, Work* w) noexcept nogil:
         w.side_rows[u] = w.side_columns[u] = 0
         overlap = w.axis[0].size[u] - w.axis[0].step[u]
         if w.first[u] < w.first[u + 1] and w.axis[1].size[u] < band and overlap > 0:
-            if m.is_exact and not one_operation:
+            if m.is_exact and not w.one_operation:
                 w.side_rows[u], w.side_columns[u] = imin(overlap, height), band
             elif not m.is_exact and w.axis[0].size[u] < height:
                 w.side_rows[u], w.side_columns[u] = overlap, band

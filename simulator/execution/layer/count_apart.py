@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from simulator.execution.layer.chip import Chip
-from simulator.execution.layer.plan import LayerPlan, is_mixed, pieces
+from simulator.execution.layer.plan import LayerPlan, channel_steps, is_mixed, pieces
 from simulator.execution.layer.sweeps import pour, sweep
 from simulator.execution.layer.windows import lines_of, masks, union
 from simulator.execution.miss import Miss
@@ -54,6 +54,9 @@ def count_sums(network: Network, v: int, chip: Chip, batch: int) -> None:
 def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
     """CT or TC of element-wise layers: channels and tiles, broadcast operands beside them, samples one by one."""
     layer = network.layers[v]
+    if plan.order == "TCC":
+        _count_passes(network, v, chip, plan, batch)
+        return
     if is_mixed(layer) and plan.apart < layer.channels:
         raise Miss(f"{layer.name!r} mixes the channels of a position: {plan.apart} of {layer.channels} are not enough")
     one = Chip(word=chip.word)
@@ -63,6 +66,28 @@ def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: i
     one.activations.hold("output", tile * one.rounded(min(plan.apart, layer.channels)))
     one.store(layer.size_bytes)
     chip.add(one, batch)
+
+
+def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
+    """TCC: tiles; channels for the statistics; channels for the outputs. Those that stay come in once."""
+    layer = network.layers[v]
+    kept, steps = channel_steps(layer.channels, plan)
+    rooms = [chip.rounded(len(each)) for each in steps]
+    staying = sum(room for each, room in zip(steps, rooms) if each.start < kept)
+    passing = max((room for each, room in zip(steps, rooms) if each.start >= kept), default=0)
+    for (down, lower), (across, further) in product(
+        pieces(layer.height, plan.tile[0]), pieces(layer.width, plan.tile[1])
+    ):
+        area, times = down * across, batch * lower * further
+        for region, size in (("operand", staying + passing), ("output", max(rooms)), ("statistics", 2 * SUM_BYTES)):
+            chip.activations.hold(region, area * size)
+        for is_first in (True, False):
+            for i, channels in enumerate(steps):
+                comes = is_first or channels.start >= kept
+                chip.load_input(times * area * len(channels) * comes)
+                updates = 1 + (is_first and i > 0)  # read and written; written only, and then read only
+                chip.global_buffer += times * area * (len(channels) + 2 * SUM_BYTES * updates)
+    chip.store(batch * layer.size_bytes)
 
 
 def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int) -> None:

@@ -1,16 +1,22 @@
-"""Element-wise layers with values: channels outermost (CT) or tiles outermost (TC), broadcast operands beside them."""
+"""Element-wise layers with values: channels outermost (CT) or tiles outermost (TC), broadcast operands beside them.
+
+Softmax and norms also in two passes over the channels of a tile (TCC).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.held import at, deliver
-from simulator.execution.layer.plan import LayerPlan, cuts
+from simulator.execution.layer.plan import LayerPlan, channel_steps, cuts
 from simulator.execution.layer.problem import Problem, Values, join
+from simulator.execution.layer.statistics import normalized, statistics_of, together
 from simulator.execution.miss import Miss
+from simulator.technology import SUM_BYTES
 
 Key = tuple[int, range, range, range]  #: tensor, channels, rows, columns
 
@@ -19,7 +25,7 @@ def run_joined(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) ->
     """Run samples one after the other: nothing is shared."""
     for sample in range(problem.batch):
         run = _Joined(problem, chip, sample, output)
-        (run.channels_outermost if plan.order == "CT" else run.tiles_outermost)(plan)
+        {"CT": run.channels_outermost, "TC": run.tiles_outermost, "TCC": run.two_passes}[plan.order](plan)
         run.drop(lambda key: True)
 
 
@@ -52,6 +58,33 @@ class _Joined:
                 self.drop(lambda key: key[0] not in self.whole and self._has_channels(key))
             self.drop(lambda key: key[0] not in self.whole)
 
+    def two_passes(self, plan: LayerPlan) -> None:
+        """TCC: statistics of a tile from all its channels, then its outputs from them and the channels again."""
+        op, kept, steps = self.problem.layer.op, *channel_steps(self.problem.layer.channels, plan)
+        (u,) = self.values
+        for tile in self._tiles(plan):
+            room, statistics = 2 * SUM_BYTES * prod(map(len, tile)), None
+            for channels in steps:
+                found = statistics_of(op, self._piece(u, channels, *tile))
+                self.chip.global_buffer += room if statistics is None else 2 * room
+                if statistics is None:
+                    self.chip.activations.take("statistics", room)
+                statistics = found if statistics is None else together(op, statistics, found)
+                self.drop(lambda key: key[1].start >= kept)
+            assert statistics is not None
+            for channels in steps:
+                values = self._piece(u, channels, *tile)
+                self.chip.global_buffer += room
+                self._deliver(channels, *tile, normalized(op, values, statistics))
+                self.drop(lambda key: key[1].start >= kept)
+            self.chip.activations.give("statistics", room)
+            self.drop(lambda key: True)
+
+    def _piece(self, u: int, channels: range, down: range, across: range) -> Values:
+        """Return channels of a tile of the only operand, one sample."""
+        self.fetch(u, channels, down, across)
+        return self._read(u, channels, down, across)[None]
+
     def fetch(self, u: int, channels: range, down: range, across: range) -> None:
         """Bring channels of an operand in at some positions, unless they are there."""
         count = len(self.values[u])
@@ -74,10 +107,11 @@ class _Joined:
             if u not in self.whole:
                 self.fetch(u, channels, down, across)
         parts = {u: self._read(u, channels, down, across) for u in self.values}
-        room = len(down) * len(across) * self.chip.rounded(len(channels))
-        self.chip.activations.hold("output", room)
-        found = join(self.problem.layer.op, [parts[u][None] for u in self.problem.ids])[0]
-        deliver(self.chip, self.output, (channels, down, across), found)
+        self._deliver(channels, down, across, join(self.problem.layer.op, [parts[u][None] for u in self.problem.ids]))
+
+    def _deliver(self, channels: range, down: range, across: range, values: Values) -> None:
+        self.chip.activations.hold("output", len(down) * len(across) * self.chip.rounded(len(channels)))
+        deliver(self.chip, self.output, (channels, down, across), values[0])
 
     def _read(self, u: int, channels: range, down: range, across: range) -> Values:
         shape, (count, rows, columns) = tuple(map(len, (channels, down, across))), self.values[u].shape

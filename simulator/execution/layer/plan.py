@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from simulator.execution.miss import Miss
 from workloads.network.layer import Layer
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS
+from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, NORM_OPS
 
 Kind = Literal["dense", "transposed", "product"]
 DENSE = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC")
@@ -23,7 +23,7 @@ class LayerPlan(NamedTuple):
     ----------
     order : str
         The loops from the outermost: TK, KT, WK, KS, TP, KP, TKC, BC of layers that reduce over channels; CT, TC, RS
-        of those that do not; copy.
+        of those that do not; TCC of softmax and norms; copy.
     mode : str
         What stays of the input from tile to tile: ring, rows, side, slide, block, block-row, whole.
     tile : (int, int)
@@ -36,7 +36,8 @@ class LayerPlan(NamedTuple):
     at_once : int
         Samples that share the weights.
     kept : int
-        Outputs whose weights stay over the tiles (TP), rows of the input that stay over the chunks (KP).
+        Outputs whose weights stay over the tiles (TP), rows of the input that stay over the chunks (KP), channels of a
+        tile that stay from the first pass to the second (TCC).
 
     Examples
     --------
@@ -78,7 +79,7 @@ def _orders(layer: Layer) -> tuple[str, ...]:
     if layer.op == "rearrange":
         return ("copy",)
     if layer.op in ELEMENTWISE_OPS:
-        return ("CT", "TC")
+        return ("CT", "TC", "TCC") if layer.op in NORM_OPS else ("CT", "TC")
     if layer.is_depthwise:
         return ("CT",) if layer.has_weights else ("CT", "RS")
     return DENSE
@@ -108,6 +109,19 @@ def cuts(extent: int, size: int) -> list[range]:
     [range(0, 2), range(2, 4), range(4, 5)]
     """
     return [range(first, min(first + size, extent)) for first in range(0, extent, size)]
+
+
+def channel_steps(channels: int, plan: LayerPlan) -> tuple[int, list[range]]:
+    """Return how many channels stay between two passes, and the steps of a pass: of those that stay, then the others.
+
+    Examples
+    --------
+    >>> channel_steps(20, LayerPlan("TCC", "ring", (1, 1), apart=8, kept=8))
+    (8, [range(0, 8), range(8, 16), range(16, 20)])
+    """
+    kept = min(plan.kept, channels)
+    passing = [range(kept + each.start, kept + each.stop) for each in cuts(channels - kept, plan.apart)]
+    return kept, cuts(kept, plan.apart) + passing
 
 
 def pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from simulator.execution.layer.plan import kind_of
+from simulator.execution.layer.statistics import normalized, statistics_of
 from simulator.execution.layer.windows import Met, Windows, lines_of
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS, WINDOW_OPS
+from workloads.network.ops import ELEMENTWISE_OPS, NORM_OPS, WINDOW_OPS
 
 Values = np.ndarray  #: int64; maps are samples x channels x rows x columns
 
@@ -139,4 +140,6 @@ def join(op: str, parts: Sequence[Values]) -> Values:
     if op == "mul":
         return np.prod(parts, axis=0)
     total = np.sum(parts, axis=0)
+    if op in NORM_OPS:
+        return normalized(op, total, statistics_of(op, total))
     return total if op == "add" else total * total.sum(axis=1, keepdims=True)

@@ -25,8 +25,8 @@ from workloads.network.network import Network
 
 EXACT = (
     "activation_bytes", "weight_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes", "crossbar_bytes",
-    "operations",
-)  # fmt: skip  #: numbers of which the price has no approximation where subgraphs fit
+    "global_buffer_bytes", "weight_buffer_bytes", "operations",
+)  # fmt: skip  #: all numbers that are counted
 
 
 def largest_part(network):
@@ -109,14 +109,12 @@ def check_equal(seed):
     for price, each in zip(prices, counts):
         assert each.miss == ""
         assert {name: getattr(price, name) for name in EXACT} == {name: getattr(each.count, name) for name in EXACT}
-        for name in ("global_buffer_bytes", "weight_buffer_bytes"):
-            assert getattr(price, name) == getattr(each.closed, name)
     return len(prices)
 
 
 @pytest.mark.parametrize("block", range(30))
 def test_counts_are_prices_on_random_graphs(block):
-    """300 graphs, batch 1 to 4, shared and separate: each number, and the closed form of the buffers' traffic."""
+    """300 graphs, batch 1 to 4, shared and separate: each number."""
     assert sum(check_equal(seed) for seed in range(10 * block, 10 * block + 10)) >= 8
 
 

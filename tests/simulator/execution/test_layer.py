@@ -15,6 +15,7 @@ from simulator.execution.layer import LayerPlan, count_layer, run_layer
 from simulator.execution.layer.chip import Chip, Memory
 from simulator.execution.layer.held import LOST, Map, Stationary, deliver
 from simulator.execution.layer.problem import Problem
+from simulator.execution.layer.statistics import Statistics
 from simulator.execution.layer.sweeps import Sweep, pour, sweep, sweep_with_rows
 from simulator.execution.layer.windows import Line
 from simulator.execution.miss import Miss
@@ -84,6 +85,30 @@ def test_sums_of_a_block_stay_in_four_bytes():
     found = by_hand(LayerPlan("BC", "block", (4, 4), chunk=8, slice=8, inner=8))
     assert found[:4] == (4 * 128 + 128, 8 * 8 * 9, 3456, 3 * 256)
     assert found[5] == 3 * 256 + 2 * 384 + 3 * 256 + 2 * 4 * 384
+
+
+def test_channels_pass_twice_beside_two_statistics():
+    """TCC of 2x2x20, rows one by one, 8 channels stay: 2 positions x (8 that stay, 8 that pass, 8 results, 8 B of
+    statistics); 12 of 20 channels come twice. Three words write statistics, two of them read them before, three after.
+    """
+    plan = LayerPlan("TCC", "ring", (1, 2), apart=8, kept=8)
+    for op in ("softmax", "layernorm"):
+        found = by_hand(plan, network=one(op, shape=(2, 2, 20)))
+        ema_in, ema_out, statistics = 4 * (8 + 2 * 12), 4 * 20, 4 * 8 * (3 + 2 + 3)
+        assert found == (64, 0, 0, ema_in, ema_out, ema_in + 2 * ema_out + 4 * 2 * 20 + statistics, 0)
+
+
+def test_statistics_of_too_few_channels_are_noticed(monkeypatch):
+    """Where a word does not count, and where a softmax is not scaled anew when its maximum grows."""
+    joined = import_module("simulator.execution.layer.joined")
+    plan, network = LayerPlan("TCC", "ring", (1, 4), apart=8), one("softmax", shape=(4, 4, 40))
+    lies = [lambda op, one, other: other, lambda op, one, other: Statistics(
+        np.maximum(one.first, other.first), (one.second + other.second) % 65521
+    )]  # fmt: skip
+    for lie in lies:
+        monkeypatch.setattr(joined, "together", lie)
+        with pytest.raises(Miss, match="differs"):
+            run_layer(network, 0, plan, PLENTY)
 
 
 def test_running_sums_take_what_is_in_flight():
@@ -166,7 +191,7 @@ def test_one_byte_less_has_no_room():
                 if min(less) >= 0:
                     with pytest.raises(Miss, match="buffer has"):
                         run_layer(network, 0, loops_of(plan), less, batch)
-    assert orders >= {"TK", "KT", "WK", "KS", "TKC", "BC", "TP", "CT", "TC", "RS", "copy"}
+    assert orders >= {"TK", "KT", "WK", "KS", "TKC", "BC", "TP", "CT", "TC", "TCC", "RS", "copy"}
 
 
 def test_every_number_that_lies_is_different():
@@ -208,6 +233,8 @@ def test_every_choice_that_lies_changes_a_number(change):
         (same(), LayerPlan("TP", "ring", (1, 4), chunk=8, kept=24), "no others"),
         (one("avgpool", 2), LayerPlan("KT", "ring", (1, 3), chunk=8), "does not run"),
         (one("softmax"), LayerPlan("CT", "ring", (4, 4), apart=8), "mixes|differs"),
+        (one("lrn"), LayerPlan("TCC", "ring", (4, 4), apart=8), "does not run"),
+        (one("avgpool", 2), LayerPlan("TCC", "ring", (1, 3), apart=8), "does not run"),
         (workloads.load("s3d"), LayerPlan("TK", "ring", (1, 112), chunk=64), "over time"),
     ],
 )
@@ -262,7 +289,7 @@ def test_a_wrong_output_and_one_that_is_never_made_are_found(monkeypatch):
         run_layer(same(), 0, plan, PLENTY)
 
 
-@pytest.mark.parametrize("name", ["plan", "windows", "sweeps", "dense", "run", "count"])
+@pytest.mark.parametrize("name", ["plan", "windows", "sweeps", "statistics", "dense", "run", "count"])
 def test_the_examples_run(name):
     found = doctest.testmod(import_module(f"simulator.execution.layer.{name}"))
     assert found.attempted and not found.failed

@@ -12,6 +12,7 @@ from simulator.execution.verify import verify
 from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph
 from simulator.model.traffic import window_elements
+from simulator.model.updates import derive_updates
 from simulator.partition.partition import connected_parts
 from tests.helpers.executions import TILES, execute
 from tests.helpers.graphs import conv, residual, resnet_block
@@ -103,7 +104,6 @@ def test_one_row_or_column_less_in_any_region_fails(seed):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_elements_read_are_those_of_the_energy_model(seed):
-    """Where leads are 0 and updates are 1; with padding no deeper than any tile, the last one included."""
     network = large_network(seed)
     tile = (2, 3, 4)[seed % 3]
     layers = max(connected_parts(network, range(len(network.layers))), key=len)
@@ -111,16 +111,11 @@ def test_elements_read_are_those_of_the_energy_model(seed):
     tiling = derive_tiling(subgraph, (tile, tile))
     if tiling is None:
         return
+    updates = derive_updates(subgraph, tiling)
     trace = execute(network, tile, layers=layers)
     for (u, v), read in trace.window_read.items():
-        simple = all(tiles[v].lead == 0 and tiles[v].updates == 1 for tiles in (tiling.rows, tiling.columns))
-        layer = network.layers[v]
-        last_rows = layer.height % tiling.merged[v] or tiling.merged[v]
-        last_columns = layer.width % tiling.columns[v].step or tiling.columns[v].step
-        if simple and max(layer.padding[0], layer.padding[1]) <= min(last_rows, last_columns):
-            rows = window_elements(subgraph, ROWS, v, u, tiling.merged[v])
-            columns = window_elements(subgraph, COLUMNS, v, u, tiling.columns[v].step)
-            assert read == rows * columns
+        rows, columns = (window_elements(subgraph.geometry, axis, v, u, updates[axis][v]) for axis in (ROWS, COLUMNS))
+        assert read == rows * columns
 
 
 def test_a_consumer_that_starts_early_finds_its_whole_operand():

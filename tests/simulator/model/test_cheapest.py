@@ -14,7 +14,7 @@ from simulator.model.cheapest import Goal, Room, cheapest_plan, plans_of
 from simulator.model.loops import loop_layer
 from simulator.technology import KiB, Technology
 from tests.helpers.every_order import every_plan
-from tests.helpers.random_layers import random_layer, random_reduction
+from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
 
 
@@ -55,9 +55,9 @@ def small_problem(rng, network):
     return layer, Room(int(need * share), int(layer.weights * rng.uniform(0.03, 0.9)))
 
 
-def check_nothing_cheaper(seed):
+def check_nothing_cheaper(seed, kinds=(random_reduction, random_reduction, random_layer)):
     rng = random.Random(seed)
-    layer, room = small_problem(rng, rng.choice((random_reduction, random_reduction, random_layer))(rng))
+    layer, room = small_problem(rng, rng.choice(kinds)(rng))
     if layer.kind == "copy":
         return
     for metric, slack in (("ema", 1.0), ("energy", 1.01)):
@@ -72,6 +72,11 @@ def test_nothing_is_cheaper_among_all_tiles_chunks_slices_and_samples_at_once():
     """In EMA nothing, in energy less than 1 %: sizes between the fewest chunks and one word are not tried."""
     for seed in range(150):
         check_nothing_cheaper(seed)
+
+
+def test_nothing_is_cheaper_among_all_passes_of_norms():
+    for seed in range(100):
+        check_nothing_cheaper(seed, (random_norm,))
 
 
 @pytest.mark.slow
@@ -150,11 +155,29 @@ def test_a_product_of_512_cubed_takes_its_second_operand_as_weights(capacity, em
     assert least(b, capacity).ema_bytes == ema
 
 
-def test_softmax_needs_all_channels_of_a_position():
-    """16x1x64 in 100 B: a row of 64 channels and its result take 128, so nothing runs; an addition does."""
-    b = Builder("mixed")
+@pytest.mark.parametrize(
+    "capacity, order, kept, ema_in, held",
+    [(128, "CT", 0, 1024, 128), (127, "TCC", 64, 1024, 80), (80, "TCC", 64, 1024, 80), (79, "TCC", 48, 1280, 72),
+     (31, "TCC", 0, 2048, 24), (24, "TCC", 0, 2048, 24), (23, None, 0, 0, 0)],
+)  # fmt: skip
+def test_softmax_reads_channels_again_that_do_not_stay(capacity, order, kept, ema_in, held):
+    """16x1x64: 64 channels and their results are 128 B; a word of results and two statistics 16 B, and beside them 64,
+    or 48 and a word that passes, or that word alone."""
+    b = Builder("norm")
     b.softmax("s", b.input("x", 16, 1, 64))
-    assert least(b, 100 / KiB) is None and least(b, 128 / KiB).tile == (1, 1)
+    plan = least(b, capacity / KiB)
+    if order is None:
+        assert plan is None
+        return
+    assert (plan.order, plan.kept, plan.ema_input_bytes, plan.activation_bytes) == (order, kept, ema_in, held)
+    assert (plan.tile, plan.ema_output_bytes) == ((1, 1), 1024)
+
+
+def test_a_local_norm_needs_all_channels_of_a_position():
+    """Its outputs take no statistics that all channels share: 64 channels and their results."""
+    b = Builder("mixed")
+    b.lrn("n", b.input("x", 16, 1, 64))
+    assert least(b, 127 / KiB) is None and least(b, 128 / KiB).tile == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from simulator.execution.layer import count_layer, run_layer
 from simulator.model import cheapest, loops
 from tests.helpers.layer_plans import claim_of, loops_of, some_plans
+from tests.helpers.random_layers import random_layer, random_norm
 
 HELD = ("activation_bytes", "weight_bytes")
 LOOSE = ("KP", "TP", "BC", "CT", "RS")  #: orders whose claims of bytes on chip may be more than is ever held
@@ -31,9 +32,9 @@ def check(network, plan, batch):
     return found[:2] == claimed[:2]
 
 
-def check_random(seed, most=6):
+def check_random(seed, most=6, make=random_layer):
     """Execute some of the plans that fit in some memory; return how many claims are tight, of how many; without KP."""
-    network, batch, plans = some_plans(seed, most)
+    network, batch, plans = some_plans(seed, most, make)
     tight = [check(network, plan, batch) for plan in plans]
     counted = [is_tight for plan, is_tight in zip(plans, tight) if plan.order != "KP"]
     return sum(counted), len(counted)
@@ -43,6 +44,15 @@ def test_random_layers_run_as_the_closed_forms_say():
     reached = [check_random(seed) for seed in range(300)]
     total = sum(count for _, count in reached)
     assert sum(exact for exact, _ in reached) > 0.97 * total
+
+
+def test_random_softmax_and_norms_run_as_the_closed_forms_say():
+    """Claims of two passes are tight, as all of them are here."""
+    orders = {plan.order for seed in range(100) for plan in some_plans(seed, 6, random_norm)[2]}
+    assert orders == {"CT", "TC", "TCC"}
+    for seed in range(100):
+        exact, count = check_random(seed, 6, random_norm)
+        assert exact == count, seed
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph
 from simulator.model.tiling import Tile, derive_tiles
 from simulator.model.traffic import window_elements
+from simulator.model.updates import derive_updates
 from tests.helpers.executions import TILES, execute
 from tests.helpers.graphs import conv
 from workloads import Builder
@@ -85,18 +86,18 @@ def test_one_row_or_column_less_fails_on_larger_maps(out, method):
     check_that_less_fails(30, 34, out, method, (1, 2, 3, 4))
 
 
-@pytest.mark.parametrize("method", ["nearest", "linear"])
-@pytest.mark.parametrize("tile", [2, 4, 6])
+@pytest.mark.parametrize("method", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("tile", [1, 2, 3, 4, 5, 6])
 def test_elements_read_over_a_spread_map_are_those_of_the_energy_model(method, tile):
-    """Tiles are whole numbers of rows of the map, and leads are 0."""
+    """Tiles that are whole numbers of rows of the map, and such that are not."""
     network = resized(24, 24, (48, 48), method)
     subgraph = Subgraph(Geometry(network), range(3))
     tiling = derive_tiling(subgraph, (tile, tile))
     trace = execute(network, tile, layers=range(3))
     assert tiling is not None and trace is not None
     r, a = network.index["r"], network.index["a"]
-    rows = window_elements(subgraph, ROWS, r, a, tiling.merged[r])
-    columns = window_elements(subgraph, COLUMNS, r, a, tiling.columns[r].step)
+    updates = derive_updates(subgraph, tiling)
+    rows, columns = (window_elements(subgraph.geometry, axis, r, a, updates[axis][r]) for axis in (ROWS, COLUMNS))
     assert trace.window_read[a, r] == rows * columns
 
 

@@ -11,7 +11,7 @@ from cocco.search.kernel.choice import has_kernel
 from simulator.model.cheapest import Goal, Room, cheapest_plan
 from simulator.model.loops import loop_layer
 from simulator.technology import KiB, Technology
-from tests.helpers.random_layers import random_layer, random_reduction
+from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
 
 if has_kernel():
@@ -49,18 +49,18 @@ def check_network(name, batch, rooms):
         check_equal(layers, room, [goal_of(room, metric) for metric in ("ema", "energy")])
 
 
-def random_question(seed):
+def random_question(seed, kinds=(random_layer, random_reduction)):
     """Return a small layer, a memory of a few bytes to more than it needs, a goal that makes ties or few, and tiles."""
     rng = random.Random(seed)
-    make, batch = rng.choice((random_layer, random_reduction)), rng.choice((1, 1, 2, 3, 8))
+    make, batch = rng.choice(kinds), rng.choice((1, 1, 2, 3, 8))
     layer = loop_layer(make(rng), 0, batch, Technology(channel_alignment=rng.choice((8, 8, 8, 1, 3))))
     room = Room(int(2 ** rng.uniform(3, 17)), rng.choice((None, int(2 ** rng.uniform(3, 16)))))
     pj = rng.choice((*PRICES, tuple(rng.choice((0.0, 1.0, 100.0)) for _ in range(3))))
     return layer, room, Goal(rng.choice(("ema", "energy")), *pj), rng.choice(("bands", "bands", "equal", "all"))
 
 
-def check_random(seed):
-    layer, room, goal, tiles = random_question(seed)
+def check_random(seed, *kinds):
+    layer, room, goal, tiles = random_question(seed, kinds or (random_layer, random_reduction))
     check_equal([layer], room, [goal], tiles)
     return cheapest_plan(layer, room, goal, tiles)
 
@@ -100,13 +100,20 @@ def test_random_layers_run_alike():
         check_random(seed)
 
 
+def test_random_softmax_and_norms_run_alike():
+    plans = [check_random(seed, random_norm) for seed in range(400)]
+    kept = {plan.kept > 0 for plan in plans if plan is not None and plan.order == "TCC"}
+    assert kept == {True, False}
+
+
 @pytest.mark.parametrize(
     "seed, order, mode",
     [(0, "TK", "ring"), (895, "TK", "rows"), (2661, "TK", "side"), (3385, "TK", "block"), (161, "KT", "ring"),
      (251, "KT", "slide"), (3683, "KT", "rows"), (7154, "KT", "side"), (78, "WK", "whole"), (6098, "KS", "whole"),
      (710, "TP", "ring"), (5269, "TP", "slide"), (35, "KP", "ring"), (46, "TKC", "ring"), (3664, "TKC", "rows"),
      (5, "BC", "block"), (174, "BC", "block-row"), (4, "CT", "ring"), (2918, "CT", "rows"), (10299, "CT", "block"),
-     (17380, "CT", "side"), (582, "TC", "slide"), (2294, "TC", "ring"), (85, "RS", "row"), (57, "copy", "word")],
+     (17380, "CT", "side"), (582, "TC", "slide"), (2294, "TC", "ring"), (85, "RS", "row"), (57, "copy", "word"),
+     (66, "TCC", "slide"), (1364, "TCC", "ring")],
 )  # fmt: skip
 def test_every_order_is_the_cheapest_somewhere(seed, order, mode):
     """Random layers where each of them is, in each of its modes."""

@@ -23,8 +23,10 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from simulator.model.cost import total
 from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.tiling import TileRule
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
+from tests.helpers.judged import random_network_of
 from tests.helpers.random_problems import random_net, random_twin
 from workloads import Builder
 from workloads.network.layer import Layer, Tensor
@@ -119,6 +121,35 @@ def test_prices_are_those_of_the_simulator(seed):
                 assert found == total([price], machine)
             else:
                 assert found is None
+
+
+def check_traffic(seed: int) -> int:
+    """Price runs of layers that are held with both engines, and return how many there were."""
+    network, rng = random_network_of(seed), random.Random(seed)
+    technology = Technology(tiles=(rng.choice((1, 2, 3, 4, 8, 16)),))
+    several = {"cores": rng.choice((2, 3)), "batch": rng.choice((1, 2))} if rng.random() < 0.2 else {}
+    machine = Accelerator(shared_buffer=10**7, technology=technology, **several)
+    rule: TileRule = "paper" if rng.random() < 0.2 else "exact"
+    problem = Problem((network,), machine, {}, Objective("ema", None, (1.0,)), rule)
+    engine, rules = FastEngine(problem, Settings()), problem.rules[0]
+    first, held = rng.randrange(problem.size), 0
+    for part in connected_parts(network, range(first, rng.randint(first, problem.size - 1) + 1)):
+        price = SubgraphModel(rules, part).price(10**7, 10**7)
+        found = engine.compiled.price(part, 10**7, 10**7)
+        assert found == (total([price], machine) if isinstance(price, Price) else None)
+        held += found is not None
+    return held
+
+
+def test_what_is_held_moves_as_the_simulator_says():
+    """500 graphs of all operators, in tiles of one size each; some on several cores or by the paper's tile rule."""
+    assert sum(check_traffic(seed) for seed in range(500)) > 400
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(50))
+def test_what_is_held_moves_as_the_simulator_says_on_thousands_of_graphs(block):
+    assert sum(check_traffic(seed) for seed in range(1000 + 200 * block, 1200 + 200 * block)) > 160
 
 
 def test_rows_read_again_under_deep_padding_are_those_of_the_simulator():

@@ -1,0 +1,132 @@
+"""The least memory in which any loop order of one layer fits.
+
+Of every order the smallest tile, chunk, slice and number of samples hold least, and of the dense orders two: TK, all
+inputs beside a word of results, and BC, a word of inputs beside a word of sums. All others hold at least as much as
+one of them in both buffers (tests/simulator/model/test_least_room.py asks `plans_of` in every memory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+from simulator.model import groups, orders
+from simulator.model.cheapest import Room, Tiles, tiles_of
+from simulator.model.loops import LoopLayer
+from simulator.model.orders import Grid
+from simulator.technology import SUM_BYTES
+
+
+class Need(NamedTuple):
+    """What the loops of a layer hold, bytes of one core."""
+
+    activation: int
+    weights: int
+
+
+def least_room(layer: LoopLayer, is_shared: bool, tiles: Tiles = "bands") -> Room:
+    """Return the least memory in which a layer runs.
+
+    Parameters
+    ----------
+    layer : LoopLayer
+        From `loops.loop_layer`.
+    is_shared : bool
+        Whether weights share the memory of the activations.
+    tiles : {"bands", "equal", "all"}
+        Tiles that are tried, as `cheapest.cheapest_plan` does.
+
+    Returns
+    -------
+    Room
+        Of a shared memory its bytes. Of two buffers each alone: with fewer bytes in it nothing runs, whatever the
+        other has. Both may need more than these at once (`can_run`).
+
+    Examples
+    --------
+    VGG16's fc6 sees 7x7x512: 8 channels of the map, 8 sums of 4 B and 8 x 8 x 49 weights at the least.
+
+    >>> from simulator.model.loops import loop_layer
+    >>> from workloads import Builder
+    >>> b = Builder("vgg")
+    >>> _ = b.conv("fc6", b.input("x", 7, 7, 512), 4096, 7)
+    >>> layer = loop_layer(b.build(), 0)
+    >>> least_room(layer, True).activation == 49 * 8 + 4 * 8 + 49 * 8 * 8
+    True
+    >>> least_room(layer, False)
+    Room(activation=424, weights=3136)
+    """
+    found = needs(layer, tiles)
+    if is_shared:
+        return Room(min(map(sum, found)), None)
+    return Room(min(need.activation for need in found), min(need.weights for need in found))
+
+
+def can_run(layer: LoopLayer, room: Room, tiles: Tiles = "bands") -> bool:
+    """Return whether any loop order of a layer fits: whether `cheapest.cheapest_plan` finds one."""
+    return any(room.holds(*need) for need in needs(layer, tiles))
+
+
+@lru_cache(maxsize=1 << 12)
+def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
+    """Return what a layer holds at the least: some order fits where one of these does, and only there."""
+    if layer.kind == "copy":
+        return (Need(groups.copy(layer).activation_bytes, 0),)
+    of_kind = {"join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart}
+    found = [
+        need
+        for tile in _smallest(layer, tiles)
+        for need in of_kind.get(layer.kind, _dense)(layer, orders.grid_of(layer, tile))
+    ]
+    if layer.kind == "apart" and not layer.weights:
+        found.append(Need(groups.running_sums(layer).activation_bytes, 0))
+    return tuple(Need(sum(need), 0) if layer.is_product else need for need in found)
+
+
+def _smallest(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
+    """Return the tiles tried that hold no other."""
+    if tiles == "all":
+        return [(1, 1)]
+    found: list[tuple[int, int]] = []
+    for tile in sorted(tiles_of(layer, tiles)):
+        if not found or tile[1] < found[-1][1]:
+            found.append(tile)
+    return found
+
+
+def _joined(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """CT with as few channels as are tried, or all where they mix."""
+    step = (layer.at_most - 1) % layer.word + 1 if layer.kind == "join" else layer.outputs
+    (mode,) = orders.modes_of(grid)
+    yield Need(groups.joined_channels(layer, grid, mode, min(step, layer.outputs)).activation_bytes, 0)
+
+
+def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """All channels of a position, or a word of them, one of results and two statistics."""
+    yield from _joined(layer, grid)
+    yield Need(prod(grid.tile) * (2 * layer.word + 2 * SUM_BYTES), 0)
+
+
+def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """CT of a word of channels."""
+    often, step = groups.most_often(layer), min(layer.word, max(layer.producers))
+    weights = often * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
+    yield Need(layer.word * (_window(grid) + often * prod(grid.tile)), weights)
+
+
+def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """TK and, where there is more than one word of inputs, BC: each with a word of outputs."""
+    part, results = layer.part, prod(grid.tile) * layer.word
+    outputs = min(layer.word, part.outputs)
+    yield Need(_window(grid) * part.channels + results, layer.stationary_bytes(outputs, part.reduction))
+    if max(units for units, _ in part.units) > 1:
+        inputs = min(layer.word, part.reduction)
+        held = min(mode.held for mode in orders.block_modes(layer, grid))
+        yield Need(held * layer.word + SUM_BYTES * results, layer.stationary_bytes(outputs, inputs))
+
+
+def _window(grid: Grid) -> int:
+    """Return the least that stays of one channel from tile to tile."""
+    return min(mode.held for mode in orders.modes_of(grid))
