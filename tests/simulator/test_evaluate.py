@@ -1,4 +1,4 @@
-"""evaluate(): the worked chain, feasibility, batch, cores, prefetch (docs/model.md, sections 3 to 8)."""
+"""evaluate(): the worked chain, feasibility, batch, cores, bandwidth (docs/model.md, sections 3 to 8)."""
 
 from __future__ import annotations
 
@@ -59,10 +59,9 @@ def test_parts_of_the_chain(group, ema, cycles):
     assert cost.compute_cycles == cycles
 
 
-def test_prefetch_latency_and_bandwidth_by_hand():
-    """{a}, {b}, {c}: weights of a first 1152/16 = 72; then max(288, (2048+4096+2304)/16 = 528), max(144, 352), 192."""
+def test_bandwidth_by_hand():
+    """{a}, {b}, {c}: inputs, outputs and the weights of the next, over the cycles of computing."""
     result = price(chain(), [])
-    assert result.latency_prefetch_cycles == 72 + 528 + 352 + 192
     needs = [(2048 + 4096 + 2304) / 288, (4096 + 1024 + 512) / 144, (1024 + 2048) / 32]
     assert result.bandwidth_mean_bytes_per_cycle == pytest.approx(sum(needs) / 3)
     assert result.bandwidth_peak_bytes_per_cycle == max(needs)
@@ -144,8 +143,8 @@ def test_json_has_the_keys_of_the_contract():
     assert set(data) >= {"network", "accelerator", "tile_rule", "totals", "subgraphs"}
     assert set(data["totals"]) == {
         "subgraphs", "ema_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes", "energy_pj",
-        "compute_cycles", "latency_cycles", "latency_executed_cycles", "latency_prefetch_cycles",
-        "bandwidth_mean_bytes_per_cycle", "bandwidth_peak_bytes_per_cycle", "compulsory_bytes",
+        "compute_cycles", "latency_cycles", "latency_executed_cycles", "bandwidth_mean_bytes_per_cycle",
+        "bandwidth_peak_bytes_per_cycle", "compulsory_bytes",
     }  # fmt: skip
     assert set(data["subgraphs"][0]["energy_breakdown"]) == {
         "dram", "global_buffer", "weight_buffer", "compute", "crossbar",

@@ -29,7 +29,7 @@ from workloads.network.network import Network
 
 EXECUTED = "latency_executed_cycles"
 MEMORY = "shared_memory_bytes"
-TIMES = {"compute_cycles", "latency_cycles", "latency_prefetch_cycles"}
+TIMES = {"compute_cycles", "latency_cycles"}
 FIELDS = Count._fields
 HELD = ("activation_bytes", "weight_bytes")
 VERIFYING = sys.modules["simulator.execution.verify"]  #: the package has a function of this name
