@@ -17,7 +17,6 @@ from simulator.model.cost import (
     bandwidths,
     energy_breakdown,
     latency_cycles,
-    latency_prefetch_cycles,
     total,
 )
 from simulator.model.orders import LoopPlan
@@ -143,8 +142,7 @@ class Evaluation:
     energy_breakdown: EnergyBreakdown | None  #: pJ by where it is spent; None where it cannot run
     compute_cycles: float
     latency_cycles: float  #: the sum over subgraphs of the longer of computing and DRAM (Cocco, Sec. 5.1.2)
-    latency_prefetch_cycles: float  #: with the weights of the next subgraph loaded during the current one
-    bandwidth_mean_bytes_per_cycle: float  #: over the subgraphs (= GB/s at 1 GHz)
+    bandwidth_mean_bytes_per_cycle: float  #: needed so that computing never waits, over the subgraphs (GB/s at 1 GHz)
     bandwidth_peak_bytes_per_cycle: float  #: the largest need of a subgraph
     compulsory_bytes: int  #: weights once, model inputs and outputs once for each sample
     metric: Metric = DEFAULT_METRIC  #: by which tiles, loop orders and samples at once are chosen
@@ -230,7 +228,6 @@ _TOTALS = (
     "compute_cycles",
     "latency_cycles",
     "latency_executed_cycles",
-    "latency_prefetch_cycles",
     "bandwidth_mean_bytes_per_cycle",
     "bandwidth_peak_bytes_per_cycle",
 )
@@ -301,7 +298,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
     if failed:
         return Evaluation(
             network.name, accelerator, tile_rule, "infeasible", subgraphs, failed,
-            math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf, math.inf,
+            math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf,
             compulsory_bytes=least, metric=priced.partition.metric, source=source,
         )  # fmt: skip
     prices = [price for price in priced.prices if isinstance(price, Price)]
@@ -317,7 +314,6 @@ def summarize(priced: PricedPartition) -> Evaluation:
         energy_breakdown=breakdown,
         compute_cycles=sum(price.compute_cycles for price in prices),
         latency_cycles=latency_cycles(totals, accelerator),
-        latency_prefetch_cycles=latency_prefetch_cycles(prices, accelerator),
         bandwidth_mean_bytes_per_cycle=added(needs) / len(needs),
         bandwidth_peak_bytes_per_cycle=max(needs),
         compulsory_bytes=least,

@@ -151,7 +151,10 @@ def iterated(question: Question) -> Outcome:
 def anneal(question: Question) -> Outcome:
     """Simulated annealing with the mutations of the paper (Cocco, Sec. 4.2.4)."""
     settings = replace(question.settings, shift=0.0)
-    trace = annealing(question.problem, question.samples, question.seed, settings, question.initial, question.progress)
+    trace = annealing(
+        question.problem, question.samples, question.seed, settings, question.initial, question.progress,
+        engine=question.engine,
+    )  # fmt: skip
     return Outcome(trace, trace.samples, "sa")
 
 

@@ -8,7 +8,7 @@ from simulator.accelerator import Accelerator
 from simulator.execution.checks import ADDED, Number
 from simulator.execution.count import Count, Plan
 from simulator.execution.layer import LayerPlan
-from simulator.model.cost import energy_breakdown, latency_cycles, latency_prefetch_cycles, total
+from simulator.model.cost import energy_breakdown, latency_cycles, total
 from simulator.model.pricing import Price
 
 
@@ -26,9 +26,7 @@ def subgraph_claims(price: Price, accelerator: Accelerator) -> dict[str, Number]
 
 def total_claims(prices: Sequence[Price], accelerator: Accelerator) -> dict[str, Number]:
     """Return every number that is printed of the whole partition."""
-    return _summed(prices, accelerator) | {
-        "latency_prefetch_cycles": latency_prefetch_cycles(prices, accelerator),
-    }
+    return _summed(prices, accelerator)
 
 
 def _summed(prices: Sequence[Price], accelerator: Accelerator) -> dict[str, Number]:

@@ -3,6 +3,7 @@
 subgraph                 one subgraph: its tensors, in(S), out(S), who reads what             section 1
 tiling, regions          the consumption-centric scheme; MAIN and SIDE                        2, 3
 streaming                one layer that does not fit; what any subgraph holds                 3
-traffic, pricing, cost   bytes moved; the price of a subgraph; energy, latency, bandwidth     4 to 6
+updates, traffic         in what pieces tensors are made; the bytes that this moves           2, 5
+pricing, cost            the price of a subgraph; energy, latency, bandwidth                  4 to 6
 priced, held             a whole partition: every price; every buffer over time               3, 4
 """

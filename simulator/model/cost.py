@@ -74,24 +74,16 @@ def latency_cycles(totals: Totals, accelerator: Accelerator) -> float:
     return totals.slots / accelerator.dram_bytes_per_cycle
 
 
-def prefetch_bytes(prices: Sequence[Price]) -> list[int]:
-    """Return per subgraph the bytes that cross to DRAM while it runs, when the next weights are prefetched."""
-    following = [price.ema_weight_bytes for price in prices[1:]] + [0]
-    return [price.ema_input_bytes + price.ema_output_bytes + ahead for price, ahead in zip(prices, following)]
-
-
-def latency_prefetch_cycles(prices: Sequence[Price], accelerator: Accelerator) -> float:
-    """Return the latency with weight prefetch, cycles: the first weights, then the longer of computing and moving."""
-    bandwidth = accelerator.dram_bytes_per_cycle
-    moved = prefetch_bytes(prices)
-    slots = prices[0].ema_weight_bytes
-    slots += sum(max(price.compute_cycles * bandwidth, size) for price, size in zip(prices, moved))
-    return slots / bandwidth
-
-
 def bandwidths(prices: Sequence[Price]) -> list[float]:
-    """Return the DRAM bandwidth that each subgraph needs, bytes per cycle, with weight prefetch (our reading)."""
-    return [size / price.compute_cycles for price, size in zip(prices, prefetch_bytes(prices))]
+    """Return the DRAM bandwidth that each subgraph needs so that computing never waits, bytes per cycle.
+
+    Its inputs and outputs and the weights of the next are to cross while it computes (Cocco, Fig. 3), if there is room.
+    """
+    following = [price.ema_weight_bytes for price in prices[1:]] + [0]
+    return [
+        (price.ema_input_bytes + price.ema_output_bytes + weights) / price.compute_cycles
+        for price, weights in zip(prices, following)
+    ]
 
 
 def added(values: Iterable[float]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Literal, NamedTuple
 
-from simulator.timing.streamed import Course
+from simulator.timing.course import Course
 
 Kind = Literal["inputs", "weights", "outputs", "compute"]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from simulator.accelerator import Accelerator
 from simulator.model.pricing import Price
 from simulator.timing.channel import Channel, Slice, Weights
-from simulator.timing.streamed import Course
+from simulator.timing.course import Course
 
 
 class Room(NamedTuple):

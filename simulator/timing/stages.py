@@ -9,11 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from simulator.model.orders import LoopPlan
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.regions import Tiling
 from simulator.model.subgraph import ROWS, Subgraph
-from simulator.timing.streamed import Course, Stage, core_bytes, streamed_course
+from simulator.model.updates import starts_full
+from simulator.timing.course import Course, Stage
+from simulator.timing.loops import loop_course
+from simulator.timing.streamed import core_bytes, streamed_course
 
+MOST_STEPS = 1_000  #: of the loops of one layer; our choice: in a memory far too small a layer has millions
 MOST_EVENTS = 10_000  #: of one subgraph; our choice: beyond it neighbouring row operations are taken together
 
 Rows = dict[int, int]  #: by tensor id, the rows that exist
@@ -21,9 +26,17 @@ Rows = dict[int, int]  #: by tensor id, the rows that exist
 
 def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
     """Return the stages of a priced subgraph. Bytes and slots add up to those of the price."""
+    if price.loops is not None:
+        return looped_course(model, price.loops, price.compute_cycles, slots_per_cycle)
     if price.streaming is not None:
         return streamed_course(model, price, slots_per_cycle, MOST_EVENTS)
     return held_course(model, price, slots_per_cycle)
+
+
+def looped_course(model: SubgraphModel, plan: LoopPlan, compute_cycles: int, slots_per_cycle: int) -> Course:
+    """Return the stages of a single layer that runs in a loop order."""
+    (v,) = model.subgraph.layers
+    return loop_course(model.rules.loop_layer(v), plan, v, compute_cycles * slots_per_cycle, MOST_STEPS)
 
 
 def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
@@ -52,7 +65,7 @@ def row_operations(subgraph: Subgraph, tiling: Tiling) -> list[Rows]:
     Where the first updates fit into the regions they take all that lies before them (i <= 0), too.
     """
     updates = {u: tile.step * tile.updates // tiling.merged[u] for u, tile in tiling.rows.items()}
-    times, is_full = math.lcm(*updates.values()), _starts_full(subgraph, tiling)
+    times, is_full = math.lcm(*updates.values()), starts_full(subgraph, tiling, ROWS)
     made: dict[int, Rows] = {}
     for u in subgraph.tensors:
         for update, row in _updates(subgraph, tiling, u, is_full):
@@ -73,15 +86,6 @@ def _updates(subgraph: Subgraph, tiling: Tiling, u: int, is_full: bool) -> Itera
         if row > done:
             yield update, row
         update, done = update + 1, row
-
-
-def _starts_full(subgraph: Subgraph, tiling: Tiling) -> bool:
-    extent = subgraph.geometry.extent[ROWS]
-    return all(
-        min(tiling.merged[u] + tiling.rows[u].lead, extent[u]) <= tiling.held[u]
-        for u in subgraph.tensors
-        if subgraph.readers[u]
-    )
 
 
 def _coarser(steps: list[tuple[Rows, Rows]], width: int) -> list[tuple[Rows, Rows]]:

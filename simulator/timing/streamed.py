@@ -6,28 +6,10 @@ Bytes, and computing, are spread evenly: the n-th of m stages ends at the n-th m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.subgraph import COLUMNS, ROWS
-
-
-class Stage(NamedTuple):
-    """One row operation, or one chunk and tile of a streamed layer. Bytes are those that cross to DRAM, all cores."""
-
-    input_bytes: int
-    weights: tuple[tuple[int, int], ...]  #: (layer, bytes) that must be there from here on
-    computing: tuple[tuple[int, int], ...]  #: (layer, slots), one after the other
-    output_bytes: int
-
-
-class Course(NamedTuple):
-    """The stages of a subgraph, and what working ahead takes beside its regions: bytes of one core, at most."""
-
-    stages: tuple[Stage, ...]
-    ahead_bytes: int  #: input rows of the next stage
-    behind_bytes: int  #: output rows of the last stage, while they are written
-    chunk_bytes: int | None = None  #: weights of the next chunk; None where all weights are held
+from simulator.timing.course import Course, Stage, spread
 
 
 def streamed_course(model: SubgraphModel, price: Price, slots_per_cycle: int, most: int) -> Course:
@@ -56,21 +38,6 @@ def streamed_course(model: SubgraphModel, price: Price, slots_per_cycle: int, mo
         0 if streaming.is_whole_map else most_beside(model, subgraph.outputs, outputs[:-1]),
         -(-max(weights[1:], default=0) // model.rules.cores),
     )
-
-
-def spread(total: int, places: Sequence[bool]) -> list[int]:
-    """Return how much of a total each place takes: the marked ones evenly, their sum exactly.
-
-    Examples
-    --------
-    >>> spread(10, [True, False, True, True])
-    [3, 0, 3, 4]
-    """
-    count, number, found = sum(places), 0, []
-    for is_marked in places:
-        found.append(total * (number + is_marked) // count - total * number // count)
-        number += is_marked
-    return found
 
 
 def core_bytes(model: SubgraphModel, u: int, rows: int | None = None) -> int:

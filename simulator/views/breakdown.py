@@ -71,6 +71,7 @@ class Breakdown:
     fits_from: dict[str, int] | None  #: by buffer, the least capacity to hold it as it is; None where none is enough
     tensors: tuple[TensorBytes, ...]  #: those that take most first
     weights: tuple[WeightBytes, ...]  #: the same of layers
+    order: str | None = None  #: the loop order of a single layer (docs/model.md, section 3)
 
     def __repr__(self) -> str:
         tile = "no tile" if self.tile is None else f"tile {self.tile[0]}x{self.tile[1]}"
@@ -148,7 +149,7 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, i
         tensors = _tensors(model, model.residency(price).regions, price)
         return Breakdown(
             names, status, None, price.tile, price.activation_bytes, price.weight_bytes, start,
-            tensors, weights,
+            tensors, weights, None if price.loops is None else price.loops.order,
         )  # fmt: skip
     found = model.tiling((1, 1))
     if found is None:

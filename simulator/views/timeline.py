@@ -1,12 +1,14 @@
-"""When each subgraph runs, when its bytes cross to DRAM, what the buffers hold: the latencies of the model, drawn out.
+"""When each subgraph runs, when its bytes cross to DRAM, what the buffers hold: drawn from sums, or as it is executed.
 
 The model prices sums: a subgraph takes the longer of its computing and its transfers (Cocco, Sec. 5.1.2; model.md,
 section 4). Where inside that span each transfer lies is our choice, one way of many that have this length: DRAM serves
-one transfer at a time, loads from the start and stores up to the end; computing ends with the subgraph.
+one transfer at a time, loads from the start and stores up to the end; computing ends with the subgraph. The run that
+can be executed is that of the event simulation: the next weights come early where they have room.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -28,11 +30,12 @@ class Span(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What one core's buffers hold from `start` on; next_weight_bytes: weights that are prefetched meanwhile."""
+    """What one core's buffers hold from `start` on; weights as far as they are loaded where the run is executed."""
 
     start: int
     occupancy: Occupancy
-    next_weight_bytes: int
+    next_weight_bytes: int  #: of the next subgraph, loaded early
+    row_bytes: int = 0  #: set aside for rows that come ahead or are being written
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Timeline:
     """The spans of a run by start; times are whole slots.
 
     A slot is the time in which DRAM moves one byte: 1 / slots_per_cycle cycles. So every time is an integer, and the
-    end is the latency of the evaluation, exactly.
+    end is a latency of the evaluation, exactly: latency_cycles or latency_executed_cycles.
 
     Examples
     --------
@@ -55,7 +58,7 @@ class Timeline:
     """
 
     network: str
-    prefetch: bool  #: whether the next weights are loaded while a subgraph runs
+    prefetch: bool  #: whether it is the run that can be executed, with next weights loaded early; else the paper's sums
     slots_per_cycle: int  #: DRAM bytes per cycle of all cores
     spans: tuple[Span, ...]
     held: tuple[Held, ...]
@@ -75,7 +78,7 @@ class Timeline:
 
 
 def timeline(network: Network, evaluation: Evaluation, prefetch: bool = False) -> Timeline:
-    """Return when what happens. It ends at latency_cycles, with prefetch at latency_prefetch_cycles.
+    """Return when what happens, as the paper sums it or as it can be executed.
 
     Parameters
     ----------
@@ -84,7 +87,9 @@ def timeline(network: Network, evaluation: Evaluation, prefetch: bool = False) -
     evaluation : Evaluation
         What a partition of it costs: `simulator.evaluate`.
     prefetch : bool
-        The next weights are loaded while a subgraph runs, the first ones before.
+        False: the paper's sums, which end at latency_cycles; a subgraph begins with its own weights. True: the run of
+        the event simulation (`evaluation.simulation`), which ends at latency_executed_cycles; next weights are loaded
+        early where there is room and DRAM would be idle.
 
     Returns
     -------
@@ -104,46 +109,56 @@ def timeline(network: Network, evaluation: Evaluation, prefetch: bool = False) -
     >>> from simulator import Accelerator, MiB, Partition, evaluate, timeline
     >>> vgg = workloads.load("vgg16")
     >>> priced = evaluate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
-    >>> timeline(vgg, priced, prefetch=True).latency_cycles == priced.latency_prefetch_cycles
+    >>> timeline(vgg, priced, prefetch=True).latency_cycles == priced.latency_executed_cycles
     True
     """
     check_evaluation(network, evaluation)
     if not evaluation.fits:
         raise ValueError(f"the partition of {evaluation.network!r} cannot run, so it has no timeline")
-    costs, bandwidth = evaluation.subgraphs, evaluation.accelerator.dram_bytes_per_cycle
     kept = occupancies(network, evaluation)
+    spans, held = _executed(evaluation, kept) if prefetch else _summed(evaluation, kept)
+    real = sorted((span for span in spans if span.stop > span.start), key=lambda span: span.start)
+    return Timeline(network.name, prefetch, evaluation.accelerator.dram_bytes_per_cycle, tuple(real), tuple(held))
+
+
+def _summed(evaluation: Evaluation, kept: tuple[Occupancy, ...]) -> tuple[list[Span], list[Held]]:
+    """Return the spans of the paper's sums, and what is held."""
+    bandwidth, now = evaluation.accelerator.dram_bytes_per_cycle, 0
     spans: list[Span] = []
     held: list[Held] = []
-    now = 0
-    if prefetch:
-        now = costs[0].ema_weight_bytes
-        spans.append(Span("weights", 0, 0, now, now))
-        held.append(Held(0, Occupancy(0, 0, 0), kept[0].weight_bytes))
-    for i, cost in enumerate(costs):
-        ahead = i + 1 if prefetch else i
-        weights = costs[ahead].ema_weight_bytes if ahead < len(costs) else 0
-        following = kept[ahead].weight_bytes if prefetch and ahead < len(costs) else 0
-        stop = now + max(cost.compute_cycles * bandwidth, weights + cost.ema_input_bytes + cost.ema_output_bytes)
-        spans += _spans(i, cost, (ahead, weights), now, stop, bandwidth)
-        held.append(Held(now, kept[i], following))
+    for i, cost in enumerate(evaluation.subgraphs):
+        stop = now + max(cost.compute_cycles * bandwidth, cost.ema_bytes)
+        spans += _spans(i, cost, now, stop, bandwidth)
+        held.append(Held(now, kept[i], 0))
         now = stop
-    held.append(Held(now, Occupancy(0, 0, 0), 0))
-    real = sorted((span for span in spans if span.stop > span.start), key=lambda span: span.start)
-    return Timeline(network.name, prefetch, bandwidth, tuple(real), tuple(held))
+    return spans, [*held, Held(now, Occupancy(0, 0, 0), 0)]
 
 
-def _spans(i: int, cost: SubgraphCost, load: tuple[int, int], start: int, stop: int, bandwidth: int) -> list[Span]:
-    """Return the spans of one subgraph; own weights come before its inputs, prefetched ones after."""
-    ahead, weights = load
-    moved = weights + cost.ema_input_bytes + cost.ema_output_bytes
-    first: tuple[Kind, int, int] = ("inputs", i, cost.ema_input_bytes)
-    second: tuple[Kind, int, int] = ("weights", ahead, weights)
-    loads = [second, first] if ahead == i else [first, second]
-    spans = [
-        Span("subgraph", i, start, stop, moved),
+def _spans(i: int, cost: SubgraphCost, start: int, stop: int, bandwidth: int) -> list[Span]:
+    """Return the spans of one subgraph; weights come before inputs."""
+    loaded = start + cost.ema_weight_bytes
+    return [
+        Span("subgraph", i, start, stop, cost.ema_bytes),
         Span("compute", i, stop - cost.compute_cycles * bandwidth, stop, 0),
+        Span("weights", i, start, loaded, cost.ema_weight_bytes),
+        Span("inputs", i, loaded, loaded + cost.ema_input_bytes, cost.ema_input_bytes),
+        Span("outputs", i, stop - cost.ema_output_bytes, stop, cost.ema_output_bytes),
     ]
-    for kind, owner, size in loads:
-        spans.append(Span(kind, owner, start, start + size, size))
-        start += size
-    return [*spans, Span("outputs", i, stop - cost.ema_output_bytes, stop, cost.ema_output_bytes)]
+
+
+def _executed(evaluation: Evaluation, kept: tuple[Occupancy, ...]) -> tuple[list[Span], list[Held]]:
+    """Return the spans of the event simulation, and what is held; a subgraph has the bytes that cross while it runs."""
+    run = evaluation.simulation
+    starts = [start for start, _ in run.spans]
+    moved = [0] * len(starts)
+    spans: list[Span] = []
+    for each in run.slices:
+        moved[bisect_right(starts, each.start) - 1] += each.size_bytes
+        spans.append(Span(each.kind, each.subgraph, each.start, each.stop, each.size_bytes))
+    spans = [Span("subgraph", i, *span, moved[i]) for i, span in enumerate(run.spans)] + spans
+    held = []
+    for use in run.uses:
+        side = kept[bisect_right(starts, use.start) - 1].side_bytes if use.start < run.end else 0
+        occupancy = Occupancy(use.weight_bytes, use.activation_bytes - side, side)
+        held.append(Held(use.start, occupancy, use.next_weight_bytes, use.row_bytes))
+    return spans, held

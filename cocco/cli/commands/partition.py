@@ -16,6 +16,7 @@ from cocco.exploration.explore import partition
 from cocco.exploration.result import Result
 from cocco.output.text.search import partition_text
 from cocco.problem.settings import Settings
+from simulator.metrics import DEFAULT_METRIC
 
 SUFFIXES = (".json", ".yaml", ".yml")  #: of partition files
 
@@ -27,7 +28,7 @@ def add_options(parser: Parser) -> None:
     add_machine(parser)
     add_mapper(parser)
     add_search(
-        parser, "ema", ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
+        parser, DEFAULT_METRIC, ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
         "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
     )  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", help="write the partition to this file (.json, .yaml)")

@@ -19,7 +19,7 @@ WEIGHTS, MAIN, SIDE = FILLS[1], FILLS[2], FILLS[3]
 def occupancy_figure(occupied: Sequence[Occupancy], accelerator: Accelerator, title: str = "") -> Figure:
     """Return the bytes of one core that each subgraph holds, in execution order, against the capacity.
 
-    One picture for a shared buffer, two for separate ones. Weights that are prefetched for the next subgraph are
+    One picture for a shared buffer, two for separate ones. Weights of the next subgraph that come early are
     not drawn.
     """
     if not occupied:

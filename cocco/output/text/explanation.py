@@ -33,6 +33,8 @@ def _head(each: Explained) -> str:
     if here.status == "infeasible":
         return f"#{each.position} {name} does not fit: {here.reason}"
     how = "is held" if here.status == "held" else "is streamed"
+    if here.order is not None:
+        how += f" in order {here.order}"
     moved = "" if each.ema_bytes is None else f" and moves {kilobytes(each.ema_bytes)} off chip"
     return f"#{each.position} {name} {how}{moved}"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from cocco.problem.effort import Progress
 from cocco.problem.genome import Genome
+from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.problem.stream import Stream
@@ -46,6 +47,7 @@ def annealing(
     initial: Sequence[Sequence[int]] = (),
     progress: Progress | None = None,
     cooling: Cooling | None = None,
+    engine: EngineName = "reference",
 ) -> Trace:
     """Return the trace of a search that priced exactly this many samples, or fewer if the user stopped it.
 
@@ -53,9 +55,10 @@ def annealing(
     worse, and with probability exp(-difference / temperature) if it is. The start is random, or the best of the
     initial partitions, which count as samples. A genome that equals the current one is mutated again, `retries`
     times at most, as in the genetic algorithm. Of the settings, the shares of the mutations and the memos count.
+    engine: who prices subgraphs; the steps are made in Python.
     """
     breeder = Breeder(problem, settings)
-    pricer = Pricer(problem, settings.model_memo, settings.price_memo)
+    pricer = Pricer(problem, settings.model_memo, settings.price_memo, engine)
     cooling = cooling or Cooling()
     trace = Trace(problem, samples, progress)
     founders = max(1, len(initial))

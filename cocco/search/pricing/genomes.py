@@ -12,8 +12,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cocco.problem.genome import Genome, connected_parts, groups_of
+from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.problem.stream import Stream
+from cocco.search.kernel.compiled import Compiled, first_of
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals, total
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
@@ -59,12 +61,16 @@ class LeanModel(SubgraphModel):
 
 
 class Pricer:
-    """Prices the genomes of one problem."""
+    """Prices the genomes of one problem. engine: "fast" asks the compiled twin for the price of a subgraph."""
 
-    def __init__(self, problem: Problem, model_memo: int = 4096, price_memo: int = 65536) -> None:
+    def __init__(
+        self, problem: Problem, model_memo: int = 4096, price_memo: int = 65536, engine: EngineName = "reference"
+    ) -> None:
         self.problem = problem
         self.model = lru_cache(model_memo)(self._model)
-        self.price = lru_cache(price_memo)(self._price)
+        self._twin = Compiled(problem) if engine == "fast" else None
+        price = self._price if self._twin is None else first_of(self._price_compiled, self._price)
+        self.price = lru_cache(price_memo)(price)
         self.machine = lru_cache(price_memo)(problem.accelerator_of)
 
     def evaluate(self, genome: Genome, stream: Stream) -> Sample:
@@ -113,6 +119,11 @@ class Pricer:
         i = self.problem.network_of[group[0]]
         offset = self.problem.offsets[i]
         return LeanModel(self.problem.rules[i], [v - offset for v in group])
+
+    def _price_compiled(self, group: Group, activations: int, weights: int) -> Totals | None:
+        assert self._twin is not None
+        row = self._twin.price(group, activations, weights)
+        return None if row is None else Totals(*row)
 
     def _price(self, group: Group, activations: int, weights: int) -> Totals | None:
         """Return what the subgraph adds to the totals, None where it does not fit.

@@ -14,8 +14,8 @@ from tests.helpers.command_line import COMMAND, ENVIRONMENT, answer, cocco, writ
 
 TOTALS = {
     "subgraphs", "ema_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes", "energy_pj", "compute_cycles",
-    "latency_cycles", "latency_executed_cycles", "latency_prefetch_cycles", "bandwidth_mean_bytes_per_cycle",
-    "bandwidth_peak_bytes_per_cycle", "compulsory_bytes",
+    "latency_cycles", "latency_executed_cycles", "bandwidth_mean_bytes_per_cycle", "bandwidth_peak_bytes_per_cycle",
+    "compulsory_bytes",
 }  # fmt: skip
 SUBGRAPH = {
     "layers", "tile", "activation_bytes", "weight_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes",

@@ -9,8 +9,8 @@ from simulator.execution.part import Part
 from simulator.execution.scheme import derive_scheme
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
+from simulator.timing.course import spread
 from simulator.timing.stages import row_operations
-from simulator.timing.streamed import spread
 from tests.helpers.random_graphs import large_network, random_network
 
 

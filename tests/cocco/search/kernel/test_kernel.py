@@ -52,7 +52,7 @@ def assert_same_search(problem: Problem, settings: Settings, samples: int, threa
 
 @pytest.mark.parametrize("seed", range(48))
 def test_engines_agree_on_random_problems(seed):
-    """Shared and separate buffers, fixed hardware, cores, batch, prefetch, metrics, tile rules, several networks."""
+    """Shared and separate buffers, fixed hardware, cores, batch, metrics, tile rules, several networks."""
     problem = random_twin(seed)
     initial = [list(range(problem.size))] if seed % 5 == 0 else ()
     assert_same_search(problem, Settings(population=24, elite=3), 130, 1 + seed % 3, initial)

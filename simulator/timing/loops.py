@@ -1,0 +1,107 @@
+"""The stages of one layer that runs in a loop order: one for each step of its loops, or for neighbouring ones.
+
+Each step is a tile, with a chunk of outputs, a slice of inputs, some channels or a row, as the order nests them. It
+loads what the closed forms of simulator/model/orders.py and groups.py count at that step, and stores what is finished.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from simulator.model.loops import LoopLayer
+from simulator.model.orders import LoopPlan
+from simulator.timing.apart import channels_moves, copy_moves, joined_moves, passing_twice, poured_moves
+from simulator.timing.course import Course, Stage
+from simulator.timing.dense import dense_moves
+from simulator.timing.nest import Moves, Term
+
+
+def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, most: int) -> Course:
+    """Return the stages of a layer that runs so, on one core.
+
+    Parameters
+    ----------
+    layer : LoopLayer
+        From `simulator.model.loops.loop_layer`.
+    plan : LoopPlan
+        How it runs.
+    v : int
+        Its id.
+    compute_slots : int
+        How long it computes, in slots: spread over the stages as the outputs made and the inputs of their reduction.
+    most : int
+        Stages at most: where there are more steps, so many neighbouring ones are one stage.
+
+    Returns
+    -------
+    Course
+        Bytes add up to those of the plan, computing to compute_slots. Weights that are loaded once and stay come in the
+        first stage, and may come before it (chunk_bytes is None).
+
+    Examples
+    --------
+    VGG16's second layer in two chunks of outputs, one row after the other: 448 stages, two of which load weights. A row
+    comes at each but the first of a chunk, where two do.
+
+    >>> import workloads
+    >>> from simulator.model.loops import loop_layer
+    >>> from simulator.model.cheapest import Room, plans_of
+    >>> layer = loop_layer(workloads.load("vgg16"), 1)
+    >>> plan = next(each for each in plans_of(layer, Room(60_000, 20_000), "bands") if each.order == "KT")
+    >>> course = loop_course(layer, plan, 1, 448_000, 10_000)
+    >>> len(course.stages), [k for k, stage in enumerate(course.stages) if stage.weights]
+    (448, [0, 224])
+    >>> course.stages[1], course.ahead_bytes
+    (Stage(input_bytes=14336, weights=(), computing=((1, 1000),), output_bytes=7168), 28672)
+    """
+    moves = moves_of(layer, plan)
+    together = -(-moves.nest.count // most)
+
+    def moved(terms: list[Term], total: int) -> list[int]:
+        return _scaled(moves.nest.moved(terms, together), total)
+
+    weights = moved(moves.weights, plan.ema_weight_bytes)
+    stages = tuple(
+        Stage(rows, ((v, chunk),) if chunk else (), ((v, slots),), written)
+        for rows, chunk, slots, written in zip(
+            moved(moves.inputs, plan.ema_input_bytes),
+            weights,
+            moved(moves.work, compute_slots),
+            moved(moves.outputs, plan.ema_output_bytes),
+        )
+    )
+    is_held = plan.ema_weight_bytes <= plan.weight_bytes
+    return Course(
+        stages,
+        max(moves.nest.moved(moves.ahead, together)[1:], default=0),
+        max(moves.nest.moved(moves.behind, together)[:-1], default=0),
+        None if is_held else max(weights[1:], default=0),
+    )
+
+
+def moves_of(layer: LoopLayer, plan: LoopPlan) -> Moves:
+    """Return what the steps of a layer's loops move."""
+    if layer.kind == "copy":
+        return copy_moves(layer)
+    if plan.order == "RS":
+        return poured_moves(layer)
+    if plan.order == "TCC":
+        return passing_twice(layer, plan)
+    if layer.kind in ("join", "mixed", "norm"):
+        return joined_moves(layer, plan)
+    return channels_moves(layer, plan) if layer.kind == "apart" else dense_moves(layer, plan)
+
+
+def _scaled(sizes: list[int], total: int) -> list[int]:
+    """Return these sizes so that they add up to a total, evenly where they are nothing.
+
+    Input that no window meets passes by with what is met.
+    """
+    whole = sum(sizes)
+    if whole == total:
+        return sizes
+    ends, done = [0], 0
+    for count, size in enumerate(sizes, 1):
+        done += size
+        ends.append(total * done // whole if whole else total * count // len(sizes))
+    return [stop - start for start, stop in pairwise(ends)]
