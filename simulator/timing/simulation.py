@@ -42,7 +42,7 @@ class Use(NamedTuple):
     >>> vgg = workloads.load("vgg16")
     >>> run = simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
     >>> run.uses[2]  # the second layer's weights have begun to come
-    Use(start=88416, activation_bytes=300576, row_bytes=1032192, weight_bytes=1728, next_weight_bytes=36864)
+    Use(start=88416, activation_bytes=300576, row_bytes=1032192, weight_bytes=1728, next_weight_bytes=36864, kept_bytes=0)
     """
 
     start: int
@@ -50,6 +50,7 @@ class Use(NamedTuple):
     row_bytes: int  #: set aside for rows that come ahead or are being written
     weight_bytes: int  #: of the subgraph that runs, as far as they are loaded
     next_weight_bytes: int
+    kept_bytes: int = 0  #: of tensors that stay on chip, whole
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def _uses(
         if is_streamed[running]:
             own = prices[running].weight_bytes + rooms[running].chunk_bytes
         held = prices[running].activation_bytes, rooms[running].reserved_bytes
-        found[start] = Use(start, *held, own, following)
+        found[start] = Use(start, *held, own, following, prices[running].kept_bytes)
     found[run.spans[-1][1]] = Use(run.spans[-1][1], 0, 0, 0, 0)
     return tuple(found.values())
 
