@@ -14,6 +14,7 @@ from simulator.model.priced import PricedPartition, price_partition
 from simulator.model.pricing import Price
 from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
+from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
@@ -37,6 +38,7 @@ class BufferPlan:
     accelerator: Accelerator
     holdings: tuple[Holding, ...]
     buffers: dict[Memory, tuple[Buffer, ...]]
+    keep: tuple[KeptInterval, ...] = ()  #: of the first memory
 
     def capacity(self, memory: Memory) -> int:
         """Return the bytes of this memory that whole words fill."""
@@ -57,7 +59,8 @@ def plan_buffers(
 
     One shared memory, or "global" for activations and "weight" for weights. A tensor is one buffer, its MAIN and
     behind it its SIDE: the region manager has one (start, end) pair for each tensor (Cocco, Sec. 3.2 and 5.1.2).
-    The weights of a subgraph are one buffer. All live in [i, i + 1). Sizes are rounded up to words.
+    The weights of a subgraph are one buffer. All live in [i, i + 1), a tensor that is kept whole from step a to step z
+    in [a, z + 1). Sizes are rounded up to words.
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     return make_plan(priced) if priced.fits else None
@@ -75,6 +78,9 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
     buffers: dict[Memory, list[Buffer]] = {"shared": []} if accelerator.is_shared else {"global": [], "weight": []}
     word = accelerator.technology.buffer_word_bytes
     first, last = list(buffers.values())[0], list(buffers.values())[-1]
+    for kept in priced.partition.keep:
+        size = round_up(priced.rules.whole_bytes(kept.tensor_id), word)
+        first.append(Buffer(kept_id(kept), kept.from_step, kept.until_step + 1, size, word))
     for i, holding in enumerate(holdings):
         for u, region in holding.regions.items():
             size = round_up(region.main_bytes + region.side_bytes, word)
@@ -83,12 +89,18 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
         if holding.weight_bytes:
             size = round_up(holding.weight_bytes, word)
             last.append(Buffer(weights_id(i), i, i + 1, size, word))
-    return BufferPlan(network, accelerator, holdings, {memory: tuple(found) for memory, found in buffers.items()})
+    placed = {memory: tuple(found) for memory, found in buffers.items()}
+    return BufferPlan(network, accelerator, holdings, placed, priced.partition.keep)
 
 
 def tensor_id(network: Network, step: int, tensor: int) -> str:
     """Return the id of the buffer of a tensor's MAIN and SIDE."""
     return f"{step}/{network.tensors[tensor].name}/main"
+
+
+def kept_id(kept: KeptInterval) -> str:
+    """Return the id of the buffer of a tensor that is kept, whole, from one step to a later one."""
+    return f"{kept.from_step}-{kept.until_step}/{kept.tensor}/whole"
 
 
 def weights_id(step: int) -> str:
