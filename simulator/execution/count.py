@@ -15,7 +15,7 @@ from simulator.accelerator import Accelerator
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.scheme import Scheme, derive_scheme
-from simulator.execution.stays import Lies
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from simulator.execution.walk import Walk
 from workloads.network.layer import Layer
 from workloads.network.network import Network
@@ -28,7 +28,7 @@ class Plan(NamedTuple):
     tile: tuple[int, int]  #: of the outputs, rows x columns
     at_once: int = 1  #: samples that advance together
     loops: tuple[Any, ...] | None = None  #: of a single layer: the fields of simulator.execution.layer.LayerPlan
-    lies: Lies = Lies()  #: which tensors are on chip, whole
+    lies: Lies = NOTHING_STAYS  #: which tensors are on chip, whole
 
 
 class Count(NamedTuple):

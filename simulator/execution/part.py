@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from simulator.execution.miss import Span
-from simulator.execution.stays import Lies
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from workloads.network.network import Network
 
 ROWS, COLUMNS = 0, 1
@@ -33,7 +33,7 @@ class Part:
     lies: which of its tensors are on chip whole; loaded: what of the inputs comes from DRAM.
     """
 
-    def __init__(self, network: Network, layers: Iterable[int], lies: Lies = Lies()) -> None:
+    def __init__(self, network: Network, layers: Iterable[int], lies: Lies = NOTHING_STAYS) -> None:
         self.network, self.lies = network, lies
         self.layers = tuple(sorted(layers))
         inside = set(self.layers)

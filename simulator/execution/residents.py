@@ -1,4 +1,4 @@
-"""Tensors that are on chip, whole, over several steps while values run: each in one memory from its first to its last."""
+"""Tensors that are on chip, whole, over several steps while values run: each in one memory from first to last."""
 
 from __future__ import annotations
 

@@ -29,6 +29,9 @@ class Lies(NamedTuple):
         return len(self.kept) - len(self.on_chip)
 
 
+NOTHING_STAYS = Lies()
+
+
 def run_steps(network: Network, subgraphs: Sequence[Sequence[int]], intervals: Iterable[Interval]) -> list[Lies]:
     """Return where the tensors of each step lie; raises Miss."""
     kept: list[set[int]] = [set() for _ in subgraphs]

@@ -218,8 +218,8 @@ def run_subgraph(
 ) -> bool:
     """Execute the values of one subgraph; raises Miss where anything is not as claimed.
 
-    Returns whether a single layer ran smaller than it is. stays: what other steps left on chip and in DRAM. The loops of
-    a layer run on their own; what it finds and leaves there is then compared, and put there, whole.
+    Returns whether a single layer ran smaller than it is. stays: what other steps left on chip and in DRAM. The loops
+    of a layer run on their own; what it finds there is compared, and what it leaves put there, whole.
     """
     subgraph, rules = Subgraph(scale.geometry, model.subgraph.layers, model.kept), model.rules
     if stays is not None and (price.loops is not None or price.streaming is not None):
@@ -239,9 +239,7 @@ def run_subgraph(
     if stays is None:
         execution = Execution(subgraph, found, regions, scale.arithmetic, scale.values)
     else:
-        execution = Execution(
-            subgraph, found, regions, scale.arithmetic, stays.dram, stays.memory, stays.here.there
-        )
+        execution = Execution(subgraph, found, regions, scale.arithmetic, stays.dram, stays.memory, stays.here.there)
     if memory is not None:
         memory.put(execution)
     check_traffic(subgraph, execution.run(), subgraph.input_bytes, subgraph.output_bytes)

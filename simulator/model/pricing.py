@@ -27,7 +27,6 @@ from simulator.model.tiles import Candidates, TileShape
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.model.traffic import buffer_bytes, weight_buffer_bytes
 
-
 OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
 
 
@@ -94,7 +93,7 @@ class PricingRules:
         self._goals: dict[tuple[int, int], Goal] = {}
 
     def whole_bytes(self, tensor: int) -> int:
-        """Return what a tensor takes in one core while it is kept: all samples; all columns where a layer needs them."""
+        """Return the bytes that a kept tensor takes in a core: all samples, all columns where a layer needs them."""
         geometry = self.geometry
         height, width = (extent[tensor] for extent in geometry.extent)
         bands = 1 if any(reader.whole for reader in geometry.readers[tensor]) else self.bands
@@ -176,9 +175,7 @@ class SubgraphModel:
         self._moved: dict[TileShape, tuple[int, int, int]] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
 
-    def price(
-        self, activation_capacity: int, weight_capacity: int, reserved: Reserved = NOTHING
-    ) -> Price | Shortage:
+    def price(self, activation_capacity: int, weight_capacity: int, reserved: Reserved = NOTHING) -> Price | Shortage:
         """Return the cheapest price in buffers of these bytes of one core, or what is missing.
 
         Where activations and weights share one buffer, weight_capacity is not looked at. reserved: what all tensors

@@ -60,7 +60,10 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     def moved(terms: list[Term], total: int) -> list[int]:
         return _scaled(moves.nest.moved(terms, together), total)
 
-    weights, arriving = moved(moves.weights, plan.ema_weight_bytes), layer.batch * layer.repeat * layer.stays.arriving_bytes
+    weights, arriving = (
+        moved(moves.weights, plan.ema_weight_bytes),
+        layer.batch * layer.repeat * layer.stays.arriving_bytes,
+    )
     inputs = moved(moves.inputs, plan.ema_input_bytes - arriving)
     inputs[0] += arriving  # what is kept from here on comes whole, before anything is computed
     stages = tuple(

@@ -41,8 +41,8 @@ class Use(NamedTuple):
     >>> from simulator.timing import simulate
     >>> vgg = workloads.load("vgg16")
     >>> run = simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
-    >>> run.uses[2]  # the second layer's weights have begun to come
-    Use(start=88416, activation_bytes=300576, row_bytes=1032192, weight_bytes=1728, next_weight_bytes=36864, kept_bytes=0)
+    >>> run.uses[2][:5]  # the second layer's weights have begun to come
+    (152256, 1808128, 198912, 1728, 36864)
     """
 
     start: int

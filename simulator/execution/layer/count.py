@@ -10,13 +10,13 @@ from simulator.execution.layer.count_apart import count_apart, count_copy, count
 from simulator.execution.layer.count_dense import count_dense
 from simulator.execution.layer.plan import DENSE, LayerPlan, check_plan
 from simulator.execution.layer.windows import lines_of, masks, union
-from simulator.execution.stays import Lies
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from workloads.network.network import Network
 from workloads.network.ops import ELEMENTWISE_OPS, WINDOW_OPS
 
 
 def count_layer(
-    network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8, lies: Lies = Lies()
+    network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8, lies: Lies = NOTHING_STAYS
 ) -> Count:
     """Return what the loops of a layer take and move, all derived from its windows.
 

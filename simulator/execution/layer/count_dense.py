@@ -32,9 +32,7 @@ def count_dense(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
     for each, count in Counter(words).items():
         one, comes = chip.like(), [is_coming for _, is_coming in each]
         channels, second = tuple(size for size, _ in each), kind != "dense" and network.operands[v][1] in on_chip
-        ORDERS[plan.order](
-            _Run(one, plan, lines, kind, channels, comes, second, outputs, inputs, taps, samples)
-        )
+        ORDERS[plan.order](_Run(one, plan, lines, kind, channels, comes, second, outputs, inputs, taps, samples))
         chip.add(one, count * times)
 
 
