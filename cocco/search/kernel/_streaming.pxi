@@ -50,12 +50,12 @@ cdef int stream_layer(
         status = derive_tiling(net, m, w, m.tiles[i], m.tiles[i])
         if status != FITS:
             return status
-        need = allocate_regions(net, m, w)
+        need = m.samples * allocate_regions(net, m, w)
         if need <= capacity:
             consider(net, m, w, i, 1, capacity - need if m.is_shared else weight_capacity, 1, 1, &best)
         side = 0
         for u in range(w.tensors):
-            side += w.side_bytes[u]
+            side += m.samples * w.side_bytes[u]
         rows = imin(m.tiles[i], net.extent[0][v])
         window_ends(net, 0, v, &first, &shared, &last)
         den = rows * net.stride[0][v] // gcd(rows * net.stride[0][v], net.upsample[0][v])
@@ -133,7 +133,7 @@ cdef int pass_operand(Net* net, Machine* m, Work* w, i64 capacity, Best* best) n
             if u and w.any_whole[u]:
                 w.main_bytes[u] //= w.main_rows[u]
                 w.side_bytes[u] = 0
-            need += w.main_bytes[u] + w.side_bytes[u]
+            need += m.samples * (w.main_bytes[u] + w.side_bytes[u])
         if need <= capacity:
             tiles = ceil_div(net.extent[0][v], m.tiles[i]) * ceil_div(columns, m.tiles[i])
             reads = 0
