@@ -120,7 +120,7 @@ def verify(
     'equal'
     >>> found = verify(network, block, chip, tile_rule="paper")
     >>> found.verified, found.message.partition("tensor ")[2][:40]
-    (False, "'pool1': a reader wants [0:16, 0:16], bu")
+    (False, "'pool1': a reader wants [0:14, 0:56], bu")
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     if addresses is not None and accelerator.bands > 1:

@@ -56,9 +56,9 @@ class Breakdown:
     >>> vgg = workloads.load("vgg16")
     >>> found = breakdown(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))[1]
     >>> found
-    Breakdown(conv1_2: held, tile 64x64, 569600 B of activations, 36864 B of weights)
+    Breakdown(conv1_2: held, tile 56x224, 1634304 B of activations, 36864 B of weights)
     >>> [(each.tensor, each.role, each.main, each.side) for each in found.tensors]
-    [('conv1_1', 'input', (66, 66), (2, 224)), ('conv1_2', 'output', (64, 64), (0, 0))]
+    [('conv1_1', 'input', (58, 224), (0, 0)), ('conv1_2', 'output', (56, 224), (0, 0))]
     >>> found.fits_from
     {'shared_buffer': 66176}
     """
