@@ -54,6 +54,20 @@ class AddressedMemory:
             execution.memory[u] = _Addressed(given, execution.regions[u], claimed, place, crc32(name.encode()))
         self._running = [each for each in execution.memory.values() if isinstance(each, _Addressed)]
 
+    def fill(self) -> None:
+        """Fill the regions of a single layer, whose loops run in a memory of their own; raises Miss on an overlap."""
+        memory = next(iter(self.plan.buffers))
+        filled = []
+        for mark, buffer in enumerate(self.plan.live(memory, self._step)):
+            if buffer.id == weights_id(self._step):
+                continue
+            place = self._span(memory, buffer.id, buffer.size)
+            place[:] = mark
+            filled.append((buffer.id, place, mark))
+        for name, place, mark in filled:
+            if not (place == mark).all():
+                raise Miss(f"{name!r}: bytes of its region were overwritten")
+
     def end(self) -> None:
         """Raise Miss unless regions and weights still hold what was written to them last."""
         for each in self._running:

@@ -200,6 +200,8 @@ def run_subgraph(model: SubgraphModel, price: Price, scale: Scaled, memory: Addr
     """
     subgraph, rules = Subgraph(scale.geometry, model.subgraph.layers), model.rules
     if price.loops is not None:
+        if memory is not None:
+            memory.fill()
         (v,) = subgraph.layers
         plan = LayerPlan._make(price.loops[: len(LayerPlan._fields)])
         word = rules.geometry.technology.channel_alignment
