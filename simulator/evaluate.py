@@ -47,9 +47,9 @@ class SubgraphCost:
     >>> chip = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
     >>> first = evaluate(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]), chip).subgraphs[0]
     >>> first
-    SubgraphCost(conv1_1 .. pool1 (3): tile 32x32, 991,936 B EMA, 0.7163 mJ, 2,082,304 cycles)
+    SubgraphCost(conv1_1 .. pool1 (3): tile 14x112, 991,936 B EMA, 0.7158 mJ, 2,082,304 cycles)
     >>> first.regions["conv1_1"]
-    Region(main=(66, 66), side=(2, 224), main_bytes=278784, side_bytes=28672)
+    Region(main=(30, 224), side=(0, 0), main_bytes=430080, side_bytes=0)
     """
 
     layers: tuple[str, ...]

@@ -39,7 +39,7 @@ class Explained:
     position: int  #: in execution order
     bytes: Breakdown
     ema_bytes: int | None
-    split: Split | None  #: None for a single layer
+    split: Split | None  #: None for a single layer, and where a layer does not run even by itself
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +47,7 @@ class Explanation(Shown):
     """The subgraphs that do not fit and the most expensive ones, in execution order.
 
     mended: the partition with every subgraph that does not fit replaced by its split, and what it costs; None where
-    all fit.
+    all fit, and where a layer does not run even by itself.
     """
 
     evaluation: Evaluation
@@ -129,19 +129,20 @@ def explain(
     prices = price_subgraphs(models, accelerator)
     chosen = _chosen(prices, accelerator, metric, dearest)
     found: dict[int, Explained] = {}
-    groups = list(partition.subgraphs)
+    groups, can_run = list(partition.subgraphs), True
     for i in reversed(range(len(prices))):
         price = prices[i]
         is_priced = isinstance(price, Price)
         cut = splitter.split(groups[i]) if i in chosen or not is_priced else None
-        if not is_priced:
-            assert cut is not None, "single layers always run"
+        if cut is None and not is_priced:
+            can_run = False  # a layer has no loop order here
+        elif cut is not None and not is_priced:
             groups[i : i + 1] = [part.layers for part in cut]
         if i in chosen:
             ema = price.ema_bytes if isinstance(price, Price) else None
             found[i] = Explained(i, bytes_of[i], ema, _described(network, accelerator, cut) if cut else None)
     explained = tuple(found[i] for i in sorted(found))
-    if evaluation.fits:
+    if evaluation.fits or not can_run:
         return Explanation(evaluation, explained, None, None)
     mended = Partition.from_ids(network, groups, metric)
     return Explanation(evaluation, explained, mended, evaluate(network, mended, accelerator, tile_rule))

@@ -62,6 +62,20 @@ class AddressedMemory:
         bytes_ = self._span(next(iter(self.plan.buffers)), name, size)
         return _Addressed(given, region, region, bytes_, crc32(name.encode()))
 
+    def fill(self) -> None:
+        """Fill the regions of a single layer, whose loops run in a memory of their own; raises Miss on an overlap."""
+        memory = next(iter(self.plan.buffers))
+        filled = []
+        for mark, buffer in enumerate(self.plan.live(memory, self._step)):
+            if buffer.id == weights_id(self._step) or buffer.upper - buffer.lower > 1:
+                continue  # what is kept over several steps holds what it has, and is checked when the step ends
+            place = self._span(memory, buffer.id, buffer.size)
+            place[:] = mark
+            filled.append((buffer.id, place, mark))
+        for name, place, mark in filled:
+            if not (place == mark).all():
+                raise Miss(f"{name!r}: bytes of its region were overwritten")
+
     def end(self) -> None:
         """Raise Miss unless regions and weights still hold what was written to them last."""
         for each in self._running:

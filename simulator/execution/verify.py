@@ -121,7 +121,7 @@ def verify(
     'equal'
     >>> found = verify(network, block, chip, tile_rule="paper")
     >>> found.verified, found.message.partition("tensor ")[2][:40]
-    (False, "'pool1': a reader wants [0:16, 0:16], bu")
+    (False, "'pool1': a reader wants [0:14, 0:56], bu")
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     if addresses is not None and accelerator.bands > 1:
@@ -227,6 +227,8 @@ def run_subgraph(
         for v in subgraph.layers:
             stays.write_whole(v, scale.values[v])
     if price.loops is not None:
+        if memory is not None:
+            memory.fill()
         (v,) = subgraph.layers
         plan = LayerPlan._make(price.loops[: len(LayerPlan._fields)])
         word = rules.geometry.technology.channel_alignment

@@ -39,7 +39,7 @@ class Price(NamedTuple):
     weight_bytes: int
     loops: LoopPlan | None  #: how a single layer runs on one core
     streaming: Streaming | None  #: how a single layer runs on several cores that does not fit
-    is_streamed: bool  #: whether weights come in pieces, or anything more than once
+    is_streamed: bool  #: whether weights or inputs come more than once; on several cores, whether they come in pieces
     ema_weight_bytes: int
     ema_input_bytes: int
     ema_output_bytes: int
@@ -366,7 +366,7 @@ class SubgraphModel:
             if room.weights is not None and least.activation <= room.activation:
                 return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
             return Shortage("no loop order of this layer fits", least.activation, activation_capacity)
-        is_streamed = plan.weight_bytes < self.weights or plan.ema_input_bytes > rules.batch * self.inputs
+        is_streamed = plan.ema_weight_bytes > self.weights or plan.ema_input_bytes > rules.batch * self.inputs
         return Price(
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, None, is_streamed,
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,

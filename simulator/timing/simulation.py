@@ -67,7 +67,7 @@ class Simulation:
     >>> vgg = workloads.load("vgg16")
     >>> run = simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
     >>> run.slices[0]
-    Slice(kind='inputs', subgraph=0, layer='', start=0, stop=43680, size_bytes=43680)
+    Slice(kind='inputs', subgraph=0, layer='', start=0, stop=75936, size_bytes=75936)
     """
 
     network: str
@@ -139,7 +139,7 @@ def simulate(
     >>> from simulator.timing import simulate
     >>> vgg = workloads.load("vgg16")
     >>> simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
-    Simulation(vgg16, 304 slices, 25,327,194 cycles)
+    Simulation(vgg16, 308 slices, 25,656,145 cycles)
     """
     return simulate_priced(price_partition(network, partition, accelerator, tile_rule))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
+from simulator.model.least_room import needs
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
@@ -55,9 +56,9 @@ class Breakdown:
     >>> vgg = workloads.load("vgg16")
     >>> found = breakdown(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))[1]
     >>> found
-    Breakdown(conv1_2: held, tile 64x64, 569600 B of activations, 36864 B of weights)
+    Breakdown(conv1_2: held, tile 56x224, 1634304 B of activations, 36864 B of weights)
     >>> [(each.tensor, each.role, each.main, each.side) for each in found.tensors]
-    [('conv1_1', 'input', (66, 66), (2, 224)), ('conv1_2', 'output', (64, 64), (0, 0))]
+    [('conv1_1', 'input', (58, 224), (0, 0)), ('conv1_2', 'output', (56, 224), (0, 0))]
     >>> found.fits_from
     {'shared_buffer': 66176}
     """
@@ -156,6 +157,8 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, i
         return Breakdown(
             names, "infeasible", price.reason, None, 0, model.weight_need, start, (), weights
         )  # fmt: skip
+    if model.is_single and model.rules.has_loop_orders:
+        return _short_layer(model, price, start, weights)
     tile = model.least_tile
     best = model.tiling(tile)
     assert best is not None, "if the smallest tile has a tiling, all have"
@@ -163,6 +166,15 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, i
         names, "infeasible", price.reason, tile, model.least_activation, model.weight_need, start,
         _tensors(model, best[1], None), weights,
     )  # fmt: skip
+
+
+def _short_layer(
+    model: SubgraphModel, price: Shortage, start: dict[str, int] | None, weights: tuple[WeightBytes, ...]
+) -> Breakdown:
+    """Return what a single layer takes in the least of its loop orders."""
+    (v,), names = model.subgraph.layers, model.rules.geometry.network.names(model.subgraph.layers)
+    least = min(needs(model.rules.loop_layer(v)), key=sum)
+    return Breakdown(names, "infeasible", price.reason, None, *least, start, (), weights)
 
 
 def _tensors(model: SubgraphModel, regions: dict[int, Region], price: Price | None) -> tuple[TensorBytes, ...]:

@@ -161,15 +161,9 @@ def test_values_are_those_of_the_layers_one_by_one_at_addresses_too(seed):
         return
     assert verify(found.network, found.partition, chip, addresses=addresses).verified
     memory = next(iter(plan.buffers))
-    executed = {f"{i}/" for i, price in enumerate(found.prices) if price.loops is None}  # others run on their own
     wholes = [each for each in plan.buffers[memory] if each.id.endswith("/whole")]
     for one in wholes[:1]:
-        others = [
-            each
-            for each in plan.buffers[memory]
-            if each.lower < one.upper and one.lower < each.upper and each != one and not each.id.endswith("/weights")
-            and (each in wholes or any(each.id.startswith(step) for step in executed))
-        ]  # fmt: skip
-        for other in others[:1]:
-            addresses[memory][one.id] = addresses[memory][other.id]
-            assert not verify(found.network, found.partition, chip, addresses=addresses).verified
+        others = [each for each in plan.buffers[memory] if each.lower < one.upper and one.lower < each.upper]
+        for other in (each for each in others if each != one):
+            moved = addresses | {memory: addresses[memory] | {one.id: addresses[memory][other.id]}}
+            assert not verify(found.network, found.partition, chip, addresses=moved).verified
