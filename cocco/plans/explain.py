@@ -12,8 +12,9 @@ from cocco.problem.problem import on_hardware
 from cocco.problem.shown import Shown
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
-from simulator.model.cost import METRICS, Totals, price_subgraphs, total
-from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.cost import METRICS, Totals, total
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price, Shortage
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.views.breakdown import Breakdown, breakdown
@@ -94,7 +95,7 @@ def explain(
     """Return what takes the bytes of each subgraph that does not fit, and of the most expensive that do.
 
     With the splits of all that do not fit the partition runs. The split of a subgraph that fits says what it would cost
-    in its place.
+    in its place. A partition that keeps tensors on chip is not split: its intervals are over the steps that it has.
 
     Parameters
     ----------
@@ -125,15 +126,15 @@ def explain(
     evaluation = evaluate(network, partition, accelerator, tile_rule)
     bytes_of = breakdown(network, partition, accelerator, tile_rule)
     splitter = Splitter(on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule))
-    models = [SubgraphModel(splitter.rules, group) for group in partition.subgraphs]
-    prices = price_subgraphs(models, accelerator)
+    prices = price_partition(network, partition, accelerator, tile_rule).prices
     chosen = _chosen(prices, accelerator, metric, dearest)
     found: dict[int, Explained] = {}
     groups, can_run = list(partition.subgraphs), True
     for i in reversed(range(len(prices))):
         price = prices[i]
         is_priced = isinstance(price, Price)
-        cut = splitter.split(groups[i]) if i in chosen or not is_priced else None
+        is_cut = not partition.keep and (i in chosen or not is_priced)  # intervals are over the steps that there are
+        cut = splitter.split(groups[i]) if is_cut else None
         if cut is None and not is_priced:
             can_run = False  # a layer has no loop order here
         elif cut is not None and not is_priced:

@@ -82,10 +82,11 @@ def check(accelerator: Accelerator, prices: Sequence[Price], found: Sequence[Cou
     counts = [each.count for each in found]
     checks = list(compare(total_claims(prices, accelerator), *_totals(counts, accepted, accelerator)))
     checks += _memories(accelerator, counts)
+    keeps = any(price.kept_bytes or each.count.kept_bytes for price, each in zip(prices, found))
     for i, (price, each) in enumerate(zip(prices, found)):
         counted, closed = numbers(each.count, accelerator), numbers(accepted[i], accelerator)
         claims = subgraph_claims(price, accelerator)
-        if price.kept_bytes or each.count.kept_bytes:
+        if keeps:
             claims["kept_bytes"] = price.kept_bytes
         checks += compare(claims, counted, closed, i)
     return tuple(checks)

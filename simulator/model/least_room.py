@@ -112,8 +112,8 @@ def _whole_part(layer: LoopLayer, grid: Grid, mode: Mode) -> Need:
     if layer.kind == "apart":
         often, step = groups.most_often(layer), min(layer.word, max(layer.producers))
         weights = often * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
-        return Need(layer.word * (mode.held + often * cells), weights)
-    held = mode.held * part.channels + cells * layer.round_up(part.outputs)
+        return Need(layer.word * groups.apart_positions(layer, grid, mode), weights)
+    held = mode.held * part.channels + (0 if layer.stays.output else cells * layer.round_up(part.outputs))
     return Need(held, layer.stationary_bytes(part.outputs, part.reduction))
 
 

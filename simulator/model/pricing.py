@@ -182,7 +182,7 @@ class SubgraphModel:
         that are kept meanwhile take of the activation buffer, its own among them; the energy of a byte is that of the
         whole buffer.
         """
-        broken = self._rule_broken or self._too_many_regions(reserved.elsewhere)
+        broken = self.broken_beside(reserved)
         if broken is not None:
             return broken
         left = activation_capacity - reserved.size_bytes
@@ -242,6 +242,10 @@ class SubgraphModel:
     def rule_broken(self) -> Shortage | None:
         """Why it runs in no memory: too many regions, or updates that cannot be aligned; None where it may run."""
         return self._rule_broken
+
+    def broken_beside(self, reserved: Reserved) -> Shortage | None:
+        """Why it runs in no memory beside these kept tensors, None where it may."""
+        return self._rule_broken or self._too_many_regions(reserved.elsewhere)
 
     @property
     def least_tile(self) -> TileShape:
