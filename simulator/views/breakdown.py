@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.model.least_room import needs
 from simulator.model.kept import NOTHING
+from simulator.model.least_room import needs
 from simulator.model.priced import price_partition, reserved_in
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region

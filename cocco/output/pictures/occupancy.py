@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cocco.output.pictures.style import FILLS, bar_figure, stack
+from cocco.output.pictures.style import FILLS, Fill, bar_figure, stack
 from simulator.accelerator import Accelerator
 from simulator.views.occupancy import Occupancy
 
@@ -29,7 +29,7 @@ def occupancy_figure(occupied: Sequence[Occupancy], accelerator: Accelerator, ti
         "MAIN, windows": [each.main_bytes / KB for each in occupied],
         "SIDE, rows kept": [each.side_bytes / KB for each in occupied],
     }
-    fills = (MAIN, SIDE)
+    fills: tuple[Fill, ...] = (MAIN, SIDE)
     if any(each.kept_bytes for each in occupied):
         activations = {"kept whole": [each.kept_bytes / KB for each in occupied]} | activations
         fills = (KEPT, *fills)
