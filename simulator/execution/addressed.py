@@ -55,7 +55,7 @@ class AddressedMemory:
         self._running = [each for each in execution.memory.values() if isinstance(each, _Addressed)]
 
     def fill(self) -> None:
-        """Fill the regions of a single layer, whose loops run in memories of their own; raises Miss where two overlap."""
+        """Fill the regions of a single layer, whose loops run in a memory of their own; raises Miss on an overlap."""
         memory = next(iter(self.plan.buffers))
         filled = []
         for mark, buffer in enumerate(self.plan.live(memory, self._step)):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Unpack
 from simulator.accelerator import Machine, MachineFields, machine_of
 from simulator.evaluate import Infeasible
 from simulator.keywords import check_keywords
-from simulator.model.least_room import needs
+from simulator.model.least_room import needs, one_pass
 from simulator.model.priced import check_partition
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
@@ -145,12 +145,14 @@ def least_capacity(
 def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
     """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it."""
     if not streaming or not model.is_single:
-        return [(model.least_activation, model.weight_need)]
+        return [need_of(model)[:2]]
     if not model.rules.has_loop_orders:  # of several cores: a byte will do
         return [(1, 0)]
     return needs(model.rules.loop_layer(model.subgraph.layers[0]))
 
 
 def need_of(model: SubgraphModel) -> Need:
-    """Return what a subgraph takes that breaks no rule."""
+    """Return what a subgraph takes that breaks no rule; of a single layer on one core, to move everything once."""
+    if model.is_single and model.rules.has_loop_orders:
+        return Need(*one_pass(model.rules.loop_layer(model.subgraph.layers[0])), True)
     return Need(model.least_activation, model.weight_need, model.is_single)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -60,7 +62,7 @@ def test_a_partition_of_another_network_is_an_error():
 @given(st.integers(0, 10**6), st.integers(0, 10**6), MACHINES, st.booleans(), st.sampled_from(["exact", "paper"]))
 def test_it_runs_there_and_not_with_one_byte_less(graph, cuts, machine, streaming, rule):
     network = random_network(graph)
-    plan = random_plan(network, cuts)
+    plan = replace(random_plan(network, cuts), metric="ema")  # the least energy may move more, in larger tiles
     least = least_capacity(network, plan, **machine, streaming=streaming, tile_rule=rule)
     if not least.fits:
         assert not evaluate(network, plan, Accelerator(shared_buffer=2**40, **machine), rule).fits
@@ -89,7 +91,7 @@ def test_it_runs_there_and_not_with_one_byte_less(graph, cuts, machine, streamin
 def test_the_capacity_that_would_hold_a_subgraph_is_exact(graph, cuts, machine, size, shared):
     """Where it fits: how far each buffer may shrink. Where it does not: what they must grow to."""
     network = random_network(graph)
-    plan = random_plan(network, cuts)
+    plan = replace(random_plan(network, cuts), metric="ema")  # the least energy may move more, in larger tiles
     buffers = {"shared_buffer": size} if shared else {"global_buffer": size, "weight_buffer": size}
     found = breakdown(network, plan, Accelerator(**buffers, **machine))
     assume(any(each.fits_from for each in found))
