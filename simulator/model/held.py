@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from simulator.accelerator import Accelerator
 from simulator.allocation.judge import Buffer
 from simulator.model.priced import PricedPartition, price_partition
-from simulator.model.pricing import Price
+from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
 from simulator.partition.intervals import KeptInterval
@@ -71,7 +71,7 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
     assert priced.fits, "a subgraph does not fit"
     network, accelerator = priced.network, priced.accelerator
     holdings = tuple(
-        Holding(layers, model.residency(price).regions, price.weight_bytes, price.is_streamed)
+        Holding(layers, _own_regions(model, price), price.weight_bytes, price.is_streamed)
         for layers, model, price in zip(priced.partition.names, priced.models, priced.prices)
         if isinstance(price, Price)
     )
@@ -84,13 +84,17 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
     for i, holding in enumerate(holdings):
         for u, region in holding.regions.items():
             size = round_up(region.main_bytes + region.side_bytes, word)
-            if size:  # operands that take turns have one region
-                first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, word))
+            first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, word))
         if holding.weight_bytes:
             size = round_up(holding.weight_bytes, word)
             last.append(Buffer(weights_id(i), i, i + 1, size, word))
     placed = {memory: tuple(found) for memory, found in buffers.items()}
     return BufferPlan(network, accelerator, holdings, placed, priced.partition.keep)
+
+
+def _own_regions(model: SubgraphModel, price: Price) -> dict[int, Region]:
+    """Return the regions by tensor id; of operands that take turns in one, the first has it."""
+    return {u: each for u, each in model.residency(price).regions.items() if each.main_bytes or each.side_bytes}
 
 
 def tensor_id(network: Network, step: int, tensor: int) -> str:

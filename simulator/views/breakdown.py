@@ -197,7 +197,7 @@ def _short_layer(
 
 
 def _tensors(model: SubgraphModel, regions: dict[int, Region], price: Price | None) -> tuple[TensorBytes, ...]:
-    """Return MAIN, SIDE and traffic by tensor; the last resort of streaming holds no regions."""
+    """Return MAIN, SIDE and traffic by tensor; on several cores a layer may hold no regions."""
     subgraph, geometry = model.subgraph, model.rules.geometry
     found = []
     for u in subgraph.tensors:

@@ -54,7 +54,7 @@ def dynamic(problem: Problem, costs: SubgraphCosts, order: Sequence[int]) -> tup
         best.append(least)
         choice.append(parts_of_least)
         starts.append(start_of_least)
-    labels = [0] * problem.size
+    labels = list(range(problem.size))  # of layers that no run fits: alone
     end = len(order)
     while end:
         for part in choice[end]:
