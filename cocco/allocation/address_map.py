@@ -153,8 +153,6 @@ def _placed(plan: BufferPlan, memory: Memory, step: int, addresses: dict[str, in
             start = addresses[kept_id(kept)]
             found.append(Placed(kept.tensor, "kept", start, start + sizes[kept_id(kept)]))
     for u, region in holding.regions.items() if memory != "weight" else ():
-        if not region.main_bytes + region.side_bytes:  # kept, or in the region of another operand
-            continue
         start, name = addresses[tensor_id(plan.network, step, u)], plan.network.tensors[u].name
         middle = start + region.main_bytes
         found.append(Placed(name, "main", start, middle))
