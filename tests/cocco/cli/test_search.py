@@ -42,13 +42,13 @@ def test_partition_prints_what_the_design_promises():
 
 
 def test_partition_is_priced_by_the_simulator():
-    """The defaults are the paper's hardware and EMA; the search is never worse than running layer by layer."""
+    """The defaults are the paper's hardware and energy; the search is never worse than running layer by layer."""
     content = answer(cocco("partition", "vgg16", "--samples", 300, "--json"))
     network, accelerator = workloads.load("vgg16"), Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
     judged = evaluate(network, Partition.from_groups(network, content["partition"]), accelerator)
-    assert content["metric"] == "ema"
+    assert content["metric"] == "energy"
     assert content["totals"] == judged.to_json()["totals"]
-    assert judged.ema_bytes <= evaluate(network, Partition.layerwise(network), accelerator).ema_bytes
+    assert judged.energy_pj <= evaluate(network, Partition.layerwise(network), accelerator).energy_pj
 
 
 def test_partition_file_can_be_evaluated(tmp_path: Path):

@@ -277,7 +277,7 @@ def test_each_stage_loads_what_the_judge_s_loops_load(block, monkeypatch):
 
 def test_every_order_is_compared():
     reached = {plan.order for seed in range(100) for plan in some_plans(seed)[2]}
-    assert reached == {"TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy"}
+    assert reached == {"TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "TCC", "RS", "copy"}
 
 
 def test_all_plans_of_one_layer_take_a_run_of_bounded_length():

@@ -20,7 +20,7 @@ def test_rows_are_made_as_the_counting_run_makes_them(seed, tile):
     network = large_network(seed) if seed % 2 else random_network(seed, whole=seed % 4 == 0)
     chip = Accelerator(shared_buffer=1)
     model = SubgraphModel(PricingRules(Geometry(network), chip, "exact"), range(len(network.layers)))
-    found = model.tiling(tile)
+    found = model.tiling((tile, tile))
     if found is None:
         return
     part = Part(network, range(len(network.layers)))
