@@ -43,6 +43,7 @@ ROOMS = (
     "simulator.execution",
     "simulator",
     "cocco.problem",
+    "cocco.search.keeping",
     "cocco.search.kernel",
     "cocco.search.pricing",
     "cocco.search.genetic",

@@ -3,6 +3,7 @@
 from simulator.accelerator import Accelerator, Machine
 from simulator.evaluate import Evaluation, Infeasible, SubgraphCost, evaluate
 from simulator.hardware_files import load_accelerator
+from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition, PartitionError
 from simulator.technology import KiB, MiB, Technology
 from simulator.views.breakdown import Breakdown, breakdown
@@ -14,6 +15,7 @@ __all__ = [
     "Breakdown",
     "Evaluation",
     "Infeasible",
+    "KeptInterval",
     "KiB",
     "LeastCapacity",
     "Machine",

@@ -1,6 +1,7 @@
-"""Partitions: validity, patterns of names, files."""
+"""Partitions: validity, order, patterns of names, what stays on chip between subgraphs, files."""
 
 from simulator.partition.errors import PartitionError
+from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
 
-__all__ = ["Partition", "PartitionError"]
+__all__ = ["KeptInterval", "Partition", "PartitionError"]

@@ -1,4 +1,4 @@
-"""A hand-written partition as its file says it: groups of layers by pattern, and what becomes of the rest."""
+"""A hand-written partition as its file says it: groups of layers by pattern, the rest, what is kept on chip."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workloads.errors import shown
 from workloads.files import read_mapping
 from workloads.network.network import Network
 
-KEYS = ("network", "metric", "subgraphs", "rest")
+KEYS = ("network", "metric", "subgraphs", "rest", "keep")
 RESTS = ("layerwise", "greedy")
 
 
@@ -22,6 +22,7 @@ class Handwritten(NamedTuple):
     groups: list[list[object]]  #: names, wildcards and ranges (simulator.partition.patterns)
     metric: Metric  #: by which tiles and loop orders are chosen
     rest: str  #: "layerwise" or "greedy": how the layers run that no group names
+    keep: list[object]  #: tensors kept on chip (simulator.partition.keep)
 
 
 def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten:
@@ -44,4 +45,12 @@ def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten
     metric = content.get("metric", DEFAULT_METRIC)
     if metric not in METRIC_NAMES:
         raise PartitionError(f"{path}: 'metric' is {shown(metric)}; it must be {' or '.join(map(repr, METRIC_NAMES))}")
-    return Handwritten(str(path), groups, metric, rest)
+    keep = content.get("keep", [])
+    if not isinstance(keep, list):
+        raise PartitionError(f"{path}: 'keep' is {shown(keep)}; it must be a list of tensors to keep on chip")
+    if keep and rest != RESTS[0]:
+        raise PartitionError(
+            f"{path}: 'rest: {rest}' and 'keep' exclude each other: what is fused decides which steps there are; "
+            "write all subgraphs, in the order of execution"
+        )
+    return Handwritten(str(path), groups, metric, rest, keep)

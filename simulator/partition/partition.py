@@ -1,10 +1,9 @@
-"""Partition: which layers run together, and in which order (Cocco, Sec. 4.1.1). Validity, canonical order, files."""
+"""Partition: which layers run together, in which order (Cocco, Sec. 4.1.1), and what stays on chip between. Files."""
 
 from __future__ import annotations
 
-import heapq
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike
@@ -13,6 +12,9 @@ from typing import TYPE_CHECKING
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
 from simulator.partition.errors import PartitionError
 from simulator.partition.files import read_handwritten
+from simulator.partition.intervals import KeptInterval, Span, Uses, named_intervals
+from simulator.partition.keep import check_keep, read_keep
+from simulator.partition.order import connected_parts, order_subgraphs
 from simulator.partition.patterns import expand
 from workloads.display import html
 from workloads.files import write_atomic
@@ -32,6 +34,9 @@ class Partition:
     subgraphs can run one after the other. Execution order: of the subgraphs that are ready, the one whose first
     layer is earliest in the network's order. So two partitions are equal if and only if their sets of sets are.
 
+    With kept intervals the order is the one in which the subgraphs were given, because intervals are over steps; then
+    two partitions are equal if and only if order and intervals are.
+
     Examples
     --------
     >>> import workloads
@@ -46,46 +51,79 @@ class Partition:
                       layers  count
     0  conv1_1 conv1_2 pool1      3
     1  conv2_1 conv2_2 pool2      3
+    >>> kept = Partition.from_groups(vgg, [["conv1_1..pool1"], ["conv2_*", "pool2"]], keep=["pool1"])
+    >>> [(each.tensor, each.from_step, each.until_step) for each in kept.keep]
+    [('pool1', 0, 1)]
     """
 
     network_name: str
     subgraphs: tuple[tuple[int, ...], ...]  #: layer ids, ascending in each
     names: tuple[tuple[str, ...], ...]  #: the same by name
     metric: Metric = DEFAULT_METRIC  #: by which tile, loop order and samples at once of each subgraph are chosen
+    keep: tuple[KeptInterval, ...] = ()  #: by first step and tensor
 
     def __post_init__(self) -> None:
         check_metric(self.metric)
 
+    def __hash__(self) -> int:
+        return hash((self.network_name, self.subgraphs, self.names, self.metric, *self.keep))
+
     def __repr__(self) -> str:
         layers = sum(map(len, self.subgraphs))
-        return f"Partition({self.network_name}, {layers} layers in {len(self)} subgraphs)"
+        kept = f", {len(self.keep)} kept" if self.keep else ""
+        return f"Partition({self.network_name}, {layers} layers in {len(self)} subgraphs{kept})"
 
     def _repr_html_(self) -> str:
         return html(self.summary(), self.to_frame())
 
     def summary(self) -> str:
-        """Return a few lines of text: how many subgraphs there are, and of how many layers."""
+        """Return a few lines of text: how many subgraphs there are, of how many layers, and what is kept on chip."""
         sizes = sorted(map(len, self.subgraphs))
         alone = f"{sizes.count(1)} layers run alone" if sizes[0] == 1 else "no layer runs alone"
         counts = f"{sum(sizes)} layers in {len(sizes)} subgraphs"
-        return f"{self.network_name}: {counts}\n  at most {sizes[-1]} layers together; {alone}"
+        kept = f"\n  kept on chip: {', '.join(map(_shown, self.keep))}" if self.keep else ""
+        return f"{self.network_name}: {counts}\n  at most {sizes[-1]} layers together; {alone}{kept}"
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return one row per subgraph in execution order: its layers joined by spaces, and how many they are."""
+        """Return one row per subgraph in execution order: its layers joined by spaces, and how many they are.
+
+        With kept intervals also `kept`: the tensors that lie on chip, whole, while it runs.
+        """
         import pandas
 
-        return pandas.DataFrame({"layers": map(" ".join, self.names), "count": map(len, self.names)})
+        columns: dict[str, object] = {"layers": map(" ".join, self.names), "count": map(len, self.names)}
+        if self.keep:
+            columns["kept"] = [
+                " ".join(each.tensor for each in self.keep if each.from_step <= step <= each.until_step)
+                for step in range(len(self))
+            ]
+        return pandas.DataFrame(columns)
 
     @classmethod
-    def from_ids(cls, network: Network, groups: Iterable[Iterable[int]], metric: Metric = DEFAULT_METRIC) -> Partition:
-        """Return the partition with these groups of layer ids; raises PartitionError where it is not valid."""
+    def from_ids(
+        cls,
+        network: Network,
+        groups: Iterable[Iterable[int]],
+        metric: Metric = DEFAULT_METRIC,
+        keep: Iterable[Span] = (),
+    ) -> Partition:
+        """Return the partition with these groups of layer ids; raises PartitionError where it is not valid.
+
+        keep: (tensor id, first step, last step) of each kept interval; with any, the groups are in execution order.
+        """
         check_network(network)
-        ordered = order_subgraphs(network, [tuple(sorted(group)) for group in groups])
-        return cls(network.name, ordered, tuple(network.names(group) for group in ordered), metric)
+        spans = list(keep)
+        given = [tuple(sorted(group)) for group in groups]
+        ordered = order_subgraphs(network, given, written=len(given) if spans else 0)
+        return _partition(network, ordered, metric, spans)
 
     @classmethod
     def from_groups(
-        cls, network: Network, groups: Iterable[Iterable[str]], metric: Metric = DEFAULT_METRIC
+        cls,
+        network: Network,
+        groups: Iterable[Iterable[str]],
+        metric: Metric = DEFAULT_METRIC,
+        keep: Iterable[str | Mapping[str, str] | KeptInterval] = (),
     ) -> Partition:
         """Return the partition with these groups of layer names; layers that are not named run alone.
 
@@ -97,19 +135,30 @@ class Partition:
             Names, wildcards ("s1b1_*") and ranges ("conv1..pool1"): simulator.partition.patterns.
         metric : {"energy", "ema", "latency"}
             What is to be least where a subgraph may run in several ways: tile, loop order, samples at once.
+        keep : iterable of str, mappings or KeptInterval, optional
+            Tensors that stay on chip: a name, from its maker to its last reader, or {"tensor": name, "from": layer,
+            "until": layer}, from and to the steps of these layers. With any, the groups run in the order in which
+            they are given, and layers that are not named as soon as the usual order has them.
 
         Raises
         ------
         TypeError
-            The network is no Network, or the groups are no lists of names.
+            The network is no Network, or groups or keep are no lists.
         PartitionError
             An unknown or repeated layer, a pattern without a layer, an empty or disconnected group, or groups that
-            wait for each other.
+            wait for each other; with keep, an order that is not topological, or an interval whose tensor is not made
+            or read at its ends.
         """
         check_network(network)
         ids = named_groups(network, groups)
+        entries = check_keep(keep)
         seen = {v for group in ids for v in group}
-        return cls.from_ids(network, ids + [[v] for v in range(len(network.layers)) if v not in seen], metric)
+        alone = [[v] for v in range(len(network.layers)) if v not in seen]
+        if not entries:
+            return cls.from_ids(network, ids + alone, metric)
+        given = [tuple(sorted(group)) for group in ids + alone]
+        ordered = order_subgraphs(network, given, written=len(ids))
+        return _partition(network, ordered, metric, read_keep(Uses(network, ordered), entries))
 
     @classmethod
     def layerwise(cls, network: Network, metric: Metric = DEFAULT_METRIC) -> Partition:
@@ -121,6 +170,8 @@ class Partition:
     def load(cls, path: str | PathLike[str], network: Network) -> Partition:
         """Return the partition in a .json or .yaml file: {"network": name, "subgraphs": [[layer names], ...]}.
 
+        "keep" is what from_groups takes.
+
         Layers that are not named run alone; a file with "rest: greedy" is for cocco.load_partition, which has prices.
         """
         check_network(network)
@@ -130,7 +181,7 @@ class Partition:
                 f"{path}: 'rest: {found.rest}' needs hardware and a search; load it with cocco.load_partition"
             )
         try:
-            return cls.from_groups(network, found.groups, found.metric)  # type: ignore[arg-type]  # it checks them
+            return cls.from_groups(network, found.groups, found.metric, found.keep)  # type: ignore[arg-type]  # it checks
         except PartitionError as error:
             raise PartitionError(f"{path}: {error}") from None
 
@@ -138,11 +189,26 @@ class Partition:
         """Write the partition as JSON (or YAML, which JSON is), atomically."""
         lines = ",\n".join("  " + json.dumps(list(group)) for group in self.names)
         metric = "" if self.metric == DEFAULT_METRIC else f'"metric": {json.dumps(self.metric)}, '
-        text = f'{{"network": {json.dumps(self.network_name)}, {metric}"subgraphs": [\n{lines}\n]}}\n'
+        kept = ",\n".join("  " + json.dumps(each.to_json()) for each in self.keep)
+        keep = f', "keep": [\n{kept}\n]' if self.keep else ""
+        text = f'{{"network": {json.dumps(self.network_name)}, {metric}"subgraphs": [\n{lines}\n]{keep}}}\n'
         write_atomic(path, text)
 
     def __len__(self) -> int:
         return len(self.subgraphs)
+
+
+def _partition(
+    network: Network, ordered: tuple[tuple[int, ...], ...], metric: Metric, spans: Sequence[Span]
+) -> Partition:
+    """Return the partition of groups in execution order; raises PartitionError where an interval is none."""
+    names = tuple(network.names(group) for group in ordered)
+    return Partition(network.name, ordered, names, metric, named_intervals(Uses(network, ordered), spans))
+
+
+def _shown(interval: KeptInterval) -> str:
+    start = "" if interval.from_layer == interval.tensor else f" from {interval.from_layer}"
+    return f"{interval.tensor}{start} until {interval.until_layer}"
 
 
 def named_groups(network: Network, groups: Iterable[Iterable[object]]) -> list[list[int]]:
@@ -162,88 +228,6 @@ def named_groups(network: Network, groups: Iterable[Iterable[object]]) -> list[l
             raise PartitionError(f"subgraph {position} is empty; it needs at least one layer")
         found.append([index[str(name)] for name in group])
     return found
-
-
-def order_subgraphs(network: Network, groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Return the groups in execution order; raises PartitionError where they are no valid partition."""
-    owner = _owners(network, groups)
-    waits: list[set[int]] = [set() for _ in groups]
-    feeds: list[set[int]] = [set() for _ in groups]
-    for layer, producers in enumerate(network.producers):
-        for producer in producers:
-            if producer < len(owner) and owner[producer] != owner[layer]:
-                waits[owner[layer]].add(owner[producer])
-                feeds[owner[producer]].add(owner[layer])
-    missing = [len(group) for group in waits]
-    ready = [(group[0], i) for i, group in enumerate(groups) if not missing[i]]
-    heapq.heapify(ready)
-    ordered = []
-    while ready:
-        _, i = heapq.heappop(ready)
-        ordered.append(groups[i])
-        for j in feeds[i]:
-            missing[j] -= 1
-            if not missing[j]:
-                heapq.heappush(ready, (groups[j][0], j))
-    if len(ordered) < len(groups):
-        raise PartitionError(_describe_cycle(network, groups, waits, {i for i in range(len(groups)) if missing[i]}))
-    return tuple(ordered)
-
-
-def connected_parts(network: Network, group: Iterable[int]) -> list[list[int]]:
-    """Return the weakly connected parts of a set of layers, counting its own layers only; each ascending."""
-    remaining, parts = set(group), []
-    for root in sorted(remaining):
-        if root not in remaining:
-            continue
-        remaining.discard(root)
-        part, stack = [], [root]
-        while stack:
-            layer = stack.pop()
-            part.append(layer)
-            for near in (*network.producers[layer], *network.consumers[layer]):
-                if near in remaining:
-                    remaining.discard(near)
-                    stack.append(near)
-        parts.append(sorted(part))
-    return parts
-
-
-def _owners(network: Network, groups: Sequence[tuple[int, ...]]) -> list[int]:
-    count = len(network.layers)
-    owner = [-1] * count
-    for i, group in enumerate(groups):
-        if not group:
-            raise PartitionError(f"subgraph {i} is empty; it needs at least one layer")
-        for layer in group:
-            if not 0 <= layer < count:
-                raise PartitionError(f"subgraph {i} has layer id {layer}; the network has ids 0 to {count - 1}")
-            if owner[layer] >= 0:
-                raise PartitionError(
-                    f"layer {network.layers[layer].name!r} is in subgraph {owner[layer]} and again in subgraph {i}"
-                )
-            owner[layer] = i
-        parts = connected_parts(network, group)
-        if len(parts) > 1:
-            first, second = (network.layers[part[0]].name for part in parts[:2])
-            raise PartitionError(
-                f"subgraph {i} is not connected: no path inside it joins {first!r} and {second!r}; "
-                "put them in separate subgraphs"
-            )
-    if -1 in owner:
-        raise PartitionError(f"layer {network.layers[owner.index(-1)].name!r} is missing from the partition")
-    return owner
-
-
-def _describe_cycle(
-    network: Network, groups: Sequence[tuple[int, ...]], waits: Sequence[set[int]], stuck: set[int]
-) -> str:
-    path = [min(stuck)]
-    while path.count(path[-1]) == 1:
-        path.append(min(waits[path[-1]] & stuck))
-    cycle = path[path.index(path[-1]) :][::-1]
-    shown = " -> ".join(f"{i} (with {network.layers[groups[i][0]].name!r})" for i in cycle)
-    return f"subgraphs wait for each other: {shown}; split one of them so that every layer runs after its inputs"
 
 
 def _suggest(name: str, network: Network) -> str:

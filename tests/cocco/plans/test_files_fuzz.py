@@ -27,6 +27,8 @@ PIECES = [
     b"{",
     b"null",
     b"greedy",
+    b"keep",
+    b"until",
     b"1e999",
     b"\x00",
     b"\xff",
@@ -70,7 +72,7 @@ def fuzz(folder: Path, data) -> None:
     suffix = data.draw(st.sampled_from([".yaml", ".json"]))
     if data.draw(st.booleans()):
         path = folder / f"plan{suffix}"
-        source = EXAMPLES / "deep.yaml"
+        source = EXAMPLES / data.draw(st.sampled_from(["deep.yaml", "kept.yaml"]))
         path.write_bytes(mutated(source.read_bytes(), data.draw))
         check(lambda: cocco.load_partition(path, NETWORK, CHIP), Partition)
     else:

@@ -1,0 +1,1 @@
+"""What to keep on chip between the steps of a given partition in a given order."""
