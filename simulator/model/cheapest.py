@@ -19,6 +19,7 @@ from simulator.model.tiles import equal_sizes
 from simulator.technology import SUM_BYTES
 
 Tiles = Literal["bands", "equal", "all"]
+ANY_NUMBER = 1 << 40  #: how often what takes nothing fits
 MORE_CHUNKS = 4  #: least numbers of chunks tried where sums stay; our choice: there the fewest are not always cheapest
 
 
@@ -36,6 +37,8 @@ class Room(NamedTuple):
 
     def most(self, activation: int, weights: int) -> int:
         """Return how often so many bytes of activations (perhaps none) and so many of weights fit."""
+        if not activation and not weights:
+            return ANY_NUMBER if self.activation >= 0 and (self.weights is None or self.weights >= 0) else 0
         if self.weights is None:
             return max(0, self.activation // (activation + weights))
         if self.activation < 0 or self.weights < 0:
@@ -161,8 +164,13 @@ class Place(NamedTuple):
 
     @property
     def word_bytes(self) -> int:
-        """Bytes of a word of its outputs."""
+        """Bytes of a word of its outputs, or of so many sums."""
         return self.at_once * prod(self.grid.tile) * self.layer.word
+
+    @property
+    def result_bytes(self) -> int:
+        """Bytes of a word of its outputs where results have a region of their own."""
+        return 0 if self.layer.stays.output else self.word_bytes
 
     def beside(self, mode: Mode) -> Room:
         """Return what its input leaves."""
@@ -191,8 +199,8 @@ def _norm_plans(place: Place) -> Iterator[LoopPlan]:
     """Yield the orders of element-wise layers, then two passes beside the most channels that can stay in between."""
     yield from _joined_plans(place)
     layer, grid, _, room = place
-    outputs = room.without(place.word_bytes + 2 * SUM_BYTES * prod(grid.tile), 0)
-    words = outputs.most(place.word_bytes, 0)
+    outputs = room.without(place.result_bytes + 2 * SUM_BYTES * prod(grid.tile), 0)
+    words = outputs.most(place.word_bytes if layer.loaded else 0, 0)
     if words > 0:  # all of them, or one passes beside the others
         kept = layer.outputs if words * layer.word >= layer.outputs else (words - 1) * layer.word
         yield groups.two_passes(layer, grid, next(orders.modes_of(grid)), kept)
@@ -204,7 +212,7 @@ def _apart_plans(place: Place) -> Iterator[LoopPlan]:
     largest, often = max(layer.producers), groups.most_often(layer)
     weights = often * layer.rows.taps * layer.columns.taps * min(layer.word, largest) if layer.weights else 0
     for mode in orders.modes_of(grid):
-        words = room.most(at_once * layer.word * (mode.held + often * prod(grid.tile)), weights)
+        words = room.most(at_once * layer.word * groups.apart_positions(layer, grid, mode), weights)
         if words:
             yield groups.channels_tiles(layer, grid, mode, min(words * layer.word, layer.at_most, largest), at_once)
 
@@ -229,7 +237,7 @@ def _chunked(
 ) -> Iterator[LoopPlan]:
     """Yield orders with the fewest chunks that fit, evened out."""
     layer, part = place.layer, place.layer.part
-    most = place.most_words(place.beside(mode), place.word_bytes, part.reduction)
+    most = place.most_words(place.beside(mode), place.result_bytes, part.reduction)
     if most > 0:
         outputs = _evened(part.outputs, most, layer.word)
         loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
@@ -241,9 +249,9 @@ def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
     layer, part, room = place.layer, place.layer.part, place.beside(mode)
     word = layer.stationary_bytes(layer.word, part.reduction)
     row = layer.batch * part.channels * place.grid.columns.union
-    for outputs in _chunks(place, place.most_words(room, place.word_bytes, part.reduction)):
+    for outputs in _chunks(place, place.most_words(room, place.result_bytes, part.reduction)):
         left = room.without(
-            -(-outputs // layer.word) * place.word_bytes, layer.stationary_bytes(outputs, part.reduction)
+            -(-outputs // layer.word) * place.result_bytes, layer.stationary_bytes(outputs, part.reduction)
         )
         loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
         kept = left.most(0, word) * layer.word
@@ -272,7 +280,7 @@ def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
     is_inner: the weights of a word of outputs are held, not of the chunk.
     """
     layer, part, sums = place.layer, place.layer.part, SUM_BYTES * place.word_bytes
-    each, units = place.at_once * mode.held * layer.word, max(units for units, _ in part.units)
+    each, units = place.at_once * mode.held * layer.word * (layer.loaded > 0), max(units for units, _ in part.units)
     word = layer.stationary_bytes(min(layer.word, part.outputs), min(layer.word, part.reduction))
     room = place.room.without(each, word if is_inner else 0)
     for outputs in _chunks(place, place.most_words(room, sums, 0 if is_inner else min(layer.word, part.reduction))):

@@ -11,6 +11,7 @@ from operator import add
 from typing import NamedTuple
 
 from simulator.accelerator import Accelerator
+from simulator.model.kept import NOTHING, Reserved
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 
 
@@ -91,10 +92,13 @@ def added(values: Iterable[float]) -> float:
     return reduce(add, values, 0)
 
 
-def price_subgraphs(models: Sequence[SubgraphModel], accelerator: Accelerator) -> list[Price | Shortage]:
-    """Return the price of each subgraph, given in execution order."""
+def price_subgraphs(
+    models: Sequence[SubgraphModel], accelerator: Accelerator, reserved: Sequence[Reserved] = ()
+) -> list[Price | Shortage]:
+    """Return the price of each subgraph, given in execution order; reserved: what kept tensors take meanwhile."""
     activations, weights = accelerator.activation_capacity, accelerator.weight_capacity
-    return [model.price(activations, weights) for model in models]
+    beside = reserved or [NOTHING] * len(models)
+    return [model.price(activations, weights, each) for model, each in zip(models, beside)]
 
 
 Metric = Callable[[Totals, Accelerator], float]

@@ -17,18 +17,24 @@ from simulator.technology import SUM_BYTES
 def channels_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int, at_once: int) -> LoopPlan:
     """CT: channels; samples; tiles. Channels of one producer with their weights; an input twice is read once."""
     rounds, often = -(-layer.batch // at_once), most_often(layer)
-    held = layer.round_up(step) * (mode.held + often * prod(grid.tile)) * at_once
+    held = layer.round_up(step) * apart_positions(layer, grid, mode) * at_once
     weights = often * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
-    traffic = layer.channels * (grid.windows + mode.side)
-    moved = Moved(layer.weights, layer.channels * mode.reads, traffic, layer.weights * grid.tiles * rounds)
+    traffic = layer.channels * grid.windows + layer.loaded * mode.side
+    moved = Moved(layer.weights, layer.loaded * mode.reads, traffic, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "CT", mode, grid, Loops(step, step, step, step, at_once), (held, weights), moved)
+
+
+def apart_positions(layer: LoopLayer, grid: Grid, mode: Mode) -> int:
+    """Return the positions of one channel that stay on chip: of the input and of a tile of the results."""
+    held = mode.held if layer.loaded else 0
+    return held if layer.stays.output else held + most_often(layer) * prod(grid.tile)
 
 
 def joined_channels(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPlan:
     """CT of element-wise layers: a broadcast operand stays, in these channels; one of one channel is read for each."""
     steps = -(-layer.outputs // step)
-    kept = sum(rows * columns * layer.round_up(min(step, channels)) for rows, columns, channels in layer.whole)
-    reads = sum(size * steps if size < layer.outputs else size for size in layer.producers) * grid.union
+    kept = sum(rows * columns * layer.round_up(min(step, channels)) for rows, columns, channels in layer.broadcast)
+    reads = sum(size * steps if size < layer.outputs else size for size in layer.passing) * grid.union
     held = _joined_bytes(layer, grid, step) + kept
     moved = Moved(0, reads + _whole_bytes(layer), _joined_traffic(layer, grid, steps), 0)
     return plan_of(layer, "CT", mode, grid, Loops(step, step, step, step, 1), (held, 0), moved)
@@ -37,9 +43,9 @@ def joined_channels(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> Loop
 def joined_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPlan:
     """TC: tiles; channels. Broadcast operands stay in full; all is read once."""
     steps = -(-layer.outputs // step)
-    kept = sum(rows * columns * layer.round_up(channels) for rows, columns, channels in layer.whole)
+    kept = sum(rows * columns * layer.round_up(channels) for rows, columns, channels in layer.broadcast)
     held = _joined_bytes(layer, grid, step) + kept
-    reads = layer.channels * grid.union + _whole_bytes(layer)
+    reads = layer.loaded * grid.union + _whole_bytes(layer)
     moved = Moved(0, reads, _joined_traffic(layer, grid, steps), 0)
     return plan_of(layer, "TC", mode, grid, Loops(step, step, step, step, 1), (held, 0), moved)
 
@@ -53,11 +59,11 @@ def two_passes(layer: LoopLayer, grid: Grid, mode: Mode, kept: int) -> LoopPlan:
     channels = layer.outputs
     words, area = -(-channels // layer.word), prod(grid.tile)
     statistics, step = 2 * SUM_BYTES, min(layer.word, channels)
-    held = area * (layer.round_up(kept) + layer.round_up(step) + statistics)
-    if kept < channels:
-        held += area * layer.round_up(step)
+    held = area * (0 if layer.stays.output else layer.round_up(step)) + area * statistics
+    if layer.loaded:
+        held += area * (layer.round_up(kept) + (layer.round_up(step) if kept < channels else 0))
     traffic = grid.windows * (2 * channels + statistics * (3 * words - 1))
-    moved = Moved(0, grid.windows * (2 * channels - kept), traffic, 0)
+    moved = Moved(0, grid.windows * (2 * channels - kept) if layer.loaded else 0, traffic, 0)
     return plan_of(layer, "TCC", mode, grid, Loops(step, step, step, step, 1, kept), (held, 0), moved)
 
 
@@ -66,19 +72,20 @@ def running_sums(layer: LoopLayer) -> LoopPlan:
     columns = meet(layer.columns, layer.columns.windows).union
     flying, additions = in_flight(layer.rows)
     pairs, width = meet(layer.rows, 1).visits, layer.columns.windows
-    held = layer.word * (columns + SUM_BYTES * width * flying * most_often(layer))
+    row = columns if layer.loaded else 0
+    held = layer.word * (row + SUM_BYTES * width * flying * most_often(layer))
     grid = Grid((1, width), meet(layer.rows, 1), meet(layer.columns, width))
     traffic = layer.channels * pairs * columns + 2 * SUM_BYTES * additions * width * layer.outputs
-    moved, mode = Moved(0, layer.channels * grid.union, traffic, 0), Mode("row", columns, grid.union, 0)
+    moved, mode = Moved(0, layer.loaded * grid.union, traffic, 0), Mode("row", columns, grid.union, 0)
     return plan_of(layer, "RS", mode, grid, _word_of(layer), (held, 0), moved)
 
 
 def copy(layer: LoopLayer) -> LoopPlan:
     """Copy: a word at a time, each to its new place."""
-    size = _whole_bytes(layer)
+    size = sum(map(prod, layer.whole))
     tile = (layer.rows.windows, layer.columns.windows)
     grid = Grid(tile, meet(layer.rows, tile[0]), meet(layer.columns, tile[1]))
-    moved = Moved(0, size, size, 0)
+    moved = Moved(0, _whole_bytes(layer), size, 0)
     return plan_of(layer, "copy", Mode("word", 0, 0, 0), grid, _word_of(layer), (layer.word, 0), moved)
 
 
@@ -93,7 +100,8 @@ def _word_of(layer: LoopLayer) -> Loops:
 
 def _joined_bytes(layer: LoopLayer, grid: Grid, step: int) -> int:
     """Return the bytes of a tile of the result and of the operands that are not broadcast over the map."""
-    words = sum(layer.round_up(min(step, channels)) for channels in (*layer.producers, layer.outputs))
+    outputs = 0 if layer.stays.output else layer.outputs
+    words = sum(layer.round_up(min(step, channels)) for channels in (*layer.passing, outputs))
     return prod(grid.tile) * words
 
 
@@ -109,4 +117,5 @@ def _joined_traffic(layer: LoopLayer, grid: Grid, steps: int) -> int:
 
 
 def _whole_bytes(layer: LoopLayer) -> int:
-    return sum(map(prod, layer.whole))
+    """Return the bytes that come from DRAM of what is needed whole."""
+    return sum(map(prod, layer.broadcast))

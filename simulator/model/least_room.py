@@ -106,25 +106,27 @@ def _joined(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
 def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """All channels of a position, or a word of them, one of results and two statistics."""
     yield from _joined(layer, grid)
-    yield Need(prod(grid.tile) * (2 * layer.word + 2 * SUM_BYTES), 0)
+    words = (layer.loaded > 0) + (not layer.stays.output)
+    yield Need(prod(grid.tile) * (words * layer.word + 2 * SUM_BYTES), 0)
 
 
 def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """CT of a word of channels."""
     often, step = groups.most_often(layer), min(layer.word, max(layer.producers))
     weights = often * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
-    yield Need(layer.word * (_window(grid) + often * prod(grid.tile)), weights)
+    held = min(groups.apart_positions(layer, grid, mode) for mode in orders.modes_of(grid))
+    yield Need(layer.word * held, weights)
 
 
 def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """TK and, where there is more than one word of inputs, BC: each with a word of outputs."""
-    part, results = layer.part, prod(grid.tile) * layer.word
-    outputs = min(layer.word, part.outputs)
+    part, sums = layer.part, prod(grid.tile) * layer.word * SUM_BYTES
+    outputs, results = min(layer.word, part.outputs), 0 if layer.stays.output else prod(grid.tile) * layer.word
     yield Need(_window(grid) * part.channels + results, layer.stationary_bytes(outputs, part.reduction))
     if max(units for units, _ in part.units) > 1:
         inputs = min(layer.word, part.reduction)
         held = min(mode.held for mode in orders.block_modes(layer, grid))
-        yield Need(held * layer.word + SUM_BYTES * results, layer.stationary_bytes(outputs, inputs))
+        yield Need(held * layer.word * (layer.loaded > 0) + sums, layer.stationary_bytes(outputs, inputs))
 
 
 def _window(grid: Grid) -> int:

@@ -12,6 +12,7 @@ from itertools import accumulate
 from math import gcd
 from typing import Literal, NamedTuple
 
+from simulator.model.kept import Kept
 from simulator.technology import Technology
 from workloads.network.layer import Layer
 from workloads.network.network import Network
@@ -164,6 +165,23 @@ class Part(NamedTuple):
     units: tuple[tuple[int, int], ...]  #: (words of inputs, how many parts of the layer have so many)
 
 
+class Stays(NamedTuple):
+    """Which of its tensors a layer finds and leaves on chip, whole: these take no room of their own, nor are they moved.
+
+    producers and whole are flags in the order of LoopLayer's; empty where none stays.
+    """
+
+    producers: tuple[bool, ...] = ()
+    whole: tuple[bool, ...] = ()
+    second: bool = False  #: the second operand of a product
+    output: bool = False
+    is_written: bool = True  #: whether the output goes to DRAM
+    arriving_bytes: int = 0  #: of inputs that are loaded once, to be kept from here on; one sample
+
+
+NOTHING_STAYS = Stays()
+
+
 class LoopLayer(NamedTuple):
     """A layer as its loops see it: plain integers."""
 
@@ -182,6 +200,26 @@ class LoopLayer(NamedTuple):
     word: int  #: channels are rounded up to so many (Cocco, Fig. 7)
     at_most: int  #: channels that fill the array, where each is on its own
     squares: tuple[int, ...]  #: tiles that are tried, from the largest
+    stays: Stays = NOTHING_STAYS  #: on chip, whole; part.channels are those of the others
+
+    @property
+    def passing(self) -> tuple[int, ...]:
+        """Channels of each producer that comes from DRAM through the windows, 0 of one that is on chip."""
+        if not self.stays.producers:
+            return self.producers
+        return tuple(0 if is_kept else size for size, is_kept in zip(self.producers, self.stays.producers))
+
+    @property
+    def loaded(self) -> int:
+        """Channels that come from DRAM through windows."""
+        return sum(self.passing)
+
+    @property
+    def broadcast(self) -> tuple[tuple[int, int, int], ...]:
+        """What of `whole` comes from DRAM."""
+        if not self.stays.whole:
+            return self.whole
+        return tuple(each for each, is_kept in zip(self.whole, self.stays.whole) if not is_kept)
 
     @property
     def channels(self) -> int:
@@ -204,6 +242,8 @@ class LoopLayer(NamedTuple):
 
     def stationary_bytes(self, outputs: int, inputs: int) -> int:
         """Return the bytes that weights of so many outputs and inputs take, or that part of the second operand."""
+        if self.stays.second:
+            return 0
         if self.kind == "transposed":
             return outputs * self.round_up(inputs)
         if self.kind == "product":
@@ -211,7 +251,9 @@ class LoopLayer(NamedTuple):
         return outputs * inputs * self.rows.taps * self.columns.taps
 
 
-def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology | None = None) -> LoopLayer:
+def loop_layer(
+    network: Network, v: int, batch: int = 1, technology: Technology | None = None, kept: Kept | None = None
+) -> LoopLayer:
     """Return a layer as its loops see it.
 
     Parameters
@@ -224,6 +266,8 @@ def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology 
         Samples.
     technology : Technology, optional
         Channel alignment and PE array; the defaults otherwise.
+    kept : Kept, optional
+        Which of its tensors stay on chip, and whether its output is written to DRAM.
 
     Returns
     -------
@@ -247,6 +291,8 @@ def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology 
     producers = tuple(network.tensors[u].channels for u in distinct)
     places = tuple(range(len(local))) if distinct is local else tuple(map(distinct.index, local))
     rows, columns, samples = _axis(network, v, 0), _axis(network, v, 1), (batch, 1) if layer.has_weights else (1, batch)
+    stays = NOTHING_STAYS if kept is None else _stays(network, v, kept, distinct, list(whole))
+    coming = [u for u in set(local) if kept is None or u not in kept.on_chip]
     unmet = rows.extent * columns.extent - meet(rows, rows.windows).union * meet(columns, columns.windows).union
     return LoopLayer(
         kind=kind,
@@ -254,33 +300,52 @@ def loop_layer(network: Network, v: int, batch: int = 1, technology: Technology 
         columns=columns,
         producers=producers,
         operands=places,
-        part=_part(layer, producers, places, technology.channel_alignment),
+        part=_part(layer, producers, places, technology.channel_alignment, stays.producers),
         outputs=layer.channels,
         weights=network.tensors[operands[1]].size_bytes if layer.op == "matmul" else layer.weight_bytes,
         whole=tuple((t.height, t.width, t.channels) for t in (network.tensors[u] for u in whole)),
-        unmet_bytes=unmet * sum(network.tensors[u].channels for u in set(local)),
+        unmet_bytes=unmet * sum(network.tensors[u].channels for u in coming),
         batch=samples[0],
         repeat=samples[1],
         word=technology.channel_alignment,
         at_most=technology.pe_light_channels * technology.pe_rows * technology.pe_columns,
         squares=technology.tiles,
+        stays=stays,
     )
 
 
-def _part(layer: Layer, producers: tuple[int, ...], places: tuple[int, ...], word: int) -> Part:
+def _stays(network: Network, v: int, kept: Kept, producers: list[int], whole: list[int]) -> Stays:
+    operands = network.operands[v]
+    return Stays(
+        producers=tuple(u in kept.on_chip for u in producers),
+        whole=tuple(u in kept.on_chip for u in whole),
+        second=network.layers[v].op == "matmul" and operands[1] in kept.on_chip,
+        output=v in kept.on_chip,
+        is_written=v in kept.written,
+        arriving_bytes=sum(network.tensors[u].size_bytes for u in set(operands) & kept.loaded & kept.on_chip),
+    )
+
+
+def _part(
+    layer: Layer, producers: tuple[int, ...], places: tuple[int, ...], word: int, is_kept: tuple[bool, ...]
+) -> Part:
     """Return a group of a convolution, a head, or all that a layer reduces over."""
     reduction, outputs = layer.in_channels // layer.groups, layer.channels // layer.groups
+    comes = [not each for each in is_kept] or [True] * len(producers)
     if layer.groups == 1:
         words = [-(-channels // word) for channels in producers]
-        return Part(sum(words) * word, outputs, reduction, ((sum(words[each] for each in places), 1),))
+        held = sum(each for each, is_coming in zip(words, comes) if is_coming)
+        return Part(held * word, outputs, reduction, ((sum(words[each] for each in places), 1),))
     if reduction == 1:  # one channel, and so one word, of one producer
-        return Part(word, outputs, 1, ((1, layer.groups),))
+        return Part(word * any(comes), outputs, 1, ((1, layer.groups),))
     ends = list(accumulate(producers, initial=0))
-    words = []
+    words, held = [], 0
     for first in range(0, ends[-1], reduction):
         overlaps = [min(b, first + reduction) - max(a, first) for a, b in zip(ends, ends[1:])]
-        words.append(sum(-(-max(0, channels) // word) for channels in overlaps))
-    return Part(max(words) * word, outputs, reduction, tuple(Counter(words).items()))
+        units = [-(-max(0, channels) // word) for channels in overlaps]
+        words.append(sum(units))
+        held = max(held, sum(each for each, is_coming in zip(units, comes) if is_coming))
+    return Part(held * word, outputs, reduction, tuple(Counter(words).items()))
 
 
 def kind_of(network: Network, v: int) -> Kind:

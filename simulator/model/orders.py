@@ -137,16 +137,16 @@ def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     """TK: tiles; chunks. The input of a tile stays while the chunks pass. With one chunk the weights stay."""
     chunks, rounds = _passes(layer, loops)
     updates = layer.weights * grid.tiles * rounds
-    traffic = layer.channels * (grid.windows * chunks + mode.side)
-    moved = Moved(layer.weights if chunks == 1 else updates, layer.channels * mode.reads, traffic, updates)
+    traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side
+    moved = Moved(layer.weights if chunks == 1 else updates, layer.loaded * mode.reads, traffic, updates)
     return plan_of(layer, "TK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
 def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KT: chunks; samples; tiles. The weights of a chunk stay while the input passes, once for each chunk."""
     chunks, rounds = _passes(layer, loops)
-    traffic = layer.channels * (grid.windows + mode.side) * chunks
-    reads = layer.channels * mode.reads * chunks
+    traffic = (layer.channels * grid.windows + layer.loaded * mode.side) * chunks
+    reads = layer.loaded * mode.reads * chunks
     moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "KT", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
@@ -156,7 +156,7 @@ def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     chunks, rounds = _passes(layer, loops)
     traffic = layer.channels * grid.windows * chunks
     weight_reads = layer.weights * (1 if chunks == 1 else rounds)
-    moved = Moved(weight_reads, layer.channels * grid.union, traffic, layer.weights * grid.tiles * rounds)
+    moved = Moved(weight_reads, layer.loaded * grid.union, traffic, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "WK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
@@ -164,7 +164,7 @@ def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     """KS: chunks; samples whole; tiles. Pays where there are more samples than fit at once."""
     chunks, rounds = _passes(layer, loops)
     traffic = layer.channels * grid.windows * chunks
-    reads = layer.channels * grid.union * chunks
+    reads = layer.loaded * grid.union * chunks
     moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "KS", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
@@ -176,9 +176,9 @@ def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     updates, passing = grid.tiles * rounds, layer.weights * (outputs - loops.kept) // outputs
     activation, weights = _held(layer, grid, mode, loops)
     weights += layer.stationary_bytes(loops.kept, layer.part.reduction)
-    traffic = layer.channels * (grid.windows * chunks + mode.side)
+    traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side
     weight_reads = layer.weights + (updates - 1) * passing
-    moved = Moved(weight_reads, layer.channels * mode.reads, traffic, layer.weights * updates)
+    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, layer.weights * updates)
     return plan_of(layer, "TP", mode, grid, loops, (activation, weights), moved)
 
 
@@ -188,7 +188,7 @@ def chunks_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loo
     stay = loops.kept * grid.columns.union
     activation, weights = _held(layer, grid, mode, loops)
     activation += layer.batch * stay * layer.part.channels
-    reads = layer.channels * (mode.reads * chunks - stay * (chunks - 1))
+    reads = layer.loaded * (mode.reads * chunks - stay * (chunks - 1))
     moved = Moved(layer.weights, reads, layer.channels * grid.windows * chunks, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "KP", mode, grid, loops, (activation, weights), moved)
 
@@ -199,10 +199,10 @@ def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     chunks, rounds = _passes(layer, loops)
     slices = -(-part.reduction // loops.slice)
     updates = layer.weights * grid.tiles * rounds
-    traffic = layer.channels * (grid.windows * chunks + mode.side) + _sum_bytes(layer, slices - 1)
+    traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side + _sum_bytes(layer, slices - 1)
     activation = _input(layer, mode, loops) + SUM_BYTES * _chunk_bytes(layer, grid, loops)
     held = activation, layer.stationary_bytes(loops.chunk, min(loops.slice, part.reduction))
-    return plan_of(layer, "TKC", mode, grid, loops, held, Moved(updates, layer.channels * mode.reads, traffic, updates))
+    return plan_of(layer, "TKC", mode, grid, loops, held, Moved(updates, layer.loaded * mode.reads, traffic, updates))
 
 
 def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
@@ -220,13 +220,14 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     parts = sum(count for _, count in part.units)
     cuts = sum((-(-units * layer.word // loops.slice) - 1) * count for units, count in part.units)
     traffic = channels * rows.visits * grid.columns.visits * passes + _sum_bytes(layer, cuts) // parts
+    comes = sum(layer.passing[operand] for operand in layer.operands)
     held = (
-        loops.at_once * loops.slice * mode.held + SUM_BYTES * _chunk_bytes(layer, grid, loops),
+        loops.at_once * loops.slice * mode.held * (comes > 0) + SUM_BYTES * _chunk_bytes(layer, grid, loops),
         layer.stationary_bytes(loops.inner, min(loops.slice, part.reduction)),
     )
     updates = layer.weights * rounds
     moved = Moved(
-        updates * grid.tiles, channels * grid.windows * chunks, traffic, updates * rows.tiles * grid.columns.tiles
+        updates * grid.tiles, comes * grid.windows * chunks, traffic, updates * rows.tiles * grid.columns.tiles
     )
     return plan_of(layer, "BC", mode, grid, loops, held, moved)
 
@@ -246,8 +247,8 @@ def _passes(layer: LoopLayer, loops: Loops) -> tuple[int, int]:
 
 
 def _held(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> tuple[int, int]:
-    activation = _input(layer, mode, loops) + _chunk_bytes(layer, grid, loops)
-    return activation, layer.stationary_bytes(loops.chunk, layer.part.reduction)
+    results = 0 if layer.stays.output else _chunk_bytes(layer, grid, loops)
+    return _input(layer, mode, loops) + results, layer.stationary_bytes(loops.chunk, layer.part.reduction)
 
 
 def _input(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
@@ -255,6 +256,7 @@ def _input(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
 
 
 def _chunk_bytes(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
+    """Return the bytes of a tile of the chunk: results, or so many sums."""
     return loops.at_once * prod(grid.tile) * layer.round_up(loops.chunk)
 
 
@@ -270,11 +272,13 @@ def plan_of(
     repeat, samples = layer.repeat, layer.repeat * layer.batch
     activation, weights = held
     weight_reads, weight_traffic = repeat * moved.weight_reads, repeat * moved.weight_traffic
-    inputs, outputs = samples * (moved.input_reads + layer.unmet_bytes), samples * layer.output_bytes
-    buffered = samples * moved.traffic + 2 * outputs
+    inputs = samples * (moved.input_reads + layer.unmet_bytes + layer.stays.arriving_bytes)
+    results = samples * layer.output_bytes
+    outputs = results if layer.stays.is_written else 0
+    buffered = samples * moved.traffic + results + outputs
     if layer.is_product:
         activation, weights = activation + weights, 0
-        inputs, buffered = inputs + weight_reads, buffered + weight_traffic
+        inputs, buffered = inputs + (0 if layer.stays.second else weight_reads), buffered + weight_traffic
         weight_reads = weight_traffic = 0
     return LoopPlan(
         order, mode.name, grid.tile, *loops, activation, weights, weight_reads, inputs, outputs,

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from simulator.accelerator import Accelerator
 from simulator.model.cost import price_subgraphs
+from simulator.model.kept import Reserved, kept_of
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
+from simulator.partition.steps import Step, steps_of
 from workloads.errors import check_type
 from workloads.network.network import Network, check_network
 
@@ -24,6 +26,7 @@ class PricedPartition:
     rules: PricingRules
     models: tuple[SubgraphModel, ...]
     prices: tuple[Price | Shortage, ...]
+    steps: tuple[Step, ...] = ()  #: where the tensors of each subgraph lie; empty where none is kept
 
     @property
     def fits(self) -> bool:
@@ -34,7 +37,7 @@ class PricedPartition:
 def price_partition(
     network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
 ) -> PricedPartition:
-    """Return the price of every subgraph of a partition.
+    """Return the price of every subgraph of a partition, in the order of execution, beside what is kept on chip.
 
     Raises TypeError or ValueError, one line, where an argument is of another type, the partition is of another
     network, or there is no such tile rule.
@@ -42,8 +45,29 @@ def price_partition(
     check_partition(network, partition)
     check_type("accelerator", accelerator, Accelerator, "simulator.Accelerator(shared_buffer=2**20)")
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule, partition.metric)
-    models = tuple(SubgraphModel(rules, group) for group in partition.subgraphs)
-    return PricedPartition(network, partition, accelerator, rules, models, tuple(price_subgraphs(models, accelerator)))
+    steps = steps_of(network, partition) if partition.keep else ()
+    if not steps:
+        models = tuple(SubgraphModel(rules, group) for group in partition.subgraphs)
+        return _priced(network, partition, accelerator, rules, models)
+    models = tuple(SubgraphModel(rules, group, kept_of(step)) for group, step in zip(partition.subgraphs, steps))
+    return _priced(network, partition, accelerator, rules, models, steps)
+
+
+def _priced(
+    network: Network,
+    partition: Partition,
+    accelerator: Accelerator,
+    rules: PricingRules,
+    models: tuple[SubgraphModel, ...],
+    steps: tuple[Step, ...] = (),
+) -> PricedPartition:
+    prices = price_subgraphs(models, accelerator, [reserved_in(rules, step) for step in steps])
+    return PricedPartition(network, partition, accelerator, rules, models, tuple(prices), steps)
+
+
+def reserved_in(rules: PricingRules, step: Step) -> Reserved:
+    """Return what all tensors that are kept in a step take of the activation buffer."""
+    return Reserved(sum(rules.whole_bytes(u) for u in step.kept), len(step.kept) - len(step.touched))
 
 
 def check_partition(network: Network, partition: Partition) -> None:

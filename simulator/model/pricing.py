@@ -15,6 +15,7 @@ from simulator.accelerator import Accelerator
 from simulator.mapping.mappers import Work
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
 from simulator.model.cheapest import Goal, Room, cheapest_plan
+from simulator.model.kept import NOTHING, Kept, Reserved
 from simulator.model.least_room import least_room
 from simulator.model.loop_regions import loop_regions
 from simulator.model.loops import LoopLayer, loop_layer
@@ -25,6 +26,9 @@ from simulator.model.subgraph import Geometry, Subgraph
 from simulator.model.tiles import Candidates, TileShape
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.model.traffic import buffer_bytes, weight_buffer_bytes
+
+
+OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
 
 
 class Price(NamedTuple):
@@ -45,6 +49,7 @@ class Price(NamedTuple):
     crossbar_bytes: int
     operations: int  #: MACs and the operations of pools and element-wise layers
     compute_cycles: int
+    kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
 
     @property
     def ema_bytes(self) -> int:
@@ -85,19 +90,29 @@ class PricingRules:
         self.cycles = [
             self.mapper.cycles(layer, self.samples, self.bands, technology) for layer in geometry.network.layers
         ]
-        self._loop_layers: dict[int, LoopLayer] = {}
+        self._loop_layers: dict[tuple[int, Kept | None], LoopLayer] = {}
         self._goals: dict[tuple[int, int], Goal] = {}
+
+    def whole_bytes(self, tensor: int) -> int:
+        """Return what a tensor takes in one core while it is kept: all samples; all columns where a layer needs them."""
+        geometry = self.geometry
+        height, width = (extent[tensor] for extent in geometry.extent)
+        bands = 1 if any(reader.whole for reader in geometry.readers[tensor]) else self.bands
+        alignment = geometry.technology.channel_alignment
+        channels = -(-geometry.channels[tensor] // alignment) * alignment
+        return height * -(-width // bands) * channels * self.samples
 
     @property
     def has_loop_orders(self) -> bool:
         """Whether single layers run in loop orders: on one core."""
         return self.cores == 1
 
-    def loop_layer(self, v: int) -> LoopLayer:
+    def loop_layer(self, v: int, kept: Kept | None = None) -> LoopLayer:
         """Return a layer as its loops see it."""
-        if v not in self._loop_layers:
-            self._loop_layers[v] = loop_layer(self.geometry.network, v, self.samples, self.geometry.technology)
-        return self._loop_layers[v]
+        if (v, kept) not in self._loop_layers:
+            network, technology = self.geometry.network, self.geometry.technology
+            self._loop_layers[v, kept] = loop_layer(network, v, self.samples, technology, kept)
+        return self._loop_layers[v, kept]
 
     def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
         """Return what is to be least in buffers of these bytes.
@@ -117,11 +132,39 @@ class PricingRules:
 
 
 class SubgraphModel:
-    """One subgraph under given rules; tilings are derived once and kept."""
+    """One subgraph under given rules; tilings are derived once and kept.
 
-    def __init__(self, rules: PricingRules, layers: Iterable[int]) -> None:
-        self.rules = rules
-        self.subgraph = subgraph = Subgraph(rules.geometry, layers)
+    Parameters
+    ----------
+    rules : PricingRules
+        Cores, batch, metric, tile rule.
+    layers : iterable of int
+        Ids of the layers that run together.
+    kept : Kept, optional
+        Which of its tensors stay on chip, come from DRAM and go there; None where none stays.
+
+    Examples
+    --------
+    VGG16's conv1_2 fills 6,459,392 bytes of DRAM traffic. If its input has stayed on chip (whole: 3.1 MB), and if its
+    output stays, too, only the weights cross:
+
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB
+    >>> from simulator.model.kept import Kept, Reserved
+    >>> chip = Accelerator(shared_buffer=8 * MiB)
+    >>> rules = PricingRules(Geometry(workloads.load("vgg16")), chip, "exact")
+    >>> SubgraphModel(rules, [1]).price(8 * MiB, 0).ema_bytes
+    6459392
+    >>> kept = Kept(on_chip=frozenset({0, 1}), loaded=frozenset(), written=frozenset())
+    >>> reserved = Reserved(rules.whole_bytes(0) + rules.whole_bytes(1))
+    >>> price = SubgraphModel(rules, [1], kept).price(8 * MiB, 0, reserved)
+    >>> price.ema_bytes, price.kept_bytes
+    (36864, 6422528)
+    """
+
+    def __init__(self, rules: PricingRules, layers: Iterable[int], kept: Kept | None = None) -> None:
+        self.rules, self.kept = rules, kept
+        self.subgraph = subgraph = Subgraph(rules.geometry, layers, kept)
         self.weights = subgraph.weight_bytes
         self.weight_need = -(-self.weights // rules.cores)
         self.inputs, self.outputs = subgraph.input_bytes, subgraph.output_bytes
@@ -133,27 +176,45 @@ class SubgraphModel:
         self._moved: dict[TileShape, tuple[int, int, int]] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
 
-    def price(self, activation_capacity: int, weight_capacity: int) -> Price | Shortage:
+    def price(
+        self, activation_capacity: int, weight_capacity: int, reserved: Reserved = NOTHING
+    ) -> Price | Shortage:
         """Return the cheapest price in buffers of these bytes of one core, or what is missing.
 
-        Where activations and weights share one buffer, weight_capacity is not looked at.
+        Where activations and weights share one buffer, weight_capacity is not looked at. reserved: what all tensors
+        that are kept meanwhile take of the activation buffer, its own among them; the energy of a byte is that of the
+        whole buffer.
         """
-        if self._rule_broken is not None:
-            return self._rule_broken
+        broken = self._rule_broken or self._too_many_regions(reserved.elsewhere)
+        if broken is not None:
+            return broken
+        left = activation_capacity - reserved.size_bytes
+        if left < 0:
+            return Shortage("kept tensors exceed the buffer", reserved.size_bytes, activation_capacity)
+        goal = self.rules.goal(activation_capacity, weight_capacity)
+        price = self._price(left, weight_capacity, goal)
+        if not reserved.size_bytes:
+            return price
+        if isinstance(price, Price):
+            return price._replace(kept_bytes=reserved.size_bytes)
+        return self._beside_kept(price, reserved.size_bytes)
+
+    def _price(self, activation_room: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
+        """Return the cheapest price in so much room."""
         if self.is_single and self.rules.has_loop_orders and self.rules.mapper.is_flat:
-            return self._in_loops(activation_capacity, weight_capacity)
-        room = activation_capacity
+            return self._in_loops(activation_room, weight_capacity, goal)
+        room = activation_room
         if self.rules.is_shared:
             room -= self.weight_need
         if room >= 0 and (self.rules.is_shared or self.weight_need <= weight_capacity):
-            goal = self.rules.goal(activation_capacity, weight_capacity)
             prices = [self._held(tile, at_once) for tile, at_once in self._held_plans(room)]
             if prices:
                 return min(prices, key=lambda price: self._rank(price, goal))
-        if self.is_single:
-            runs = self._in_loops if self.rules.has_loop_orders else self._streamed
-            return runs(activation_capacity, weight_capacity)
-        return self._shortage(activation_capacity, weight_capacity)
+        if not self.is_single:
+            return self._shortage(activation_room, weight_capacity)
+        if self.rules.has_loop_orders:
+            return self._in_loops(activation_room, weight_capacity, goal)
+        return self._streamed(activation_room, weight_capacity)
 
     def residency(self, price: Price) -> Residency:
         """Return what a price of this subgraph holds in one core: MAIN and SIDE by tensor id, and the tiling.
@@ -165,7 +226,8 @@ class SubgraphModel:
         if price.loops is not None:
             assert found is not None, "a single layer has one path to each of its inputs"
             (v,) = self.subgraph.layers
-            return Residency(price.tile, found[0], loop_regions(self.subgraph, rules.loop_layer(v), price.loops))
+            layer = rules.loop_layer(v, self.kept)
+            return Residency(price.tile, found[0], loop_regions(self.subgraph, layer, price.loops))
         if price.streaming is None:
             assert found is not None, "it was priced"
             tiling, _ = found
@@ -219,6 +281,21 @@ class SubgraphModel:
         if self.tiling((1, 1)) is None:
             return Shortage("paths between the same tensors differ in total stride, so updates cannot be aligned")
         return None
+
+    def _too_many_regions(self, elsewhere: int) -> Shortage | None:
+        """Return why it cannot run beside kept tensors: each that it does not touch is one more region."""
+        most, kept = self.rules.max_regions, elsewhere + len(self.subgraph.on_chip)
+        tensors = elsewhere + len(self.subgraph.tensors)
+        if not kept or most is None or tensors <= most:
+            return None
+        return Shortage(f"{tensors} tensors (layers, inputs, kept) exceed the {most} regions of the region manager")
+
+    def _beside_kept(self, shortage: Shortage, kept_bytes: int) -> Shortage:
+        """Return what is missing of the whole buffer."""
+        needed, available = shortage.needed_bytes, shortage.available_bytes
+        if needed is None or available is None or shortage.reason in OF_WEIGHTS:
+            return shortage
+        return Shortage(f"{shortage.reason}, beside kept tensors", needed + kept_bytes, available + kept_bytes)
 
     def _need(self, tile: TileShape) -> int:
         """Return the bytes of one sample's regions."""
@@ -278,18 +355,19 @@ class SubgraphModel:
             for v in self.subgraph.layers
         }
 
-    def _in_loops(self, activation_capacity: int, weight_capacity: int) -> Price | Shortage:
+    def _in_loops(self, activation_capacity: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
         """Return the price of a single layer in its cheapest loop order.
 
         A mapper says how long its updates take; words then move as often as without one.
         """
         rules, (v,) = self.rules, self.subgraph.layers
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
-        plan = cheapest_plan(rules.loop_layer(v), room, rules.goal(activation_capacity, weight_capacity))
+        layer = rules.loop_layer(v, self.kept)
+        plan = cheapest_plan(layer, room, goal)
         if plan is None:
-            least = least_room(rules.loop_layer(v), rules.is_shared)
+            least = least_room(layer, rules.is_shared)
             if room.weights is not None and least.activation <= room.activation:
-                return Shortage("no loop order of this layer fits its weights", least.weights, weight_capacity)
+                return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
             return Shortage("no loop order of this layer fits", least.activation, activation_capacity)
         is_streamed = plan.weight_bytes < self.weights or plan.ema_input_bytes > rules.batch * self.inputs
         return Price(
@@ -350,5 +428,5 @@ class SubgraphModel:
                 "activations and weights exceed the shared buffer", least + self.weight_need, activation_capacity
             )
         if self.weight_need > weight_capacity:
-            return Shortage("weights exceed the weight buffer", self.weight_need, weight_capacity)
+            return Shortage(OF_WEIGHTS[0], self.weight_need, weight_capacity)
         return Shortage("activations exceed the global buffer", least, activation_capacity)

@@ -64,7 +64,10 @@ def is_one_operation(subgraph: Subgraph, tiling: Tiling) -> bool:
 
 
 def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands: int = 1) -> dict[int, Region]:
-    """Return MAIN and SIDE of every tensor of S and in(S), for a core with so many samples and column bands."""
+    """Return MAIN and SIDE of every tensor of S and in(S), for a core with so many samples and column bands.
+
+    A tensor that is kept on chip has its whole map and takes nothing here: that is the plan's, not the subgraph's.
+    """
     geometry = subgraph.geometry
     height, width = geometry.extent
     alignment = geometry.technology.channel_alignment
@@ -74,6 +77,9 @@ def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands
         rows, columns = tiling.rows[u], tiling.columns[u]
         is_whole = any(reader.whole for reader in subgraph.readers[u])
         band = width[u] if is_whole else -(-width[u] // bands)
+        if u in subgraph.on_chip:
+            regions[u] = Region((height[u], band), (0, 0), 0, 0)
+            continue
         element_bytes = -(-geometry.channels[u] // alignment) * alignment * samples
         main = (min(tiling.held[u], height[u]), min(columns.size, band))
         side = (0, 0)

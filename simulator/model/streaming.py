@@ -134,7 +134,7 @@ def _whole_map(subgraph: Subgraph, rule: TileRule, samples: int, bands: int) -> 
     regions = {}
     for u in subgraph.tensors:
         main = (height[u], -(-width[u] // bands))
-        channels = -(-geometry.channels[u] // alignment) * alignment
+        channels = 0 if u in subgraph.on_chip else -(-geometry.channels[u] // alignment) * alignment
         regions[u] = Region(main, (0, 0), main[0] * main[1] * channels * samples, 0)
     return replace(held, regions=regions, is_whole_map=True)
 
@@ -184,17 +184,19 @@ def input_reads(subgraph: Subgraph, held: Residency, streaming: Streaming, bands
     """Return the bytes of in(S) that a streamed layer reads, one sample.
 
     A passing operand is read for each tile of the band of one core; in the last resort a window is read for each
-    position, and a whole operand in full.
+    position, and a whole operand in full. Inputs that are on chip are not read, those that are kept from here on once.
     """
-    if streaming.order not in ("operand", "element"):
-        return math.ceil(subgraph.input_bytes * streaming.input_passes * held.halo)
     geometry, (v,) = subgraph.geometry, subgraph.layers
+    once = sum(geometry.size_bytes[u] for u in subgraph.arriving)
+    if streaming.order not in ("operand", "element"):
+        return once + math.ceil((subgraph.input_bytes - once) * streaming.input_passes * held.halo)
     kernel, whole, window = geometry.network.layers[v].kernel, _tiles(subgraph, held, bands), 1
     if streaming.order == "element":
         whole, window = geometry.extent[ROWS][v] * geometry.extent[COLUMNS][v], kernel[ROWS] * kernel[COLUMNS]
-    return sum(
+    return once + sum(
         geometry.size_bytes[u] * (reader.local * window + reader.whole * whole)
-        for u in subgraph.inputs
+        for u in subgraph.loaded
+        if u not in subgraph.on_chip
         for reader in subgraph.readers[u]
     )
 
@@ -208,7 +210,7 @@ def _tiles(subgraph: Subgraph, held: Residency, bands: int) -> int:
 
 def _stream_operand(subgraph: Subgraph, capacity: int, rule: TileRule, samples: int, bands: int) -> StreamPlan | None:
     """Read a whole operand row by row for each tile, the largest that fits beside one row (our choice, as weights)."""
-    passing = whole_operands(subgraph)
+    passing = [u for u in whole_operands(subgraph) if u not in subgraph.on_chip]
     if not passing or any(subgraph.readers[u][0].local for u in passing):
         return None
     streaming = Streaming("operand", True, False, 1)

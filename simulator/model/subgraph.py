@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from simulator.model.kept import Kept
 from simulator.technology import Technology
 from workloads.errors import NetworkError
 from workloads.network.network import Network
@@ -62,9 +63,12 @@ class Subgraph:
     layers: ascending ids. inputs: in(S), the distinct producers outside S. outputs: out(S), the layers whose
     tensor is stored to DRAM: model outputs and those with a reader outside S (Cocco, footnote 3).
     readers[u]: the readers of u that are in S.
+
+    With tensors that stay on chip: on_chip, those of S and in(S); loaded, what of in(S) comes from DRAM; outputs, what
+    of S is stored there. Without, nothing stays, and all of in(S) is loaded.
     """
 
-    def __init__(self, geometry: Geometry, layers: Iterable[int]) -> None:
+    def __init__(self, geometry: Geometry, layers: Iterable[int], kept: Kept | None = None) -> None:
         self.geometry = geometry
         self.layers = tuple(sorted(layers))
         inside = set(self.layers)
@@ -75,6 +79,12 @@ class Subgraph:
         self.outputs = tuple(
             v for v in self.layers if not geometry.readers[v] or len(self.readers[v]) < len(geometry.readers[v])
         )
+        self.on_chip: frozenset[int] = frozenset()
+        self.loaded = self.inputs
+        if kept is not None:
+            self.on_chip = kept.on_chip
+            self.loaded = tuple(u for u in self.inputs if u in kept.loaded)
+            self.outputs = tuple(v for v in self.layers if v in kept.written)
         self.has_whole_edge = any(reader.whole for readers in self.readers.values() for reader in readers)
 
     @property
@@ -84,8 +94,13 @@ class Subgraph:
 
     @property
     def input_bytes(self) -> int:
-        """Bytes of in(S), one sample."""
-        return sum(self.geometry.size_bytes[u] for u in self.inputs)
+        """Bytes of in(S) that come from DRAM, one sample."""
+        return sum(self.geometry.size_bytes[u] for u in self.loaded)
+
+    @property
+    def arriving(self) -> tuple[int, ...]:
+        """What comes in whole, once, to be kept from here on."""
+        return tuple(u for u in self.loaded if u in self.on_chip)
 
     @property
     def output_bytes(self) -> int:

@@ -92,7 +92,7 @@ def test_layers_that_are_not_named_run_between_as_in_the_usual_order():
 def test_an_empty_keep_is_no_keep():
     plain = Partition.from_groups(forked(), ORDER)
     assert Partition.from_groups(forked(), ORDER, keep=[]) == plain and plain.keep == ()
-    assert hash(plain) == hash((plain.network_name, plain.subgraphs, plain.names))
+    assert hash(plain) == hash((plain.network_name, plain.subgraphs, plain.names, plain.metric))
     assert repr(plain) == "Partition(forked, 7 layers in 5 subgraphs)"
 
 
