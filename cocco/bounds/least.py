@@ -59,12 +59,12 @@ def _least_read(geometry: Geometry) -> int:
         for v, local, whole in readers:
             total += whole * geometry.size_bytes[u]
             if local:
-                rows, columns = (_least_window(geometry, axis, v, u) for axis in (ROWS, COLUMNS))
+                rows, columns = (least_window(geometry, axis, v, u) for axis in (ROWS, COLUMNS))
                 total += rows * columns * geometry.channels[u]
     return total
 
 
-def _least_window(geometry: Geometry, axis: int, v: int, u: int) -> int:
+def least_window(geometry: Geometry, axis: int, v: int, u: int) -> int:
     """Return the least of `traffic.window_elements` over all updates: all at once, or one by one.
 
     Windows of neighbours overlap or meet (F >= s): all read what lies in any of them. Else they lie apart, and what is

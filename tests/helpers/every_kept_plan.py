@@ -75,7 +75,11 @@ def cost_of_plan(question: KeepQuestion, subgraphs: Order, spans: Sequence[Span]
             return math.inf
         cost += question.price(
             KeptStep(
-                group, as_set(step.touched), as_set(step.loaded), as_set(step.written), size,
+                group,
+                as_set(step.touched),
+                as_set(step.loaded),
+                as_set(step.written),
+                size,
                 len(step.kept) - len(step.touched),
             )  # fmt: skip
         )
