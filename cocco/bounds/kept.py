@@ -14,10 +14,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cocco.bounds.least import least_window
+from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.keeping.exact import MAX_STATES, MAX_STEPS, ExactPlan, exact_plan
 from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
 from cocco.search.keeping.state import members
+from cocco.search.kernel.choice import engine_name
+from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import Kept, Reserved
@@ -42,18 +45,23 @@ class KeptOptimum(NamedTuple):
 
 
 def cheapest_plans(
-    problem: Problem, max_states: int = MAX_STATES, max_steps: int = MAX_STEPS, may_keep: bool = True
+    problem: Problem,
+    max_states: int = MAX_STATES,
+    max_steps: int = MAX_STEPS,
+    may_keep: bool = True,
+    engine: EngineName | None = None,
 ) -> KeptOptimum:
     """Return the cheapest partition, order and kept intervals of each network on given hardware.
 
     The networks run one after the other and nothing is kept between them, so each is searched by itself; budgets are
-    for all together.
+    for all together. engine: None for the default.
     """
     plans: list[ExactPlan] = []
     partitions, cost = [], 0.0
     for i, network in enumerate(problem.networks):
         states, steps = (sum(each) for each in zip(*((plan.states, plan.steps) for plan in plans))) if plans else (0, 0)
-        found = exact_plan(keep_question(problem, i, may_keep), max_states - states, max_steps - steps)
+        question = keep_question(problem, i, may_keep, engine)
+        found = exact_plan(question, max_states - states, max_steps - steps)
         plans.append(found)
         if found.subgraphs is None:
             return KeptOptimum(None, math.inf, tuple(plans))
@@ -62,7 +70,9 @@ def cheapest_plans(
     return KeptOptimum(tuple(partitions), cost, tuple(plans))
 
 
-def keep_question(problem: Problem, i: int = 0, may_keep: bool = True) -> KeepQuestion:
+def keep_question(
+    problem: Problem, i: int = 0, may_keep: bool = True, engine: EngineName | None = None
+) -> KeepQuestion:
     """Return what the exact search asks of one network of a problem on given hardware."""
     objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
     part = replace(problem, networks=problem.networks[i : i + 1], objective=objective)
@@ -70,26 +80,47 @@ def keep_question(problem: Problem, i: int = 0, may_keep: bool = True) -> KeepQu
     layers, crossings = _floors(part)
     return KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
-        _price(part), SubgraphCosts(part).may_fit, layers, crossings, may_keep,
+        _price(part, engine), SubgraphCosts(part).may_fit, layers, crossings, may_keep,
     )  # fmt: skip
 
 
-def _price(problem: Problem) -> Callable[[KeptStep], float]:
-    """Return what prices a step as the simulator does, in the metric of the problem."""
-    (rules,), machine = problem.rules, problem.accelerator
+def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], float]:
+    """Return what prices a step in the metric of the problem."""
+    machine = problem.accelerator
     metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
+    readable = kept_price(problem)
+    ask = readable
+    if engine_name(engine, problem) == "fast":
+        compiled = Compiled(problem).kept_prices(problem)
+
+        def fast(step: KeptStep) -> Totals | None:
+            row = compiled.price(*step)
+            return None if row is None else Totals(*row)
+
+        ask = first_of(fast, readable)
+
+    def price(step: KeptStep) -> float:
+        found = ask(step)
+        return math.inf if found is None else weight * metric(found, machine)
+
+    return price
+
+
+def kept_price(problem: Problem) -> Callable[[KeptStep], Totals | None]:
+    """Return what prices a step of the one network of a problem as the simulator does; None where it does not fit."""
+    (rules,), machine = problem.rules, problem.accelerator
 
     @lru_cache(MEMO)
     def model(layers: Group, kept: Kept | None) -> SubgraphModel:
         return SubgraphModel(rules, layers, kept)
 
-    def price(step: KeptStep) -> float:
+    def price(step: KeptStep) -> Totals | None:
         kept = None
         if step.on_chip:
             kept = Kept(*(frozenset(members(each)) for each in (step.on_chip, step.loaded, step.written)))
         reserved = Reserved(step.kept_bytes, step.elsewhere)
         found = model(step.layers, kept).price(machine.activation_capacity, machine.weight_capacity, reserved)
-        return weight * metric(total([found], machine), machine) if isinstance(found, Price) else math.inf
+        return total([found], machine) if isinstance(found, Price) else None
 
     return price
 

@@ -14,7 +14,7 @@ from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 
 if TYPE_CHECKING:
-    from cocco.search.kernel._kernel import Orders
+    from cocco.search.kernel._kernel import KeptPrices, Orders
 
 Asked = TypeVarTuple("Asked")
 Answered = TypeVar("Answered")
@@ -51,6 +51,10 @@ class Compiled:
     def exact(self, *budgets: int) -> Enumerated:
         """Return the cheapest partition: the kernel's `exact`, which says what the budgets are."""
         return self._twin.exact(self.kernel, self.scratches[0], *budgets)
+
+    def kept_prices(self, problem: Problem) -> KeptPrices:
+        """Return what prices steps beside kept tensors; the problem is this one, of one network on given hardware."""
+        return self._twin.KeptPrices(self.kernel, self.scratches[0], problem)
 
     def orders(self, memo: int) -> Orders:
         """Return what improves partitions by random orders; memo: prices remembered."""
