@@ -1,8 +1,8 @@
 """Allocation: the hard instances, large ones, and the paper's tables (TelaMalloc, ASPLOS 2023, Sec. 7).
 
-    python -m benchmarks.allocation TABLE [--instances ABC] [--data FOLDER]
+    python -m benchmarks.allocation TABLE [--instances ABC] [--seeds N] [--data FOLDER]
 
-TABLE: hard, least, solvers, large, growth, micro (Table 1), heuristic (Table 2), strategies (Fig. 14).
+TABLE: hard, least, solvers, large, growth, micro (Table 1), heuristic (Table 2), strategies (Fig. 14), kept.
 FOLDER holds minimalloc/A.1048576.csv to K (google/minimalloc, `benchmarks/`) and idealloc/*.csv (cappadokes/idealloc);
 by default ../shared/data/allocation beside the checkout. Times are CPU time of one process.
 """
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import cocco
+from benchmarks.kept_instances import kept_instances
 from cocco.allocation import greedy
 from cocco.allocation.least import height_of
 from cocco.allocation.problem import make_problem
@@ -30,6 +31,7 @@ from simulator.allocation.judge import Buffer
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "allocation"
 PUBLISHED = 1048576  #: bytes; the capacity that google/minimalloc publishes A to K with
 chosen = "ABCDEFGHIJK"  #: the hard instances
+seeds = 24  #: of kept tensors, for each network
 SOLVER_NODES = 20_000  #: 10 units of CP-SAT's deterministic time
 STEPS = 5_000  #: of a strategy; the paper gives 500,000
 LEAST = {"C": 1039360, "D": 1038336, "J": 1029120}  #: the least heights known here; 1048576 is the least of all others
@@ -212,17 +214,42 @@ def strategies(data: Path) -> None:
         )
 
 
-TABLES = {each.__name__: each for each in (hard, least, solvers, large, growth, micro, heuristic, strategies)}
+def kept(_: Path) -> None:
+    """Plans with kept tensors, where the step that needs most fills this share of the capacity: who places them."""
+    made = list(kept_instances(seeds))
+    sizes = [len(each.buffers) for each in made]
+    print(f"{len(made)} plans of {min(sizes)} to {max(sizes)} buffers")
+    for full in (1.0, 0.999, 0.995, 0.99, 0.98):
+        ends, times, left = dict.fromkeys((*KEPT_LINKS, "infeasible", "gave_up"), 0), [], []
+        for each in made:
+            capacity = max(each.peak, int(each.peak / full) // 8 * 8)
+            found, seconds = timed(cocco.allocate, each.buffers, capacity, explain=False)
+            links = [link for link in KEPT_LINKS if link in (found.solved_by or "")]
+            end = found.status if found.allocation is None else links[-1]
+            ends[end] += 1
+            times.append(seconds)
+            if end not in ("greedy", "search"):
+                left.append(seconds)
+        print(
+            f"{full:5}  " + "  ".join(f"{end} {count}" for end, count in ends.items())
+            + f"  CPU {sum(times):.1f} s, median {sorted(times)[len(times) // 2]:.3f} s, most {max(times):.2f} s;"
+            f" after the search {len(left)} plans, {sum(left):.1f} s", flush=True,
+        )  # fmt: skip
+
+
+KEPT_LINKS = ("greedy", "search", "ejection", "CP-SAT")  #: of the chain, the later the harder
+TABLES = {each.__name__: each for each in (hard, least, solvers, large, growth, micro, heuristic, strategies, kept)}
 
 
 def main() -> None:
-    global chosen
+    global chosen, seeds
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("table", choices=TABLES)
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER")
     parser.add_argument("--instances", default=chosen, metavar="ABC", help="of A to K; default all")
+    parser.add_argument("--seeds", type=int, default=seeds, metavar="N", help="of kept, for each network")
     options = parser.parse_args()
-    chosen = options.instances
+    chosen, seeds = options.instances, options.seeds
     warnings.simplefilter("ignore")
     TABLES[options.table](options.data)
 

@@ -13,3 +13,11 @@ class Search:
 def neighbour_rows(
     order: npt.NDArray[np.int64], behind: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+def repair(
+    problem: AllocationProblem,
+    capacity: int,
+    start: npt.NDArray[np.int64],
+    takes_last: bool,
+    seed: int,
+    limit: int,
+) -> tuple[bool, int, int, list[int]]: ...

@@ -663,3 +663,6 @@ def neighbour_rows(const i64[::1] order, const i64[::1] behind):
                 rows[at[order[m]]] = i
                 at[order[m]] += 1
     return starts_array, rows_array
+
+
+include "_ejection.pxi"

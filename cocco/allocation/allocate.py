@@ -10,6 +10,7 @@ from cocco.allocation.explain import fixed_conflict, irreducible
 from cocco.allocation.greedy import PORTFOLIO, greedy
 from cocco.allocation.least import height_of, least_height
 from cocco.allocation.problem import KERNEL, AllocationProblem, make_problem
+from cocco.allocation.rescue import Rescue, lower_height
 from cocco.allocation.solvers import cp, ilp
 from cocco.allocation.telamalloc import telamalloc
 from cocco.problem.status import Interrupted
@@ -39,13 +40,14 @@ def allocate(
     capacity : int
         Bytes of the memory.
     method : str
-        "auto" (the greedy portfolio, then "search"; with `minimize` and more than 20,000 buffers the portfolio only),
-        "greedy", "search" (complete, in canonical order), "telamalloc" (the paper's search), "ilp" or "cp" (exact
-        encodings, extra `solvers`).
+        "auto" (the greedy portfolio, then "search", then repair by ejection, then "cp" if it is installed and nothing
+        is to minimize; with `minimize` and more than 20,000 buffers the portfolio only), "greedy", "search" (complete,
+        in canonical order), "telamalloc" (the paper's search), "ilp" or "cp" (exact encodings, extra `solvers`).
     minimize : bool
         Look for the least height within the capacity, rather than for any.
     nodes : int, optional
-        The limit of the method, counted, never a time: 200,000 frames by default, 500,000 steps of telamalloc.
+        The limit of the method, counted, never a time: 200,000 frames by default, 500,000 steps of telamalloc. With
+        "auto" it is that of the search; the limits of what comes after it grow with it.
     engine : str, optional
         "fast" or "reference"; by default the compiled one where it is built. Both give the same answers.
     explain : bool
@@ -173,7 +175,9 @@ def _auto(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int,
     is_large = len(problem.size) > LARGE
     if first.address is not None and (not minimize or is_large or height_of(problem, first.address) == problem.bound):
         return first._replace(nodes=0)
-    return _search(problem, capacity, minimize, nodes, engine, first)
+    if not minimize:
+        return complete(problem, capacity, nodes, engine, rescue=Rescue(nodes, engine).solve)
+    return lower_height(problem, capacity, _search(problem, capacity, True, nodes, engine, first), nodes, engine)
 
 
 def _search(

@@ -7,6 +7,7 @@ smaller capacity is one at the given; only a refutation at the given capacity pr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -45,14 +46,22 @@ def run_once(problem: AllocationProblem, capacity: int, rank: str, limit: int, e
     return run.run(limit), run
 
 
-def complete(problem: AllocationProblem, capacity: int, nodes: int, engine: str, race_from: int = 0) -> Outcome:
+def complete(
+    problem: AllocationProblem,
+    capacity: int,
+    nodes: int,
+    engine: str,
+    race_from: int = 0,
+    rescue: Callable[[AllocationProblem, int], Outcome] | None = None,
+) -> Outcome:
     """Return addresses within a capacity (granules), the proof that there are none, or that the nodes are spent.
 
-    Capacities are raced from race_from, or from the lower bound if that is more.
+    Capacities are raced from race_from, or from the lower bound if that is more. rescue: asked for each part of time
+    that is given up; what it counts is not limited by `nodes`, but is part of the nodes of the outcome.
     """
     parts = time_parts(problem)
     address = np.zeros(len(problem.size), dtype=np.int64)
-    spent, refuted, names, open_parts = 0, -1, dict[str, None](), False
+    spent, more, refuted, names, open_parts = 0, 0, -1, dict[str, None](), False
     for members in parts:
         part, scale = problem, 1
         if len(parts) > 1:
@@ -61,16 +70,20 @@ def complete(problem: AllocationProblem, capacity: int, nodes: int, engine: str,
         found = _race(part, max(problem.bound, race_from) // scale, capacity // scale, nodes - spent, engine)
         spent += found.nodes or 0
         refuted = max(refuted, (found.refuted + 1) * scale - 1)
+        if found.status == "gave_up" and rescue is not None:
+            found = rescue(part, capacity // scale)
+            more += found.nodes or 0
+            refuted = max(refuted, (found.refuted + 1) * scale - 1)
         if found.status == "infeasible":
-            return Outcome("infeasible", None, spent, refuted, found.solved_by)
+            return Outcome("infeasible", None, spent + more, refuted, found.solved_by)
         if found.address is None:
             open_parts = True
         else:
             address[members] = found.address * scale
             names[found.solved_by or ""] = None
     if open_parts:
-        return Outcome("gave_up", None, spent, refuted)
-    return Outcome("feasible", address, spent, refuted, ", ".join(names) or None)
+        return Outcome("gave_up", None, spent + more, refuted)
+    return Outcome("feasible", address, spent + more, refuted, ", ".join(names) or None)
 
 
 def _race(problem: AllocationProblem, least: int, capacity: int, nodes: int, engine: str) -> Outcome:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cocco.bounds.buffers import least_buffered
 from cocco.bounds.components import components
-from cocco.bounds.forced import Hulls, Traffic, least_traffic, streamed
+from cocco.bounds.forced import Hulls, Traffic, extras_alone, largest_hulls, least_traffic
 from cocco.bounds.least import least_totals, lower_bound
 from cocco.bounds.oracle import crossings, tensors_of
 from cocco.bounds.partition_bound import PartitionBound
@@ -38,27 +39,27 @@ def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT) -> 
     check_solvers()
     floor = lower_bound(problem)
     largest = in_memory(problem, [len(sizes) - 1 for sizes in problem.candidates])
-    least = least_traffic(problem)
+    hulls = largest_hulls(problem)
+    least, buffered = least_traffic(problem, hulls), least_buffered(problem, hulls)
     if _bytes_of(problem) > MOST_BYTES:
         return Certificate(floor, "forced", 0, 0, 0.0)
-    costs = SubgraphCosts(largest)
-    traffic, count, steps, spent = _proven_traffic(largest, costs, labels, effort)
-    extras = streamed(problem, costs)
+    traffic, count, steps, spent = _proven_traffic(largest, hulls, labels, effort)
+    extras = extras_alone(problem, hulls)
     totals = []
     smallest = problem.accelerator_of([0] * len(problem.buffers))
     for i, rules in enumerate(problem.rules):
         extra = sum(extras[v].maps for v in range(problem.offsets[i], problem.offsets[i + 1]))
         maps = max(least[i].maps, problem.accelerator.batch * traffic[i] + extra)
-        totals.append(least_totals(rules, Traffic(least[i].weights, maps), smallest))
+        totals.append(least_totals(rules, Traffic(least[i].weights, maps), buffered[i], smallest))
     bound = problem.objective.cost(problem.objective.value(totals, smallest), smallest)
     return Certificate(max(bound, floor), "partition" if bound > floor else "forced", count, steps, spent)
 
 
 def _proven_traffic(
-    problem: Problem, costs: SubgraphCosts, labels: Sequence[int], effort: float
+    problem: Problem, hulls: Hulls, labels: Sequence[int], effort: float
 ) -> tuple[list[int], int, int, float]:
     """Return per network the bytes of one sample that cross at least; and components, steps, deterministic time."""
-    hulls, tensors = Hulls(problem, costs), tensors_of(problem)
+    costs, tensors = SubgraphCosts(problem), tensors_of(problem)
     traffic = [0] * len(problem.networks)
     groups = [tuple(group) for group in groups_of(labels)]
     steps, spent, left = 0, 0.0, problem.size

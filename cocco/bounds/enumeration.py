@@ -14,8 +14,8 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
-from cocco.bounds.forced import least_traffic
-from cocco.bounds.least import least_totals, lower_bound
+from cocco.bounds.forced import largest_hulls
+from cocco.bounds.least import lower_bound, totals_of
 from cocco.problem.genome import Genome, groups_of
 from cocco.problem.judge import judged
 from cocco.problem.names import EngineName
@@ -69,8 +69,7 @@ def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory:
 def _memories(problem: Problem, best: Sample | None) -> list[tuple[float, tuple[int, ...]]]:
     """Return each memory with a lower bound of its cost; that of the best sample first, then by the bound."""
     memories = []
-    least = zip(problem.rules, least_traffic(problem))  # whatever the capacities
-    totals = [least_totals(*each, problem.accelerator) for each in least]
+    totals = totals_of(problem, largest_hulls(problem), problem.accelerator)  # whatever the capacities
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
         machine = problem.accelerator_of(memory)
         memories.append((problem.objective.cost(problem.objective.value(totals, machine), machine), memory))
@@ -91,7 +90,10 @@ class Solver:
         self.compiled = [Compiled(part) for part in self.parts] if engine == "fast" else None
 
     def solve(self, memory: tuple[int, ...], budget: int, best: Sample | None) -> tuple[Sample | None, int]:
-        """Return the better of the optimum with this memory and `best`, None if out of budget; and the steps."""
+        """Return the better of the optimum with this memory and `best`, None if out of budget; and the steps.
+
+        Where nothing runs in this memory and nothing is known, a sample of infinite cost.
+        """
         labels: list[int] = []
         value, spent = 0.0, 0
         for i in range(len(self.parts)):
@@ -105,6 +107,9 @@ class Solver:
                 for v in group:
                     found[v] = self.problem.offsets[i] + group[0]
             labels += found
+        if value == math.inf:
+            nothing = Sample(Genome(list(range(self.problem.size)), memory), value, value)
+            return best or nothing, spent
         estimate = self.problem.objective.cost(value, self.problem.accelerator_of(memory))
         if best is not None and estimate > best.cost * (1 + ROUNDING):
             return best, spent
@@ -126,7 +131,7 @@ class Solver:
         def readable() -> Enumerated:
             given = in_memory(self.parts[i], memory)
             found = exact(given, SubgraphCosts(given), MAX_STATES, budget)
-            groups = None if found.labels is None else groups_of(found.labels)
+            groups = None if found.status == "gave_up" else groups_of(found.labels or [])
             return groups, found.states, found.transitions, found.steps, found.cost
 
         groups, _, transitions, steps, cost = (first_of(compiled, readable) if self.compiled else readable)()

@@ -6,7 +6,7 @@ A subgraph is convex: with two layers it has every layer between them, their hul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cocco.problem.problem import Problem, in_memory
@@ -14,7 +14,7 @@ from cocco.search.pricing.genomes import Pricer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.pricing import Price
 
-MOST_PRICED = 200  #: our choice: layers too large for the memory that are priced, a few ms each
+MOST_PRICED = 200  #: our choice: layers that are priced where a price takes a few ms, on several cores
 
 
 class Traffic(NamedTuple):
@@ -30,6 +30,7 @@ class Hulls:
     def __init__(self, problem: Problem, costs: SubgraphCosts) -> None:
         self._may_fit = costs.may_fit
         self._most = problem.accelerator.max_regions
+        self._neighbours = [(*problem.producers[v], *problem.consumers[v]) for v in range(problem.size)]
         self.up = [0] * problem.size  # per layer: itself and its ancestors
         for v, producers in enumerate(problem.producers):
             self.up[v] = 1 << v
@@ -56,8 +57,12 @@ class Hulls:
             return False
         return self._may_fit(tuple(bits(hull)))
 
+    def runs_alone(self, v: int) -> bool:
+        """Return True only where no subgraph has this layer and another: it would have a neighbour of it."""
+        return not any(self.may_share((u, v)) for u in self._neighbours[v])
 
-def least_traffic(problem: Problem) -> list[Traffic]:
+
+def least_traffic(problem: Problem, hulls: Hulls | None = None) -> list[Traffic]:
     """Return per network what every partition moves, on the largest candidates where the memory is chosen.
 
     * Each weight is read once at least, each model input that is read comes in once, each model output goes out once.
@@ -65,16 +70,20 @@ def least_traffic(problem: Problem) -> list[Traffic]:
       once and read once.
     * Readers that cannot be with their producer read it from DRAM, and of those no two of which can be together each
       reads it for itself. Model inputs are never inside, so that holds for all their readers.
-    * A layer that fails `may_fit` by itself is in no larger subgraph: it is streamed, at a price that is known, where
-      the hardware is given.
+    * A layer that can be with none of its neighbours runs alone, at a price that is known where the hardware is given.
 
-    A larger memory only admits more subgraphs, so the largest candidates hold for all.
+    A larger memory only admits more subgraphs, and no way to run one moves less than its weights, in(S) and out(S)
+    once, so the largest candidates hold for all. hulls: of these, where they are at hand.
     """
+    hulls = hulls or largest_hulls(problem)
+    extras = extras_alone(problem, hulls)
+    return [_of_network(problem, hulls, i, extras) for i in range(len(problem.networks))]
+
+
+def largest_hulls(problem: Problem) -> Hulls:
+    """Return the hulls on given hardware; where the memory is chosen, in the largest candidates."""
     largest = in_memory(problem, [len(sizes) - 1 for sizes in problem.candidates])
-    costs = SubgraphCosts(largest)
-    hulls = Hulls(largest, costs)
-    extras = streamed(problem, costs)
-    return [_of_network(largest, hulls, i, extras) for i in range(len(problem.networks))]
+    return Hulls(largest, SubgraphCosts(largest))
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -119,20 +128,33 @@ def _apart(hulls: Hulls, readers: Sequence[int]) -> int:
     return len(chosen)
 
 
-def streamed(problem: Problem, costs: SubgraphCosts) -> list[Traffic]:
-    """Return per layer what it moves beyond its weights, inputs and outputs once, where it must be streamed.
+def extras_alone(problem: Problem, hulls: Hulls) -> list[Traffic]:
+    """Return per layer what it moves beyond its weights, inputs and outputs once, where it can only run alone.
 
-    Nothing where the memory is chosen: the price of a streamed layer is that of one memory.
+    Nothing where the memory is chosen: the price of a layer is that of one memory.
     """
     extras = [Traffic(0, 0)] * problem.size
-    if problem.buffers:
-        return extras
-    pricer, machine = Pricer(problem, model_memo=1, price_memo=1), problem.accelerator
-    large = [v for v in range(problem.size) if not costs.may_fit((v,))]
-    for v in large[:MOST_PRICED]:
-        model = pricer.model((v,))
-        price = model.price(machine.activation_capacity, machine.weight_capacity)
-        assert isinstance(price, Price)
-        maps = machine.batch * model.inputs
-        extras[v] = Traffic(price.ema_weight_bytes - model.weights, price.ema_input_bytes - maps)
+    if not problem.buffers:
+        prices = alone_prices(problem, [v for v in range(problem.size) if hulls.runs_alone(v)])
+        for v, price in prices.items():
+            i = problem.network_of[v]
+            geometry, u = problem.rules[i].geometry, v - problem.offsets[i]
+            once = sum([geometry.size_bytes[each] for each in geometry.network.producers[u]])  # each once
+            maps = price.ema_input_bytes - problem.accelerator.batch * once
+            extras[v] = Traffic(price.ema_weight_bytes - geometry.weight_bytes[u], maps)
     return extras
+
+
+def alone_prices(problem: Problem, layers: Iterable[int]) -> dict[int, Price]:
+    """Return the prices of single layers on given hardware, by layer.
+
+    Not of those that run in no order (then there is no partition with them alone, and nothing to bound), and of the
+    first MOST_PRICED only where there are several cores.
+    """
+    pricer, machine = Pricer(problem, model_memo=1, price_memo=1), problem.accelerator
+    found = {}
+    for v in list(layers)[: None if machine.cores == 1 else MOST_PRICED]:
+        price = pricer.model((v,)).price(machine.activation_capacity, machine.weight_capacity)
+        if isinstance(price, Price):
+            found[v] = price
+    return found

@@ -1,8 +1,8 @@
 """The exact search with kept tensors on the simulator's prices, network by network.
 
 The floors are what `least.least_totals` says of all layers together, told apart by layer and by tensor: weights read
-once, results written once and operands read once on chip, model outputs written to DRAM; and of each tensor in DRAM
-that has readers left, one reading.
+once, results written once and what windows meet read once on chip, model outputs written to DRAM; and of each tensor in
+DRAM that has readers left, one reading.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from cocco.bounds.least import least_window
+from cocco.bounds.buffers import met_bytes
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.keeping.exact import MAX_STATES, MAX_STEPS, ExactPlan, exact_plan
@@ -25,7 +25,6 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import Kept, Reserved
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
-from simulator.model.subgraph import COLUMNS, ROWS
 from simulator.partition.partition import Partition
 
 MEMO = 2**12  #: our choice: models kept, those not used for longest are forgotten
@@ -148,18 +147,10 @@ def _least_of_layer(rules: PricingRules, v: int) -> Totals:
     geometry, batch = rules.geometry, rules.batch
     weights, result = geometry.network.layers[v].weight_bytes, geometry.size_bytes[v]
     output = 0 if geometry.readers[v] else batch * result
-    read = 0
-    for u in geometry.network.producers[v]:
-        for reader, local, whole in geometry.readers[u]:
-            if reader == v:
-                read += whole * geometry.size_bytes[u]
-                if local:
-                    window = [least_window(geometry, axis, v, u) for axis in (ROWS, COLUMNS)]
-                    read += window[ROWS] * window[COLUMNS] * geometry.channels[u]
     ema = weights + output
     return Totals(
         ema_bytes=ema,
-        global_buffer_bytes=output + batch * (result + read),
+        global_buffer_bytes=output + batch * (result + met_bytes(rules, v)),
         weight_buffer_bytes=2 * weights,
         crossbar_bytes=(rules.cores - 1) * weights,
         operations=batch * geometry.operations[v],

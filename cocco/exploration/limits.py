@@ -14,8 +14,8 @@ from operator import le
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
-from cocco.bounds.forced import least_traffic
-from cocco.bounds.least import least_totals
+from cocco.bounds.forced import largest_hulls
+from cocco.bounds.least import totals_of
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, rows_of, searched
 from cocco.exploration.question import Question
@@ -324,8 +324,7 @@ def _prove(question: Question, cloud: Cloud, judge: _Judge) -> tuple[float, Stat
 def _bounds(judge: _Judge) -> list[_MemoryBound]:
     """Return what no partition undercuts, memory by memory, the most promising first."""
     problem, plane = judge.plane.problem, judge.plane
-    least = list(zip(problem.rules, least_traffic(problem)))
-    totals = [least_totals(*each, problem.accelerator) for each in least]
+    totals = totals_of(problem, largest_hulls(problem), problem.accelerator)
     found = []
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
         found.append(_MemoryBound(plane.least(plane.machine(memory), totals), memory))

@@ -78,7 +78,8 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
     for i, holding in enumerate(holdings):
         for u, region in holding.regions.items():
             size = round_up(region.main_bytes + region.side_bytes, word)
-            first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, word))
+            if size:  # operands that take turns have one region
+                first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, word))
         if holding.weight_bytes:
             size = round_up(holding.weight_bytes, word)
             last.append(Buffer(weights_id(i), i, i + 1, size, word))

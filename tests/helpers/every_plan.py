@@ -62,7 +62,7 @@ def optimum(problem, capacities):
     best = float("inf")
     for groups in set_partitions(len(network.layers)):
         try:
-            plan = Partition.from_ids(network, groups)
+            plan = Partition.from_ids(network, groups, problem.metric)
         except PartitionError:
             continue
         machine = problem.accelerator_of(capacities)

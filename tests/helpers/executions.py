@@ -6,7 +6,7 @@ import numpy as np
 
 from simulator.execution.arithmetic import Arithmetic
 from simulator.execution.executor import Execution
-from simulator.execution.verify import Claim, check_traffic
+from simulator.execution.verify import check_traffic
 from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import Geometry, Subgraph
 from simulator.partition.partition import connected_parts
@@ -15,11 +15,14 @@ TILES = (1, 2, 3, 4, 8)
 
 
 def execute(network, tile, rule="exact", layers=None, change=lambda regions: regions):
-    """Execute the largest connected part and return what it counted; None where the subgraph has no tiling."""
+    """Execute the largest connected part and return what it counted; None where the subgraph has no tiling.
+
+    tile: the side of a square, or rows and columns.
+    """
     if layers is None:
         layers = max(connected_parts(network, range(len(network.layers))), key=len)
     subgraph = Subgraph(Geometry(network), layers)
-    tiling = derive_tiling(subgraph, (tile, tile), rule)
+    tiling = derive_tiling(subgraph, (tile, tile) if isinstance(tile, int) else tile, rule)
     if tiling is None:
         return None
     arithmetic = Arithmetic(network)
@@ -27,7 +30,7 @@ def execute(network, tile, rule="exact", layers=None, change=lambda regions: reg
     regions = change(allocate_regions(subgraph, tiling))
     execution = Execution(subgraph, tiling, regions, arithmetic, values)
     counts = execution.run()
-    check_traffic(subgraph, counts, Claim(subgraph.input_bytes, subgraph.output_bytes))
+    check_traffic(subgraph, counts, subgraph.input_bytes, subgraph.output_bytes)
     for v, stored in execution.stored.items():
         assert np.array_equal(stored, values[v])
     return counts

@@ -7,17 +7,19 @@ import random
 from simulator import Accelerator, Partition
 from simulator.execution.claims import plan_of
 from simulator.execution.judge import count_plan
+from simulator.metrics import METRIC_NAMES
 from simulator.model.cost import price_subgraphs
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
 from tests.helpers.random_graphs import large_network, random_network
+from tests.helpers.random_layers import random_layer
 
 
 def price_partition(network, partition, chip, rule="exact"):
     """Return the price of each subgraph; None where one cannot run."""
-    rules = PricingRules(Geometry(network, chip.technology), chip, rule)
+    rules = PricingRules(Geometry(network, chip.technology), chip, rule, partition.metric)
     prices = price_subgraphs([SubgraphModel(rules, group) for group in partition.subgraphs], chip)
     return None if any(isinstance(price, Shortage) for price in prices) else prices
 
@@ -37,10 +39,10 @@ def random_network_of(seed):
 
 
 def random_chip(seed, capacity=10**7, tiles=(1, 2, 3, 4, 8)):
-    """Return a machine with one tile, batch 1 to 4; two of three have a shared buffer."""
+    """Return a machine with one tile, batch 1 to 8; two of three have a shared buffer."""
     rng = random.Random(seed)
     technology = Technology(tiles=(rng.choice(tiles),))
-    batch = rng.randint(1, 4)
+    batch = rng.choice((1, 2, 3, 4, 5, 8))
     if seed % 3:
         return Accelerator(shared_buffer=capacity, batch=batch, technology=technology)
     return Accelerator(global_buffer=capacity, weight_buffer=capacity, batch=batch, technology=technology)
@@ -52,3 +54,32 @@ def random_judged(seed):
     partition = Partition.from_ids(network, connected_parts(network, range(len(network.layers))))
     found = judged(network, partition, chip)
     return found and (network, chip, *found)
+
+
+def tight_judged(seed):
+    """Return (machine, prices, counts) of a random graph whose largest part has room for some of its samples only."""
+    rng, network = random.Random(seed), random_network_of(seed)
+    part = max(connected_parts(network, range(len(network.layers))), key=len)
+    batch = rng.randint(1, 8)
+    model = SubgraphModel(PricingRules(Geometry(network), Accelerator(shared_buffer=1, batch=batch), "exact"), part)
+    if model.rule_broken is not None:
+        return None
+    room, weights = int(model.least_activation * rng.uniform(1, batch + 2)), max(1, model.weight_need)
+    chip = Accelerator(global_buffer=room, weight_buffer=weights, batch=batch)
+    if seed % 3:
+        chip = Accelerator(shared_buffer=room + weights, batch=batch)
+    partition = Partition.from_ids(network, connected_parts(network, range(len(network.layers))))
+    found = judged(network, partition, chip)
+    return found and (chip, *found)
+
+
+def layer_judged(seed):
+    """Return (network, machine, price, count) of a random layer in a memory of any size; None where it does not run."""
+    rng = random.Random(seed)
+    network, batch = random_layer(rng), rng.choice((1, 1, 2, 3, 8))
+    sizes = [int(10 ** rng.uniform(1.5, 5)) for _ in range(2)]
+    chip = Accelerator(global_buffer=sizes[0], weight_buffer=sizes[1], batch=batch)
+    if rng.random() < 0.5:
+        chip = Accelerator(shared_buffer=sizes[0], batch=batch)
+    found = judged(network, Partition.layerwise(network, rng.choice(METRIC_NAMES)), chip)
+    return found and (network, chip, found[0][0], found[1][0])

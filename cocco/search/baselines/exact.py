@@ -23,11 +23,11 @@ PRICE_STEPS = 45  #: those of its price, if it may fit: about the shares of the 
 
 
 class Exact(NamedTuple):
-    """The answer: labels of a cheapest partition and its Formula 1, or why the search gave up (None and inf)."""
+    """The answer: labels of a cheapest partition and its Formula 1; None and inf where none is known or none runs."""
 
     labels: list[int] | None
     cost: float
-    status: Literal["optimal", "gave_up"]
+    status: Literal["optimal", "infeasible", "gave_up"]
     states: int  #: downsets found
     transitions: int  #: (state, subgraph) that were looked at, those that do not fit included
     steps: int  #: transitions, and LOOK_STEPS and PRICE_STEPS for what is new among them
@@ -44,7 +44,7 @@ def exact(
     max_states: int = MAX_STATES,
     max_steps: int = MAX_STEPS,
 ) -> Exact:
-    """Return a partition that is proven cheapest, or "gave_up" where one of the budgets is spent.
+    """Return a partition that is proven cheapest, "infeasible" where none runs, "gave_up" where a budget is spent.
 
     Budgets are counts, so the answer is the same on any machine; memory grows with states and steps only. The
     networks run one after the other and costs add up, so each is solved by itself; budgets are for all together.
@@ -62,6 +62,8 @@ def exact(
                     names[v] = group[0]
     except _OutOfBudget as stop:
         return Exact(None, math.inf, "gave_up", search.states, search.transitions, search.steps, str(stop))
+    if cost == math.inf:
+        return Exact(None, cost, "infeasible", search.states, search.transitions, search.steps)
     return Exact(canonical(names), cost, "optimal", search.states, search.transitions, search.steps)
 
 
@@ -108,6 +110,8 @@ class _Downsets:
                     came_from[there] = done
             levels[count] = {}
         goal = (1 << end) - 1
+        if goal not in levels[-1]:  # some layer fits in no subgraph, not even by itself
+            return math.inf, []
         subgraphs, done = [], goal
         while done != start:
             subgraphs.append(tuple(_bits(done ^ came_from[done])))

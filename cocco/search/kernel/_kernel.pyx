@@ -325,7 +325,7 @@ def exact(
     """Return (subgraphs of a cheapest partition or None, states, transitions, steps, its Formula 1).
 
     cocco.search.baselines.exact in machine words, for a problem of one network, on the candidates at these positions. None
-    where a budget is spent. Order, counts and ties are those of exact.py.
+    where a budget is spent, [] and infinite where nothing runs. Order, counts and ties are those of exact.py.
     """
     cdef i64 n = kernel.graph.size, words = (n + 63) // 64, i, v, j, state, transitions = 0
     cdef i64 index_size = _index_size(most_states), most_prices = most_steps // (look_steps + 1) + 1
@@ -391,6 +391,8 @@ def exact(
         raise OverflowError("64 bits do not hold the steps of a subgraph")
     if status == SHORT:
         return None, states.count, transitions, prices.steps, 0.0
+    if level[0, n] < 0:
+        return [], states.count, transitions, prices.steps, INFINITY
     subgraphs = []
     state = level[0, n]
     total = cost[state]

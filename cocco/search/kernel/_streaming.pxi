@@ -50,7 +50,7 @@ cdef int stream_layer(
         status = derive_tiling(net, m, w, m.tiles[i], m.tiles[i])
         if status != FITS:
             return status
-        need = allocate_regions(net, m, w)
+        need = m.samples * allocate_regions(net, m, w)
         if need <= capacity:
             consider(net, m, w, i, 1, capacity - need if m.is_shared else weight_capacity, 1, 1, &best)
         side = 0
@@ -68,7 +68,7 @@ cdef int stream_layer(
             num, den = least + (ceil_div(net.extent[0][v], m.tiles[i]) - 1) * shared, least
         else:
             num = den + shared
-        need -= side
+        need -= m.samples * side
         if need <= capacity:
             consider(net, m, w, i, 0, capacity - need if m.is_shared else weight_capacity, num, den, &best)
     whole = 0
@@ -138,7 +138,7 @@ cdef int pass_operand(Net* net, Machine* m, Work* w, i64 capacity, Best* best) n
                 w.main_bytes[u] //= w.main_rows[u]
                 w.side_bytes[u] = 0
             need += w.main_bytes[u] + w.side_bytes[u]
-        if need <= capacity:
+        if m.samples * need <= capacity:
             tiles = ceil_div(net.extent[0][v], m.tiles[i]) * ceil_div(columns, m.tiles[i])
             reads = w.arriving
             for u in range(1, w.tensors):

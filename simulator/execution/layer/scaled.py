@@ -1,6 +1,92 @@
-from simulator.execution.layer.plan import LayerPlan
+"""One layer with values, scaled down where it is large: the same loops on smaller maps and fewer channels.
+
+A step of a loop is as the others of its length. So it shows what the layer shows to run up to three steps of each, the
+last as short as it was: the loops that are counted with real shapes (count.py) are those that give equal outputs.
+"""
+
+from __future__ import annotations
+
+from simulator.execution.checks import compare
+from simulator.execution.layer.count import count_layer
+from simulator.execution.layer.plan import LayerPlan, check_plan
+from simulator.execution.layer.run import run_layer
+from simulator.execution.layer.small_layer import Scale, SmallLayer, shrink_layer
+from simulator.execution.layer.work import estimate_work
+from simulator.execution.miss import Miss
 from workloads.network.network import Network
+
+WORK = 50_000  #: units (work.py) up to which a layer runs as it is; our choice, some 0.05 s
+FULL_WORK = 2_000_000  #: the same where as much as can be is asked for
+SCALES = (
+    Scale(3),
+    Scale(3, 2),
+    Scale(3, 2, 2),
+    Scale(3, 1, 2),
+    Scale(3, 1, 2, 7),
+    Scale(2, 1, 2, 5),
+)  #: until WORK does
 
 
 def run_scaled(network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8, full: bool = False) -> bool:
+    """Run the loops of a layer with values in memories of exactly the bytes that are counted, and compare both counts.
+
+    Parameters
+    ----------
+    network : Network
+        Where the layer stands.
+    v : int
+        Its id.
+    plan : LayerPlan
+        Its loops.
+    batch : int
+        Samples.
+    word : int
+        Channels to which a position is rounded up (`Technology.channel_alignment`).
+    full : bool
+        Run far larger layers as they are.
+
+    Returns
+    -------
+    bool
+        Whether it was scaled down.
+
+    Raises
+    ------
+    Miss
+        The loops do not run this layer, or not as they are counted.
+
+    Examples
+    --------
+    VGG16's fc6 has 102,760,448 B of weights.
+
+    >>> import workloads
+    >>> vgg16 = workloads.load("vgg16")
+    >>> run_scaled(vgg16, vgg16.index["fc6"], LayerPlan("KT", "ring", (1, 1), chunk=8))
+    True
+    """
+    check_plan(plan, network.layers[v])
+    most = FULL_WORK if full else WORK
+    if estimate_work(network, v, plan, batch, word) <= most:
+        run_counted(network, v, plan, batch, word)
+        return False
+    found = scale_layer(network, v, plan, batch, word)
+    run_counted(found.network, 0, found.plan, found.batch, word)
     return True
+
+
+def scale_layer(network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8) -> SmallLayer:
+    """Return a layer and its loops scaled down, no further than the work asks for."""
+    for scale in SCALES:
+        found = shrink_layer(network, v, plan, batch, word, scale)
+        if estimate_work(found.network, 0, found.plan, found.batch, word) <= WORK:
+            break
+    return found
+
+
+def run_counted(network: Network, v: int, plan: LayerPlan, batch: int, word: int) -> None:
+    """Count a layer, and run it in rooms of so many bytes; raises Miss where a number is not the same."""
+    counted = count_layer(network, v, plan, batch, word)
+    ran = run_layer(network, v, plan, (counted.activation_bytes or 0, counted.weight_bytes or 0), batch, word)
+    for check in compare(counted._asdict(), ran._asdict(), {}):
+        if check.status == "different":
+            raise Miss(f"{check.name}: {check.claimed} are counted, {check.counted} run")

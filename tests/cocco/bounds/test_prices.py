@@ -159,11 +159,11 @@ def test_certificate_over_memories_is_that_of_the_largest():
     """Three layers run as one subgraph in 8 KB (1728 + 1024 bytes) and not in 2 KB; alpha is 100."""
     space = SharedBuffer(low=2048, high=8192, step=6144)
     problem = over_space(chain(3), space, alpha=100.0, metric="ema")
-    costs = SubgraphCosts(on_hardware(chain(3), Accelerator(shared_buffer=8192)))
+    costs = SubgraphCosts(on_hardware(chain(3), Accelerator(shared_buffer=8192), metric="ema"))
     assert costs.costs((0, 1, 2)) == 1728 + 1024
     bound = certify(problem, range(3), 2.0).lower_bound
     assert 2048 + 100 * 1728 < bound <= 8192 + 100 * (1728 + 1024)
-    smallest = on_hardware(chain(3), Accelerator(shared_buffer=2048))
+    smallest = on_hardware(chain(3), Accelerator(shared_buffer=2048), metric="ema")
     assert 2048 + 100 * certify(smallest, range(3), 2.0).lower_bound > 8192 + 100 * (1728 + 1024)
 
 

@@ -45,11 +45,12 @@ def test_too_little_memory_ends_with_1_and_says_which_buffers_are_too_much(five)
 
 
 def test_a_search_that_gives_up_ends_with_1(tmp_path):
-    """No greedy rule fits the ten into 6 bytes, and one node is no search."""
+    """One node is no search."""
     write_buffers(tmp_path / "ten.csv", named(TEN))
-    content = answer(cocco("allocate", tmp_path / "ten.csv", "--capacity", 6, "--nodes", 1, "--json"), code=1)
+    short = ("allocate", tmp_path / "ten.csv", "--capacity", 6, "--method", "search", "--nodes", 1)
+    content = answer(cocco(*short, "--json"), code=1)
     assert (content["status"], content["nodes"], content["conflict"]) == ("gave_up", 1, None)
-    assert "gave_up" in cocco("allocate", tmp_path / "ten.csv", "--capacity", 6, "--nodes", 1).stdout
+    assert "gave_up" in cocco(*short).stdout
 
 
 def test_minimize_proves_the_least_height(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from docs.rooms import arrows
 from simulator import Accelerator, KiB
 from simulator.execution.count import Plan, Setting, count_moves
+from simulator.execution.layer import LayerPlan
 from simulator.execution.miss import Miss
 from simulator.execution.orders import run_plan
 from simulator.execution.part import Part
@@ -27,6 +28,8 @@ EXACT = (
     "activation_bytes", "weight_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes", "crossbar_bytes",
     "global_buffer_bytes", "weight_buffer_bytes", "operations",
 )  # fmt: skip  #: all numbers that are counted
+
+CHIP = Accelerator(shared_buffer=64 * KiB)
 
 
 def largest_part(network):
@@ -150,7 +153,7 @@ def test_one_row_column_or_channel_group_less_in_any_region_fails(seed):
 
 
 def streamed():
-    """Return a 3x3 convolution 20x24x16 -> 20x24x32: 4 groups of 8 outputs, each of 2 units of 576 bytes."""
+    """Return a 3x3 convolution 20x24x16 -> 20x24x32: 4 words of 8 outputs, each of 1,152 bytes."""
     return Network("one", (Tensor("x", 20, 24, 16),), (conv("a", "x", (20, 24, 32), 16, 3, 1, 1),))
 
 
@@ -159,41 +162,59 @@ def run(chip, plan):
     return run_plan(setting, Part(streamed(), (0,)), plan)
 
 
+def in_loops(order, mode, tile, **sizes):
+    """Return the plan of the convolution in a loop order."""
+    return Plan((0,), tile, sizes.get("at_once", 1), LayerPlan(order, mode, tile, **sizes))
+
+
 def test_each_chunk_of_weights_reads_the_inputs_and_the_windows_again():
-    """A buffer of 2 units holds one group of outputs: 4 chunks, or all weights again for each of 3 x 3 tiles."""
-    chip = Accelerator(global_buffer=64 * KiB, weight_buffer=2 * 576 + 100)
-    by_chunk, by_tile = (run(chip, Plan((0,), (8, 8), order)) for order in ("chunk", "tile"))
-    assert by_chunk.weight_bytes == by_tile.weight_bytes == 2 * 576
+    """A word of 8 outputs has 1,152 bytes: 4 chunks, or all weights again for each of 3 x 3 tiles, or the whole map.
+
+    Tiles of 8: windows meet two rows and columns more at each of two seams, and SIDE has two rows of the whole width.
+    """
+    chip = Accelerator(global_buffer=64 * KiB, weight_buffer=1152)
+    by_chunk, by_tile = (run(chip, in_loops(order, "side", (8, 8), chunk=8, slice=16)) for order in ("KT", "TK"))
+    assert by_chunk.weight_bytes == by_tile.weight_bytes == 1152
     assert (by_chunk.ema_weight_bytes, by_chunk.ema_input_bytes) == (4608, 4 * 20 * 24 * 16)
     assert (by_tile.ema_weight_bytes, by_tile.ema_input_bytes) == (9 * 4608, 20 * 24 * 16)
-    whole = run(chip, Plan((0,), (20, 24), "chunk", has_whole_maps=True))
+    whole = run(chip, in_loops("WK", "whole", (8, 8), chunk=8, slice=16))
     assert (whole.ema_weight_bytes, whole.ema_input_bytes) == (4608, 20 * 24 * 16)
-    windows = (20 + 2 * 2) * (24 + 2 * 2) * 16  # two rows and columns more at each of two seams
-    side = 2 * 2 * 2 * 24 * 16
+    windows, side = (20 + 2 * 2) * (24 + 2 * 2) * 16, 2 * 2 * 2 * 24 * 16
     assert by_tile.global_buffer_bytes == 20 * 24 * (16 + 2 * 32) + 4 * windows + side
     assert by_tile.weight_buffer_bytes == 2 * 9 * 4608
+    assert by_chunk.weight_buffer_bytes == (1 + 9) * 4608
 
 
 def test_rows_that_two_rows_of_tiles_share_are_loaded_again_where_nothing_keeps_them():
-    """Tiles of 8 rows, pad 1: rows 0:9, 7:17, 15:20 are read."""
+    """Tiles of 8 rows, pad 1: rows 0:9, 7:17, 15:20 are read; SIDE would keep 2 rows of 24 columns."""
     chip = Accelerator(global_buffer=64 * KiB, weight_buffer=4608)
-    found = run(chip, Plan((0,), (8, 8), "tile", has_side=False))
+    found = run(chip, in_loops("TK", "slide", (8, 8), chunk=32, slice=16))
     assert found.ema_input_bytes == (9 + 10 + 5) * 24 * 16
-    kept = run(chip, Plan((0,), (8, 8), "tile"))
+    kept = run(chip, in_loops("TK", "side", (8, 8), chunk=32, slice=16))
     assert kept.activation_bytes - found.activation_bytes == 2 * 24 * 16
 
 
-def test_sums_of_a_cut_reduction_have_no_room():
-    chip = Accelerator(global_buffer=64 * KiB, weight_buffer=2 * 576 - 1)
-    for order in ("chunk", "tile"):
-        with pytest.raises(Miss, match="chunk of 1 units cuts the reduction of 2 units"):
-            run(chip, Plan((0,), (8, 8), order))
+def test_sums_of_a_cut_reduction_take_four_bytes_each():
+    """8 of 16 inputs at a time: 8 x 8 x 8 sums beside the tile's input, once written and once read."""
+    chip = Accelerator(global_buffer=64 * KiB, weight_buffer=576)
+    whole = run(chip, in_loops("TK", "slide", (8, 8), chunk=8, slice=16))
+    cut = run(chip, in_loops("TKC", "slide", (8, 8), chunk=8, slice=8))
+    assert (whole.weight_bytes, cut.weight_bytes) == (1152, 576)
+    assert cut.activation_bytes - whole.activation_bytes == 3 * 8 * 8 * 8
+    assert cut.global_buffer_bytes - whole.global_buffer_bytes == 2 * 4 * 20 * 24 * 32
 
 
-def test_chunks_hold_whole_groups_of_outputs():
-    """3 units hold one group and half of the next: 4 passes over the inputs, where 8 units in threes would be 3."""
-    chip = Accelerator(global_buffer=64 * KiB, weight_buffer=3 * 576)
-    assert run(chip, Plan((0,), (8, 8), "chunk")).ema_input_bytes == 4 * 20 * 24 * 16
+def test_a_pass_of_the_last_chunk_is_a_pass():
+    """24 and 8 outputs: two passes over the inputs."""
+    chip = Accelerator(global_buffer=64 * KiB, weight_buffer=3 * 1152)
+    assert run(chip, in_loops("KT", "ring", (8, 24), chunk=24, slice=16)).ema_input_bytes == 2 * 20 * 24 * 16
+
+
+def test_loops_are_of_one_layer():
+    setting = Setting(CHIP, CHIP.shared_buffer, CHIP.shared_buffer)
+    loops = LayerPlan("KT", "ring", (1, 14), chunk=8, slice=8)
+    with pytest.raises(Miss, match="3 layers in the loops of one"):
+        run_plan(setting, Part(residual(), range(3)), Plan((0, 1, 2), (1, 14), 1, loops))
 
 
 @pytest.mark.parametrize(
@@ -217,22 +238,38 @@ def test_more_tensors_than_regions_do_not_run():
 
 
 def test_a_single_position_reads_the_taps_inside_the_map():
-    """3x3 pad 1 on 20x24: 3 * 20 - 2 rows and 3 * 24 - 2 columns of taps; weights come for each of 480 positions."""
-    found = run(Accelerator(shared_buffer=100), Plan((0,), (1, 1), "element", has_side=False))
-    assert found.ema_input_bytes == 58 * 70 * 16
+    """3x3 pad 1 on 20x24: 3 * 20 - 2 rows and 3 * 24 - 2 columns of taps; weights come for each of 480 positions.
+
+    8 sums of 4 bytes beside 3 x 3 positions of 8 inputs; 4 words of outputs read all of it again.
+    """
+    found = run(CHIP, in_loops("BC", "block", (1, 1), chunk=8, slice=8, inner=8))
+    assert found.ema_input_bytes == 4 * 58 * 70 * 16
     assert found.ema_weight_bytes == 480 * 4608
-    assert found.activation_bytes is None
+    assert (found.activation_bytes, found.weight_bytes) == (8 * 4 + 9 * 8, 8 * 8 * 9)
 
 
-def test_a_whole_operand_passes_by_for_each_tile():
-    """A product of 10 x 12 positions with 120 of 32 channels: 3 x 3 tiles of 4; one row of the operand is held."""
+def test_a_second_operand_passes_by_as_weights():
+    """A product of 10 x 12 positions with 120 of 32 channels: bands of 4 rows; 8 of 120 are held at a time."""
     network = Network(
         "product",
         (Tensor("x", 10, 12, 32), Tensor("y", 10, 12, 32)),
         (Layer("m", "matmul", ("x", "y"), 10, 12, 120, 32, whole=(1,)),),
     )
-    chip = Accelerator(shared_buffer=64 * KiB)
+    setting = Setting(CHIP, CHIP.shared_buffer, CHIP.shared_buffer)
+    found = run_plan(setting, Part(network, (0,)), in_loops("TK", "ring", (4, 12), chunk=8, slice=32))
+    assert found.ema_input_bytes == 10 * 12 * 32 * (1 + 3)
+    assert (found.activation_bytes, found.weight_bytes) == (4 * 12 * 32 + 8 * 32 + 4 * 12 * 8, 0)
+
+
+def test_samples_that_run_together_use_the_weights_together():
+    """Batch 5 of the residual block: activations of so many samples, and weights for each round of them again."""
+    part = Part(residual(), range(3))
+    chip = Accelerator(shared_buffer=64 * KiB, batch=5)
     setting = Setting(chip, chip.shared_buffer, chip.shared_buffer)
-    found = run_plan(setting, Part(network, (0,)), Plan((0,), (4, 4), "operand"))
-    assert found.ema_input_bytes == 10 * 12 * 32 * (1 + 9)
-    assert found.activation_bytes == 4 * 4 * 32 + 12 * 32 + 4 * 4 * 120
+    found = {each: run_plan(setting, part, Plan((0, 1, 2), (2, 2), each)) for each in (1, 2, 3, 5)}
+    assert {each: count.activation_bytes for each, count in found.items()} == {n: 600 * n for n in found}
+    assert {each: count.weight_buffer_bytes for each, count in found.items()} == {
+        each: 10 + rounds * 42 * 10 for each, rounds in ((1, 5), (2, 3), (3, 2), (5, 1))
+    }
+    assert {count.ema_input_bytes for count in found.values()} == {5 * 168}
+    assert {count.global_buffer_bytes for count in found.values()} == {5 * (2 * 168 + 1076 + 420 + 504)}

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from simulator import Accelerator
+from simulator import Accelerator, KiB
 from simulator.execution import executor
 from simulator.execution.executor import Counts, Miss
 from simulator.execution.pace import Event
-from simulator.execution.verify import Claim, Scaled, check_traffic, run_subgraph
+from simulator.execution.verify import Scaled, check_traffic, run_subgraph
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry, Subgraph
 from simulator.technology import Technology
@@ -78,42 +78,38 @@ def test_a_side_region_one_column_short_is_caught_where_its_rows_come_back():
         execute(residual(), 2, change=narrower)
 
 
-def test_a_byte_more_or_less_than_the_claim_is_caught():
-    """a of the chain: 16x16x8 = 2048 bytes in, 16x16x16 = 4096 out; a bound on what is read may be above it."""
+def test_a_byte_more_or_less_than_the_model_has_is_caught():
+    """a of the chain: 16x16x8 = 2048 bytes in, 16x16x16 = 4096 out."""
     subgraph, counts = Subgraph(Geometry(chain()), [0]), Counts()
     counts.dram_read[3], counts.dram_written[0] = 256, 256
-    check_traffic(subgraph, counts, Claim(2048, 4096))
-    check_traffic(subgraph, counts, Claim(2049, 4096, is_bound=True))
-    check_traffic(subgraph, counts, Claim(3 * 2048, 4096, passes=3))
-    for claim, what in (
-        (Claim(2047, 4096), "loads 2048 bytes of x; the model has 2047"),
-        (Claim(2047, 4096, is_bound=True), "loads 2048 bytes of x; the model has 2047"),
-        (Claim(2049, 4096), "loads 2048 bytes of x; the model has 2049"),
-        (Claim(2048, 4096, passes=3), "loads 6144 bytes"),
-        (Claim(2048, 4095), "stores 4096 bytes of a; the model has 4095"),
-        (Claim(2048, 4097), "stores 4096 bytes of a; the model has 4097"),
+    check_traffic(subgraph, counts, 2048, 4096)
+    for read, written, what in (
+        (2047, 4096, "loads 2048 bytes of x; the model has 2047"),
+        (2049, 4096, "loads 2048 bytes of x; the model has 2049"),
+        (2048, 4095, "stores 4096 bytes of a; the model has 4095"),
+        (2048, 4097, "stores 4096 bytes of a; the model has 4097"),
     ):
         with pytest.raises(Miss, match=what):
-            check_traffic(subgraph, counts, claim)
+            check_traffic(subgraph, counts, read, written)
 
 
-@pytest.mark.parametrize(
-    ("chip", "way", "counted"),
-    [
-        (Accelerator(global_buffer=6000, weight_buffer=4096), None, 16 * 16 * 16),
-        (Accelerator(global_buffer=300, weight_buffer=1200), ("chunk", False), 2 * 23 * 16 * 16),
-        (Accelerator(global_buffer=60, weight_buffer=300), ("element", False), 23 * 23 * 16),
-    ],
-)
-def test_a_price_that_claims_less_than_is_read_is_caught(chip, way, counted):
-    """b of the chain, 3x3/2 on 16x16x16: its 8 windows of rows meet 2 + 7 * 3 = 23 rows of the map."""
-    rules = PricingRules(Geometry(chain()), chip, "exact")
-    model, scale = SubgraphModel(rules, [1]), Scaled(chain(), 1, Technology())
-    price = model.price(chip.activation_capacity, chip.weight_capacity)
-    assert (price.streaming and (price.streaming.order, price.streaming.has_side)) == way
-    run_subgraph(model, price, scale)
-    run_subgraph(model, price._replace(ema_input_bytes=counted), scale)
-    with pytest.raises(Miss, match=f"loads {counted} bytes of a; the model has {counted - 1}"):
-        run_subgraph(model, price._replace(ema_input_bytes=counted - 1), scale)
-    with pytest.raises(Miss, match="stores 1024 bytes of b; the model has 1023"):
-        run_subgraph(model, price._replace(ema_output_bytes=1023), scale)
+def priced(tile):
+    """Return the model of a residual block, its network at full scale, and its price with another tile."""
+    chip = Accelerator(shared_buffer=64 * KiB)
+    model = SubgraphModel(PricingRules(Geometry(residual()), chip, "exact"), range(3))
+    return model, Scaled(residual(), 1, Technology()), model.price(64 * KiB, 0)._replace(tile=tile)
+
+
+@pytest.mark.parametrize("tile", [(3, 14), (5, 14), (12, 14), (1, 14), (3, 5), (2, 2)])
+def test_a_subgraph_runs_with_the_tile_of_its_price(tile):
+    """Bands of the full width, the whole map and any rectangle: outputs are those of the layers one by one."""
+    model, scale, price = priced(tile)
+    assert run_subgraph(model, price, scale) is False
+
+
+def test_a_number_that_differs_from_running_layer_by_layer_is_caught():
+    """One number of the map that the block writes is not what running layer by layer writes."""
+    model, scale, price = priced((3, 14))
+    scale.values[2][0, 11, 13] += 1
+    with pytest.raises(Miss, match="tensor '3': differs from running the layers one by one"):
+        run_subgraph(model, price, scale)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import Accelerator, KiB, Partition
+from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution.executor import Miss
 from simulator.execution.verify import verify
 from simulator.model.regions import allocate_regions, derive_tiling
@@ -36,6 +36,15 @@ def test_thousands_of_random_subgraphs_run_in_their_exact_regions(block):
         for seed in range(1000 + 150 * block, 1150 + 150 * block)
     ]
     assert sum(trace is not None for trace in traces) > 100  # the others have no tiling
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_random_subgraphs_run_in_bands(seed):
+    """Tiles of the full width and some rows, and rectangles."""
+    network = random_network(seed, whole=seed % 2 == 1)
+    rows, columns = TILES[seed % len(TILES)], (14, 64, 5, 2)[seed % 4]
+    trace = execute(network, (rows, columns))
+    assert trace is None or trace.dram_written  # execute asserts the rest
 
 
 @settings(max_examples=60, deadline=None)
@@ -79,20 +88,37 @@ def test_the_papers_rule_runs_chains():
 @pytest.mark.parametrize("seed", range(30))
 def test_one_row_or_column_less_in_any_region_fails(seed):
     """On tensors of at least two windows, so that every region has to slide."""
-    network = large_network(seed)
     tile = (1, 2, 2, 3, 4)[seed % 5]
+    check_that_less_fails(large_network(seed), (tile, tile))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_row_less_in_any_region_fails_where_tiles_are_bands(seed):
+    """Bands of the full width: rings of rows, without SIDE."""
+    network = large_network(seed)
+    check_that_less_fails(network, ((1, 2, 2, 3, 4)[seed % 5], network.tensors[-1].width), True)
+
+
+def check_that_less_fails(network, tile, is_band=False):
+    """Execute with a row or a column less in each region that slides; along columns those of bands do not."""
     layers = max(connected_parts(network, range(len(network.layers))), key=len)
     subgraph = Subgraph(Geometry(network), layers)
-    tiling = derive_tiling(subgraph, (tile, tile))
+    if is_band:
+        tile = tile[0], max(network.layers[v].width for v in layers if not subgraph.readers[v])
+    tiling = derive_tiling(subgraph, tile)
     if tiling is None:
         return
     regions = allocate_regions(subgraph, tiling)
     height, width = subgraph.geometry.extent
     for u in subgraph.tensors:
-        if 2 * tiling.held[u] > height[u] or 2 * tiling.columns[u].size > width[u]:
+        if 2 * tiling.held[u] > height[u] or not is_band and 2 * tiling.columns[u].size > width[u]:
             continue
         (rows, columns), (kept, across) = regions[u].main, regions[u].side
-        smaller = [regions[u]._replace(main=(rows - 1, columns)), regions[u]._replace(main=(rows, columns - 1))]
+        smaller = [regions[u]._replace(main=(rows - 1, columns))]
+        if is_band:
+            assert kept == 0, "bands need no SIDE"
+        else:
+            smaller.append(regions[u]._replace(main=(rows, columns - 1)))
         if kept:
             smaller.append(regions[u]._replace(side=(kept - 1, across)))
         for region in smaller:
@@ -158,7 +184,10 @@ def test_verify_says_what_was_scaled_down_or_left_out():
 
 @pytest.mark.parametrize("capacity", [60, 200, 500, 1000, 3000, 20_000, 60_000])
 def test_verify_runs_streamed_layers_in_every_order(capacity):
-    """conv 3x3/2, a pool, a product and a flattening fc in memories too small for them."""
+    """conv 3x3/2, a pool, a product and a flattening fc in memories too small for them.
+
+    The weights of 8 outputs and 8 inputs of the fc are 10 * 12 * 64 = 7,680 bytes, so it needs as much.
+    """
     network = Network(
         "streamed",
         (Tensor("x", 20, 24, 16),),
@@ -169,6 +198,13 @@ def test_verify_runs_streamed_layers_in_every_order(capacity):
             Layer("f", "fc", ("m",), 1, 1, 40, 120, (10, 12)),
         ),
     )
-    for chip in (Accelerator(shared_buffer=capacity), Accelerator(global_buffer=capacity, weight_buffer=300)):
-        found = verify(network, Partition.layerwise(network), chip)
-        assert found.verified or "nothing holds the sums" in found.message
+    for chip in (Accelerator(shared_buffer=capacity), Accelerator(global_buffer=capacity, weight_buffer=8000)):
+        plan = Partition.layerwise(network)
+        short = evaluate(network, plan, chip).infeasible
+        found = verify(network, plan, chip)
+        if short:
+            assert all(each.needed_bytes > each.available_bytes == capacity < 10_000 for each in short)
+            assert not found.verified and found.message.endswith(short[0].reason)
+        else:
+            assert found.verified, found.message
+    assert short == () or capacity < 1000, "beside their weights"

@@ -51,14 +51,16 @@ def test_a_layer_that_moves_its_inputs_often_is_named_with_its_whole_need(is_sha
         buffers = {"shared_buffer": activations + weights}
         if not is_shared:
             buffers = {"global_buffer": activations, "weight_buffer": weights}
-        return evaluate(conv(), Partition.layerwise(conv()), Accelerator(**buffers, cores=cores))
+        return evaluate(conv(), Partition.layerwise(conv(), "ema"), Accelerator(**buffers, cores=cores))
 
     small = asked(1024, 1024)
-    (found,) = small.rereads
+    *others, found = small.rereads
+    assert [each.what for each in others] == ["weights"] * (cores == 1)
     assert (found.layer, found.what) == ("only", "inputs")
     assert found.times == small.ema_input_bytes / 16384 > OFTEN
     assert found.weight_bytes == 36864 // cores
     held = asked(found.activation_bytes, found.weight_bytes)
     assert (held.rereads, held.ema_bytes) == ((), 2 * 16384 + 36864) and held.ema_bytes == held.compulsory_bytes
     short = asked(found.activation_bytes, found.weight_bytes - 1)
+    assert short.ema_bytes > held.ema_bytes or short.subgraphs[0].loops is not None
     assert short.subgraphs[0].weight_bytes < found.weight_bytes

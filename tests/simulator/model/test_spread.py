@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator import Accelerator, Partition
+from simulator import Accelerator, Partition, evaluate
 from simulator.execution.executor import Miss
 from simulator.execution.verify import verify
 from simulator.model.regions import allocate_regions, derive_tiling
@@ -133,9 +133,11 @@ def test_streamed_layers_of_every_new_kind_run_in_every_order(capacity):
     s = b.slice("cut", r, 9, 2)
     b.conv("after", b.rearrange("order", [s], 55, 2, 9), 8)
     network = b.build()
-    for chip in (Accelerator(shared_buffer=capacity), Accelerator(global_buffer=capacity, weight_buffer=300)):
-        found = verify(network, Partition.layerwise(network), chip)
-        assert found.verified or "nothing holds the sums" in found.message
+    plan = Partition.layerwise(network)
+    for chip in (Accelerator(shared_buffer=capacity), Accelerator(global_buffer=capacity, weight_buffer=2000)):
+        found, short = verify(network, plan, chip), evaluate(network, plan, chip).infeasible
+        assert found.verified == (not short), found.message
+        assert all(each.needed_bytes > each.available_bytes == capacity < 1300 for each in short)
 
 
 def test_a_rearrangement_needs_its_input_whole():

@@ -59,6 +59,9 @@ def test_exact_is_the_cheapest_of_all_partitions_on_random_graphs():
         problem = random_problem(seed, most_layers=7)
         costs = SubgraphCosts(problem)
         found = exact(problem, costs)
+        if found.status == "infeasible":
+            assert brute_force(problem, costs) == math.inf == found.cost, seed
+            continue
         assert found.status == "optimal"
         assert repair(problem, found.labels) == found.labels
         assert found.cost == pytest.approx(cost_of(costs, found.labels), rel=1e-12)
@@ -74,7 +77,7 @@ def test_exact_is_the_cheapest_of_all_partitions_on_random_graphs():
 @pytest.mark.parametrize(("name", "ema_bytes"), [("vgg16", 143_780_520), ("resnet50", 30_676_136)])
 def test_networks_are_proven(name, ema_bytes):
     """At 1 MB + 1.125 MB (Sec. 5.2). Regression values of the model as it is; the paper gives none in bytes."""
-    problem = on_hardware(workloads.load(name), MEDIUM)
+    problem = on_hardware(workloads.load(name), MEDIUM, metric="ema")
     found = exact(problem, SubgraphCosts(problem))
     assert (found.status, found.cost) == ("optimal", ema_bytes)
 
@@ -98,8 +101,8 @@ def test_a_chain_has_a_state_per_layer():
 
 
 def test_forced_singletons_take_one_step_each():
-    """No pair of 8 x 8 maps with 8 channels fits 64 bytes, so the diamond runs layer by layer in one order."""
-    problem = fixed(diamond(), buffer_bytes=64)
+    """No pair with its 128 bytes of weights fits 120 bytes, so the diamond runs layer by layer in one order."""
+    problem = fixed(diamond(), buffer_bytes=120)
     found = exact(problem, SubgraphCosts(problem))
     assert (found.labels, found.states, found.transitions) == ([0, 1, 2, 3], 5, 4)
 

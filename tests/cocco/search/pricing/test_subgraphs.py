@@ -53,7 +53,8 @@ def test_least_activation_is_a_bound_for_every_tile_on_random_graphs():
             if len(connected_parts(problem, group)) > 1:
                 continue
             model = LeanModel(problem.rules[0], group)
-            needs = [model._activation_need(tile) for tile in TILES if model.tiling(tile) is not None]
+            tiles = [*((side, side) for side in TILES), *((rows, model.candidates.columns) for rows in (1, 2, 3, 7))]
+            needs = [model._need(tile) for tile in tiles if model.tiling(tile) is not None]
             if needs:
                 bound = costs.least_activation(group)
                 assert bound <= min(needs), (seed, group)

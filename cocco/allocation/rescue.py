@@ -1,0 +1,58 @@
+"""What `auto` asks where the search gave a part of time up: repair by ejection, then CP-SAT, if it is installed.
+
+All limits are counted and follow from that of the search: the answer depends on what is installed, never on the load.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from cocco.allocation.answer import Outcome
+from cocco.allocation.ejection import eject
+from cocco.allocation.least import least_height
+from cocco.allocation.problem import AllocationProblem
+from cocco.allocation.solvers import cp
+
+LOOKS_PER_NODE = 100  #: our choice: as many looks take about as long as ten nodes of a long list
+SOLVER_SHARE = 200  #: nodes of the search for one of CP-SAT's; our choice: what it solves of these, it solves soon
+
+
+class Rescue:
+    """The methods after the search: ejection with a limit for all parts of time together, CP-SAT with one for each."""
+
+    def __init__(self, nodes: int, engine: str) -> None:
+        self.looks, self.solver_nodes, self.engine = LOOKS_PER_NODE * nodes, nodes // SOLVER_SHARE, engine
+
+    def solve(self, part: AllocationProblem, capacity: int) -> Outcome:
+        """Return how they end; `nodes` are the moves and the branches."""
+        tried, looks = eject(part, capacity, self.looks, self.engine)
+        self.looks -= looks
+        if tried.address is not None or not self.solver_nodes or not has_solver():
+            return tried
+        found = cp(part, capacity, False, self.solver_nodes)
+        return found._replace(nodes=(tried.nodes or 0) + (found.nodes or 0))
+
+
+def has_solver() -> bool:
+    """Return whether CP-SAT is installed (extra `solvers`)."""
+    return importlib.util.find_spec("ortools") is not None
+
+
+def lower_height(problem: AllocationProblem, capacity: int, best: Outcome, nodes: int, engine: str) -> Outcome:
+    """Return a lower allocation than the best that the search found, if ejection finds one.
+
+    Between what was refuted and the best height; the limit counts nodes of LOOKS_PER_NODE looks each.
+    """
+    refuted = max(best.refuted, problem.bound - 1)
+    if best.status in ("infeasible", "stopped"):
+        return best
+
+    def decide(at: int, limit: int) -> Outcome:
+        if at <= refuted:
+            return Outcome("infeasible", None, 0, refuted)
+        found, looks = eject(problem, at, LOOKS_PER_NODE * limit, engine)
+        return found._replace(nodes=-(-looks // LOOKS_PER_NODE))
+
+    found = least_height(problem, capacity, best if best.address is not None else None, nodes, decide)
+    total = (best.nodes or 0) + (found.nodes or 0)
+    return found._replace(nodes=total, refuted=max(refuted, found.refuted))

@@ -1,0 +1,179 @@
+"""What moves through the on-chip buffers in every partition: in how many pieces a layer is made at least.
+
+Where the hardware is given, a layer runs alone, at a price that is known, or in a subgraph of several layers, where
+all regions and weights are on chip. There it is made piece by piece (simulator/model/updates.py). A piece of r x c
+outputs lies in the region of the result, and the windows that it meets in those of the operands (windows.py), for each
+of the samples at once; that and the layer's weights fit. So there are at least so many pieces as cover the map, and
+
+* weights are read from their buffer once for each piece, in each round of samples;
+* elements that windows meet are read once, and again where two pieces border; operands needed in full for each piece.
+
+Either way a layer reads no less than the smaller of both. Each of the two sums is a bound by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from cocco.bounds.forced import Hulls, alone_prices
+from cocco.bounds.windows import Window, least_met, least_read, window_of
+from cocco.problem.problem import Problem
+from simulator.model.pricing import Price, PricingRules
+from simulator.model.subgraph import COLUMNS, ROWS
+from simulator.model.tiles import equal_sizes
+
+Pair = tuple[int, int]  #: of rows and of columns
+
+
+class Buffered(NamedTuple):
+    """Bytes that the layers of a network read at least of the on-chip buffers, for the whole batch."""
+
+    operands: int  #: from the global buffer, beside what is written to DRAM
+    weights: int  #: from the weight buffer
+
+
+class Operand(NamedTuple):
+    """A tensor that a layer reads."""
+
+    extent: Pair
+    channels: int
+    element_bytes: int  #: of all channels of a position in a region
+    windows: tuple[Window, Window] | None  #: through which it is read
+    is_whole: bool  #: whether it is needed in full
+
+    def held(self, bands: int, piece: Pair) -> int:
+        """Return the bytes of its region at least where such pieces are made, as SubgraphCosts.least_activation."""
+        height, width = self.extent
+        if self.is_whole or self.windows is None:
+            return height * width * self.element_bytes
+        band = -(-width // bands)
+        rows, columns = (window.held(outputs) for window, outputs in zip(self.windows, piece))
+        columns = min(columns, band)
+        side = min(self.windows[ROWS].slack, height) * band
+        return min(rows * columns + side, height * columns, rows * band) * self.element_bytes
+
+    def read(self, pieces: Pair) -> int:
+        """Return the bytes that are read at least where there are so many rows and columns of pieces."""
+        height, width = self.extent
+        total = self.is_whole * pieces[ROWS] * pieces[COLUMNS] * height * width
+        if self.windows is not None:
+            rows, columns = (least_read(window, count) for window, count in zip(self.windows, pieces))
+            total += rows * columns
+        return total * self.channels
+
+
+class Inside(NamedTuple):
+    """A layer as one of several of a subgraph."""
+
+    extent: Pair
+    element_bytes: int
+    weights: int
+    operands: tuple[Operand, ...]
+    room: int  #: bytes of one core for its regions
+    bands: int
+    batch: int
+    samples: int  #: of one core
+
+    def held(self, piece: Pair) -> int:
+        """Return the bytes of one sample's regions at least where such pieces are made."""
+        result = piece[ROWS] * min(piece[COLUMNS], -(-self.extent[COLUMNS] // self.bands)) * self.element_bytes
+        return result + sum([operand.held(self.bands, piece) for operand in self.operands])
+
+
+def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
+    """Return per network what every partition reads of the on-chip buffers at least.
+
+    Where the memory is chosen, or a mapper moves words otherwise: each element that a window meets, and each weight,
+    once.
+    """
+    machine, prices = problem.accelerator, dict[int, Price]()
+    if not problem.buffers and machine.mapper.is_flat:
+        prices = alone_prices(problem, range(problem.size))
+    found = []
+    for rules, offset in zip(problem.rules, problem.offsets):
+        layers = []
+        for v, weights in enumerate(rules.geometry.weight_bytes):
+            layers.append(Buffered(rules.batch * met_bytes(rules, v), weights))
+            if offset + v in prices:
+                room = 0 if hulls.runs_alone(offset + v) else machine.activation_capacity
+                least = _of_layer(rules, v, prices[offset + v], room)
+                layers[v] = Buffered(*map(max, zip(layers[v], least)))
+        found.append(Buffered(sum([each.operands for each in layers]), sum([each.weights for each in layers])))
+    return found
+
+
+def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:
+    """Return what a layer reads at least: alone at this price, or with others where they have so much room."""
+    results = rules.batch * rules.geometry.size_bytes[v]
+    alone = Buffered(
+        price.global_buffer_bytes - price.ema_input_bytes - price.ema_output_bytes - results,
+        price.weight_buffer_bytes - price.ema_weight_bytes,
+    )
+    if rules.is_shared:
+        room -= -(-rules.geometry.weight_bytes[v] // rules.cores)
+    inside = least_inside(_inside(rules, v, room))
+    return alone if inside is None else Buffered(*map(min, zip(alone, inside)))
+
+
+@lru_cache(maxsize=1 << 12)
+def least_inside(layer: Inside) -> Buffered | None:
+    """Return what a layer reads at least in a subgraph of several; None where no piece fits, so there is none."""
+    operands = [sum([each.read(pieces) for each in layer.operands]) for pieces in _pieces(layer, layer.room)]
+    if not operands:
+        return None
+    weights = []
+    for at_once in {-(-layer.samples // rounds) for rounds in range(1, layer.samples + 1)}:
+        rounds = -(-layer.samples // at_once)
+        weights += [rounds * rows * columns * layer.weights for rows, columns in _pieces(layer, layer.room // at_once)]
+    return Buffered(layer.batch * min(operands), min(weights))
+
+
+def _pieces(layer: Inside, room: int) -> Iterator[Pair]:
+    """Yield how many rows and columns of pieces there are, for each number of columns the fewest rows that fit."""
+    height, width = layer.extent
+    heights = equal_sizes(height)[::-1]
+    fitting = 0  # heights that fit: the narrower, the more
+    for columns in equal_sizes(width):
+        while fitting < len(heights) and layer.held((heights[fitting], columns)) <= room:
+            fitting += 1
+        if fitting:
+            yield -(-height // heights[fitting - 1]), -(-width // columns)
+
+
+def _inside(rules: PricingRules, v: int, room: int) -> Inside:
+    geometry = rules.geometry
+    alignment = geometry.technology.channel_alignment
+
+    def element(tensor: int) -> int:
+        return -(-geometry.channels[tensor] // alignment) * alignment
+
+    operands = []
+    for u, local, whole in _operands(rules, v):
+        windows = (window_of(geometry, ROWS, v, u), window_of(geometry, COLUMNS, v, u)) if local else None
+        extent = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
+        operands.append(Operand(extent, geometry.channels[u], element(u), windows, whole))
+    extent = geometry.extent[ROWS][v], geometry.extent[COLUMNS][v]
+    return Inside(
+        extent, element(v), geometry.weight_bytes[v], tuple(operands), room, rules.bands, rules.batch, rules.samples
+    )
+
+
+def _operands(rules: PricingRules, v: int) -> Iterator[tuple[int, bool, bool]]:
+    """Yield the tensors that a layer reads, whether through its windows, and whether in full."""
+    for u in dict.fromkeys(rules.geometry.network.operands[v]):
+        reader = next(each for each in rules.geometry.readers[u] if each.layer == v)
+        yield u, reader.local, reader.whole
+
+
+def met_bytes(rules: PricingRules, v: int) -> int:
+    """Return the bytes of one sample that a layer reads at least, whatever the order and the pieces."""
+    geometry, total = rules.geometry, 0
+    axes = rules.loop_layer(v).rows, rules.loop_layer(v).columns
+    for u, local, whole in _operands(rules, v):
+        total += whole * geometry.size_bytes[u]
+        if local:
+            rows, columns = (least_met(window_of(geometry, axis, v, u), axes[axis]) for axis in (ROWS, COLUMNS))
+            total += rows * columns * geometry.channels[u]
+    return total

@@ -1,0 +1,151 @@
+"""Proofs against brute force: all partitions of small networks of every operator, on memories of every size.
+
+No optimum is false, and no bound above one: each sum that a bound is made of is below that of every partition.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from cocco.bounds.buffers import _inside, least_inside
+from cocco.bounds.enumeration import prove
+from cocco.bounds.forced import largest_hulls
+from cocco.bounds.least import lower_bound, totals_of
+from cocco.problem.problem import in_memory, over_space
+from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
+from cocco.search.baselines.exact import exact
+from cocco.search.kernel.choice import has_kernel
+from cocco.search.kernel.compiled import Compiled
+from cocco.search.pricing.genomes import Pricer
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from simulator.model.cost import METRICS, total
+from simulator.model.pricing import Price
+from tests.helpers.small_problems import all_partitions, small_problem
+
+CLOSE = 1e-12  #: floats that are added in another order
+
+
+class Brute:
+    """All partitions of a problem on given hardware."""
+
+    def __init__(self, problem):
+        self.problem, self.pricer = problem, Pricer(problem)
+        machine = self.machine = problem.accelerator
+        self.prices = {}
+        self.totals = [each for each in map(self._totals, all_partitions(problem)) if each is not None]
+        self.least = min((METRICS[problem.objective.metric](each, machine) for each in self.totals), default=math.inf)
+
+    def _totals(self, groups):
+        prices = [self.price(tuple(group)) for group in groups]
+        return total(prices, self.machine) if all(isinstance(each, Price) for each in prices) else None
+
+    def price(self, group):
+        if group not in self.prices:
+            model = self.pricer.model(group)
+            self.prices[group] = model.price(self.machine.activation_capacity, self.machine.weight_capacity)
+        return self.prices[group]
+
+
+def check_hardware(seed):
+    """Both engines find the least of all partitions, and every sum of the bound is below that of all."""
+    problem = small_problem(seed)
+    brute = Brute(problem)
+    found = exact(problem, SubgraphCosts(problem))
+    assert (found.status == "infeasible") == (brute.least == math.inf), seed
+    assert found.cost == pytest.approx(brute.least, rel=CLOSE), seed
+    if has_kernel():
+        groups, *_, cost = Compiled(problem).exact(200_000, 500_000, 100_000_000, 5, 45)
+        assert groups is not None and cost == found.cost, seed
+    if brute.least < math.inf:
+        (least,) = totals_of(problem, largest_hulls(problem), problem.accelerator)
+        for each in brute.totals:
+            assert all(a <= b for a, b in zip(least, each)), (seed, least, each)
+        assert 0 < lower_bound(problem) <= brute.least * (1 + CLOSE), seed
+    check_pieces(seed, brute)
+    return brute
+
+
+def check_pieces(seed, brute):
+    """No subgraph of several layers reads less of a buffer than its layers' least pieces say."""
+    rules = brute.problem.rules[0]
+    for group, price in brute.prices.items():
+        if len(group) == 1 or not isinstance(price, Price):
+            continue
+        least = []
+        for v in group:
+            room = brute.machine.activation_capacity
+            if rules.is_shared:
+                room -= -(-rules.geometry.weight_bytes[v] // rules.cores)
+            least.append(least_inside(_inside(rules, v, room)))
+        results = rules.batch * sum(rules.geometry.size_bytes[v] for v in group)
+        operands = price.global_buffer_bytes - price.ema_input_bytes - price.ema_output_bytes - results
+        assert None not in least, (seed, group)
+        assert sum(each.operands for each in least) <= operands, (seed, group)
+        assert sum(each.weights for each in least) <= price.weight_buffer_bytes - price.ema_weight_bytes, (seed, group)
+
+
+def test_no_false_optimum_and_no_bound_above_one_on_given_hardware():
+    fused = nothing = 0
+    for seed in range(300):
+        brute = check_hardware(seed)
+        nothing += brute.least == math.inf
+        fused += any(len(group) > 1 and isinstance(price, Price) for group, price in brute.prices.items())
+    assert fused > 100 and nothing > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_no_false_optimum_on_thousands(part):
+    for seed in range(10_000 + 400 * part, 10_400 + 400 * part):
+        check_hardware(seed)
+
+
+def spaced(seed):
+    """Return a small problem over three to five memories in which every layer runs, and those on given hardware."""
+    rng, given = random.Random(seed), small_problem(seed, 5)
+    machine, step = given.accelerator, rng.choice((64, 256, 1024))
+    if machine.is_shared:
+        low = machine.shared_buffer
+        space = SharedBuffer(low, low + rng.randint(2, 4) * step, step)
+    else:
+        low, weights = machine.global_buffer, machine.weight_buffer
+        space = SeparateBuffers(Range(low, low + step, step), Range(weights, weights + step, step))
+    problem = over_space(
+        given.networks, space, alpha=rng.choice((0.002, 0.01, 1.0)), metric=given.objective.metric,
+        tile_rule=given.tile_rule, cores=machine.cores, batch=machine.batch, max_regions=machine.max_regions,
+    )  # fmt: skip
+    return replace(problem, chosen_by=rng.choice((None, None, "ema", "energy", "latency")))
+
+
+def check_space(seed):
+    problem = spaced(seed)
+    least, floor = math.inf, lower_bound(problem)
+    (totals,) = totals_of(problem, largest_hulls(problem), problem.accelerator)
+    for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
+        brute = Brute(in_memory(problem, memory))
+        assert all(a <= b for each in brute.totals for a, b in zip(totals, each)), (seed, memory)
+        assert lower_bound(in_memory(problem, memory)) <= brute.least * (1 + CLOSE)
+        least = min(least, problem.objective.cost(brute.least, problem.accelerator_of(memory)))
+    assert floor <= least * (1 + CLOSE), seed
+    for engine in ("fast", "reference") if has_kernel() else ("reference",):
+        proof = prove(problem, None, engine, 10**7, 10**8)
+        assert proof.is_optimal and proof.best is not None, seed
+        assert proof.best.cost == pytest.approx(least, rel=CLOSE), seed
+        assert proof.lower_bound == proof.best.cost
+
+
+def test_no_false_optimum_where_the_memory_is_chosen():
+    for seed in range(60):
+        check_space(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_no_false_optimum_where_the_memory_is_chosen_on_many(part):
+    for seed in range(20_000 + 60 * part, 20_060 + 60 * part):
+        check_space(seed)
