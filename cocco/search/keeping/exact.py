@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from itertools import product
 from typing import Literal, NamedTuple
 
 from cocco.search.keeping.question import Group, KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
@@ -218,30 +217,37 @@ class _Search:
         for u in members(loaded):
             if self.consumers[u] & ~executed and self.question.may_keep:
                 choices.append([(0, 0, 0), (0, 1 << u, 0)])
-        read, last, may_drop = inputs & kept, 0, 0
-        for u in members(read):
+        last = may_drop = 0
+        for u in members(inputs & kept):
             if not self.consumers[u] & ~executed:
                 last |= 1 << u
             elif place.written >> u & 1:
                 may_drop |= 1 << u
-        drops = list(_subsets(may_drop))
-        for choice in product(*choices):
+        layers, size = tuple(members(group)), sum(self.question.whole[u] for u in members(kept))
+        for unwritten, written, stores, kept_bytes in self._choices(choices, stored, size):
             self._count_steps(1)
-            unwritten = written = 0
-            stores = stored
-            for a, b, c in choice:
-                unwritten, written, stores = unwritten | a, written | b, stores | c
             on_chip = kept | unwritten | written
             touched = on_chip & (group | inputs)
-            size = sum(self.question.whole[u] for u in members(on_chip))
-            if size > self.question.room:
-                continue
-            step = KeptStep(tuple(members(group)), touched, loaded, stores, size, (on_chip & ~touched).bit_count())
-            price = self._price(step)
+            elsewhere = (on_chip & ~touched).bit_count()
+            price = self._price(KeptStep(layers, touched, loaded, stores, kept_bytes, elsewhere))
             if price < math.inf:
                 unwritten, written = (place.unwritten | unwritten) & ~last, (place.written | written) & ~last
-                for dropped in drops:
+                for dropped in _subsets(may_drop):
                     yield price, Place(executed, unwritten, written & ~dropped)
+
+    def _choices(
+        self, choices: list[list[tuple[int, int, int]]], stored: int, size: int
+    ) -> Iterator[tuple[int, int, int, int]]:
+        """Yield what is kept unwritten, kept written, and written, and the bytes kept: all choices with that room."""
+        if not choices:
+            yield 0, 0, stored, size
+            return
+        *first, options = choices
+        for unwritten, written, stores, kept_bytes in self._choices(first, stored, size):
+            for a, b, c in options:
+                more = kept_bytes + sum(self.question.whole[u] for u in members(a | b))
+                if more <= self.question.room:
+                    yield unwritten | a, written | b, stores | c, more
 
     def _made(self, bit: int, later: int) -> list[tuple[int, int, int]]:
         """Return what may become of an output: written, kept until its last reader, or, with several readers, both."""
