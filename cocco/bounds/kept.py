@@ -16,7 +16,17 @@ from typing import NamedTuple
 from cocco.bounds.buffers import met_bytes
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.search.keeping.exact import MAX_STATES, MAX_STEPS, ExactPlan, exact_plan
+from cocco.search.keeping.exact import (
+    LOOK_STEPS,
+    MAX_SETS,
+    MAX_STATES,
+    MAX_STEPS,
+    PRICE_STEPS,
+    ExactPlan,
+    exact_plan,
+    no_plan,
+    plan_of,
+)
 from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
 from cocco.search.keeping.state import members
 from cocco.search.kernel.choice import engine_name
@@ -60,7 +70,7 @@ def cheapest_plans(
     for i, network in enumerate(problem.networks):
         states, steps = (sum(each) for each in zip(*((plan.states, plan.steps) for plan in plans))) if plans else (0, 0)
         question = keep_question(problem, i, may_keep, engine)
-        found = exact_plan(question, max_states - states, max_steps - steps)
+        found = _search(problem, i, question, max_states - states, max_steps - steps, engine)
         plans.append(found)
         if found.subgraphs is None:
             return KeptOptimum(None, math.inf, tuple(plans))
@@ -69,12 +79,43 @@ def cheapest_plans(
     return KeptOptimum(tuple(partitions), cost, tuple(plans))
 
 
+def _part(problem: Problem, i: int) -> Problem:
+    """Return the problem of one of its networks."""
+    objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
+    return replace(problem, networks=problem.networks[i : i + 1], objective=objective)
+
+
+def _search(
+    problem: Problem, i: int, question: KeepQuestion, max_states: int, max_steps: int, engine: EngineName | None
+) -> ExactPlan:
+    """Ask the compiled search, or the readable one: the same plan, costs and counts."""
+
+    def readable() -> ExactPlan:
+        return exact_plan(question, max_states, max_steps)
+
+    def compiled() -> ExactPlan:
+        part = _part(problem, i)
+        why, groups, kept, cost, states, steps = Compiled(part).kept_search(
+            part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
+            (max_states, MAX_SETS, max_steps, LOOK_STEPS, PRICE_STEPS),
+        )  # fmt: skip
+        if not why:
+            return plan_of(groups, kept, cost, states, steps)
+        limits = (f"{max_states} states", f"{max_steps} steps", f"{MAX_SETS} sets of layers")
+        if why > len(limits):
+            return no_plan("infeasible", states, steps)
+        return no_plan("gave_up", states, steps, f"more than {limits[why - 1]}")
+
+    if engine_name(engine, problem) == "reference":
+        return readable()
+    return first_of(compiled, readable)()
+
+
 def keep_question(
     problem: Problem, i: int = 0, may_keep: bool = True, engine: EngineName | None = None
 ) -> KeepQuestion:
     """Return what the exact search asks of one network of a problem on given hardware."""
-    objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
-    part = replace(problem, networks=problem.networks[i : i + 1], objective=objective)
+    part = _part(problem, i)
     (network,), (rules,) = part.networks, part.rules
     layers, crossings = _floors(part)
     return KeepQuestion(

@@ -24,11 +24,11 @@ from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from cocco.search.keeping.question import Group, KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
-from cocco.search.keeping.state import START, Trail, members, spans_of
+from cocco.search.keeping.state import START, Trail, bits, members, spans_of
 from simulator.partition.intervals import Span
 
 MAX_STATES = 500_000  #: our choice: GoogleNet takes some 64,000 at 2 MB
-MAX_CANDIDATES = 500_000  #: subgraphs that can run next, of one state; our choice
+MAX_SETS = 1_000_000  #: sets of layers that are looked at; our choice
 MAX_STEPS = 20_000_000  #: our choice
 LOOK_STEPS = 5  #: steps of a set of layers that is new,
 PRICE_STEPS = 45  #: and those of a price (cocco.search.baselines.exact)
@@ -46,6 +46,11 @@ class ExactPlan(NamedTuple):
     reason: str = ""  #: why it gave up
 
 
+def no_plan(status: Literal["gave_up", "infeasible"], states: int, steps: int, reason: str = "") -> ExactPlan:
+    """Return that there is no plan, or that none was found."""
+    return ExactPlan(None, (), math.inf, status, states, steps, reason)
+
+
 class Place(NamedTuple):
     """A state; sets of layers and of tensors are integers with a bit for each."""
 
@@ -58,6 +63,14 @@ class _OutOfBudget(Exception):
     """The search has outgrown its bounds; the message says which."""
 
 
+def plan_of(groups: list[list[int]], kept: list[list[int]], cost: float, states: int, steps: int) -> ExactPlan:
+    """Return the plan of these steps, where these tensors are kept beyond each."""
+    trail = START.trail
+    for tensors in kept:
+        trail = Trail(bits(tuple(tensors)), trail)
+    return ExactPlan([tuple(group) for group in groups], spans_of(trail), cost, "optimal", states, steps)
+
+
 def exact_plan(question: KeepQuestion, max_states: int = MAX_STATES, max_steps: int = MAX_STEPS) -> ExactPlan:
     """Return a plan that is proven cheapest, or "gave_up" where one of the budgets is spent.
 
@@ -67,11 +80,10 @@ def exact_plan(question: KeepQuestion, max_states: int = MAX_STATES, max_steps: 
     try:
         goal = search.run()
     except _OutOfBudget as stop:
-        return ExactPlan(None, (), math.inf, "gave_up", len(search.cost), search.steps, str(stop))
+        return no_plan("gave_up", len(search.cost), search.steps, str(stop))
     if goal is None:
-        return ExactPlan(None, (), math.inf, "infeasible", len(search.cost), search.steps)
-    subgraphs, spans = search.way_to(goal)
-    return ExactPlan(subgraphs, spans, search.cost[goal], "optimal", len(search.cost), search.steps)
+        return no_plan("infeasible", len(search.cost), search.steps)
+    return plan_of(*search.way_to(goal), search.cost[goal], len(search.cost), search.steps)
 
 
 class _Search:
@@ -95,7 +107,7 @@ class _Search:
         self.queue: list[tuple[float, int, int, Place]] = []
         self.pushed = 0
         self.closed: set[Place] = set()
-        self.fits: dict[int, bool] = {}
+        self.fits: dict[int, bool | None] = {}  # None: met, not looked at
         self.prices: dict[KeptStep, float] = {}
         self.groups: dict[int, list[int]] = {}
         self.left: dict[int, tuple[float, int]] = {}
@@ -116,17 +128,14 @@ class _Search:
                     self._reach(there, cost + price, place, group)
         return None
 
-    def way_to(self, goal: Place) -> tuple[list[Group], tuple[Span, ...]]:
-        """Return the subgraphs of the way to a state, and the intervals."""
-        places, groups = [goal], []
-        while places[-1] in self.came_from:
-            before, group = self.came_from[places[-1]]
-            places.append(before)
-            groups.append(tuple(members(group)))
-        trail = START.trail
-        for place in places[-2::-1]:
-            trail = Trail(place.unwritten | place.written, trail)
-        return groups[::-1], spans_of(trail)
+    def way_to(self, place: Place) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the subgraphs of the way to a state, and what is kept beyond each."""
+        groups, kept = [], []
+        while place in self.came_from:
+            kept.append(list(members(place.unwritten | place.written)))
+            place, group = self.came_from[place]
+            groups.append(list(members(group)))
+        return groups[::-1], kept[::-1]
 
     def _reach(self, place: Place, cost: float, before: Place | None, group: int) -> None:
         """Note a way to a state if it is the cheapest so far."""
@@ -173,7 +182,7 @@ class _Search:
             if executed >> v & 1 or self.producers[v] & ~executed or 1 << v in seen:
                 continue
             stack = [1 << v]
-            seen.add(1 << v)
+            self._meet(1 << v, seen)
             while stack:
                 group = stack.pop()
                 self._count_steps(1)
@@ -186,18 +195,24 @@ class _Search:
                 for w in members(readers & ~group):
                     grown = group | self.upward[w] & ~executed
                     if grown not in seen:
-                        if len(seen) == MAX_CANDIDATES:
-                            raise _OutOfBudget(f"more than {MAX_CANDIDATES} subgraphs that can run next")
-                        seen.add(grown)
+                        self._meet(grown, seen)
                         stack.append(grown)
         self.groups[executed] = found
         return found
 
-    def _may_fit(self, group: int) -> bool:
+    def _meet(self, group: int, seen: set[int]) -> None:
+        seen.add(group)
         if group not in self.fits:
+            if len(self.fits) == MAX_SETS:
+                raise _OutOfBudget(f"more than {MAX_SETS} sets of layers")
+            self.fits[group] = None
+
+    def _may_fit(self, group: int) -> bool:
+        known = self.fits[group]
+        if known is None:
             self._count_steps(LOOK_STEPS)
-            self.fits[group] = group.bit_count() == 1 or self.question.may_fit(tuple(members(group)))
-        return self.fits[group]
+            known = self.fits[group] = group.bit_count() == 1 or self.question.may_fit(tuple(members(group)))
+        return known
 
     def _steps(self, place: Place, group: int) -> Iterator[tuple[float, Place]]:
         """Yield price and next state of every way to run a subgraph."""

@@ -8,7 +8,7 @@ that each file repeats; 64-bit overflow is found, and the caller turns to the Py
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -431,3 +431,5 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
 
 include "_improve.pxi"
 include "_kept_prices.pxi"
+include "_kept_search.pxi"
+include "_kept_steps.pxi"
