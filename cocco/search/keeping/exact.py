@@ -27,9 +27,9 @@ from cocco.search.keeping.question import Group, KeepQuestion, KeptStep, sets_of
 from cocco.search.keeping.state import START, Trail, bits, members, spans_of
 from simulator.partition.intervals import Span
 
-MAX_STATES = 500_000  #: our choice: GoogleNet takes some 64,000 at 2 MB
+MAX_STATES = 2_000_000  #: our choice: the Transformer takes 1,200,000 at 512 KB, some 600 MB in the compiled engine
 MAX_SETS = 1_000_000  #: sets of layers that are looked at; our choice
-MAX_STEPS = 20_000_000  #: our choice
+MAX_STEPS = 100_000_000  #: our choice: 5 to 10 seconds of the compiled engine
 LOOK_STEPS = 5  #: steps of a set of layers that is new,
 PRICE_STEPS = 45  #: and those of a price (cocco.search.baselines.exact)
 

@@ -138,12 +138,27 @@ cdef class KeptSearch:
         return <void*><size_t>array.ctypes.data
 
     cdef int make_sets(self, Sets* sets, i64 room, i64 words) except -1:
-        sets.count, sets.room, sets.index_size = 0, room, _index_size(room)
+        sets.count, sets.room = 0, room
         sets.members = <u64*>self.room_for(room * words)
-        index = np.full(sets.index_size, -1, dtype=np.int64)
+        return self.index_sets(sets, words, 2048)
+
+    cdef int index_sets(self, Sets* sets, i64 words, i64 size) except -1:
+        cdef i64 i, slot
+        index = np.full(size, -1, dtype=np.int64)
         self.arrays.append(index)
-        sets.index = <i64*><size_t>index.ctypes.data
+        sets.index, sets.index_size = <i64*><size_t>index.ctypes.data, size
+        for i in range(sets.count):
+            slot = <i64>(hash_set(sets.members + i * words, words) & <u64>(size - 1))
+            while sets.index[slot] >= 0:
+                slot = (slot + 1) & (size - 1)
+            sets.index[slot] = i
         return 0
+
+    cdef int add(self, Sets* sets, const u64* members, i64 words) except -1:
+        """As add_set, with an index that grows."""
+        if 2 * sets.count >= sets.index_size:
+            self.index_sets(sets, words, 4 * sets.index_size)
+        return add_set(sets, members, words)
 
     def run(self):
         """Return (why it ended, subgraphs, tensors kept beyond each, cost, states, steps)."""
@@ -202,7 +217,7 @@ cdef class KeptSearch:
             return 1
         downset = self.downset_of(place)
         if found < 0:
-            add_set(&self.states, place, 3 * self.words)
+            self.add(&self.states, place, 3 * self.words)
             found = self.states.count - 1
         self.is_closed[found] = 0
         self.cost[found], self.parent[found], self.group_of[found] = cost, parent, group
@@ -249,14 +264,14 @@ cdef class KeptSearch:
         self.queue[at] = entry
         return state
 
-    cdef i64 downset_of(self, const u64* executed) noexcept:
+    cdef i64 downset_of(self, const u64* executed) except -1:
         """The number of a downset, with its floor and its live tensors; its subgraphs are listed when it goes on."""
         cdef i64 found = find_set(&self.downsets, executed, self.words), v, u, i
         cdef double total = 0.0
         cdef u64* live
         if found >= 0:
             return found
-        add_set(&self.downsets, executed, self.words)
+        self.add(&self.downsets, executed, self.words)
         found = self.downsets.count - 1
         live = self.live + found * self.words
         memset(live, 0, self.words * sizeof(u64))

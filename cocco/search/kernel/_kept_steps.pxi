@@ -11,12 +11,12 @@ cdef int go_on(KeptSearch s, i64 state) except -1:
     return 0
 
 
-cdef i64 number_of(KeptSearch s, const u64* group) noexcept:
+cdef i64 number_of(KeptSearch s, const u64* group) except -2:
     """The number of a set of layers, -1 where there are too many."""
     cdef i64 found = find_set(&s.groups, group, s.words)
     if found >= 0:
         return found
-    if add_set(&s.groups, group, s.words) == 2:
+    if s.add(&s.groups, group, s.words) == 2:
         s.why = MANY_SETS
         return -1
     found = s.groups.count - 1
@@ -44,7 +44,7 @@ cdef bint may_run(KeptSearch s, i64 number) noexcept:
     return s.fits[number]
 
 
-cdef int list_groups(KeptSearch s, i64 downset) noexcept:
+cdef int list_groups(KeptSearch s, i64 downset) except -1:
     """List the sets of layers that can run next and may fit; 1 where the search must end."""
     cdef i64 words = s.words, v, i, j, k, top, number, count
     cdef u64* executed = s.downsets.members + downset * words
@@ -220,7 +220,7 @@ cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
         if s.spend(s.price_steps):
             return 1
         price = price_chosen(s, r, size, elsewhere)
-        add_set(&s.asked, r.key, 3 * words + 3)
+        s.add(&s.asked, r.key, 3 * words + 3)
         found = s.asked.count - 1
         s.price[found] = price
     price = s.price[found]

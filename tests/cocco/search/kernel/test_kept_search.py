@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import workloads
@@ -9,6 +11,8 @@ from cocco.bounds.kept import cheapest_plans
 from cocco.problem.problem import on_hardware
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, diamond
 
@@ -52,3 +56,18 @@ def test_networks_are_proven(name, size, ema_bytes):
     """Regression values of the model as it is; the last two are weights, inputs and outputs once: the floor."""
     found = cheapest_plans(on_hardware(workloads.load(name), Accelerator(shared_buffer=size * 1024), metric="ema"))
     assert found.is_proven and found.cost == ema_bytes
+
+
+def test_more_memory_never_moves_more_off_chip():
+    """ResNet50 from 256 KB to 1.125 MB; nothing kept is never less; the way of `evaluate` prices the plans alike."""
+    network, last = workloads.load("resnet50"), math.inf
+    for size in range(256, 1153, 128):
+        problem = on_hardware(network, Accelerator(shared_buffer=size * 1024), metric="ema")
+        found = cheapest_plans(problem)
+        assert found.partitions is not None and found.cost <= last
+        assert found.cost <= cheapest_plans(problem, may_keep=False).cost
+        priced = price_partition(network, found.partitions[0], problem.accelerator)
+        assert sum(price.ema_bytes for price in priced.prices if isinstance(price, Price)) == found.cost
+        assert priced.fits
+        last = found.cost
+    assert last == 25_654_440
