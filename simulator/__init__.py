@@ -1,7 +1,7 @@
 """What a partition costs: the readable statement of the model, and the judge of every answer (docs/model.md)."""
 
 from simulator.accelerator import Accelerator, Machine
-from simulator.evaluate import Evaluation, Infeasible, SubgraphCost, evaluate
+from simulator.evaluate import Evaluation, Infeasible, KeptTensor, SubgraphCost, evaluate
 from simulator.hardware_files import load_accelerator
 from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition, PartitionError
@@ -16,6 +16,7 @@ __all__ = [
     "Evaluation",
     "Infeasible",
     "KeptInterval",
+    "KeptTensor",
     "KiB",
     "LeastCapacity",
     "Machine",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.metrics import DEFAULT_METRIC, Metric
@@ -24,6 +24,7 @@ from simulator.model.priced import PricedPartition, price_partition
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
+from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
 from simulator.timing import Simulation, simulate
 from workloads.display import html, span
@@ -46,9 +47,9 @@ class SubgraphCost:
     >>> chip = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
     >>> first = evaluate(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]), chip).subgraphs[0]
     >>> first
-    SubgraphCost(conv1_1 .. pool1 (3): tile 32x32, 991,936 B EMA, 0.7163 mJ, 2,082,304 cycles)
+    SubgraphCost(conv1_1 .. pool1 (3): tile 14x112, 991,936 B EMA, 0.7158 mJ, 2,082,304 cycles)
     >>> first.regions["conv1_1"]
-    Region(main=(66, 66), side=(2, 224), main_bytes=278784, side_bytes=28672)
+    Region(main=(30, 224), side=(0, 0), main_bytes=430080, side_bytes=0)
     """
 
     layers: tuple[str, ...]
@@ -66,6 +67,7 @@ class SubgraphCost:
     at_once: int = 1  #: samples of one core that are on chip together
     loops: LoopPlan | None = None  #: how a single layer runs; None where all regions and weights are held
     regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
+    kept_bytes: int | None = None  #: of one core, of tensors that stay on chip; None in a plan that keeps none
 
     def __repr__(self) -> str:
         tile = f"tile {self.tile[0]}x{self.tile[1]}"
@@ -74,6 +76,8 @@ class SubgraphCost:
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco evaluate --json` prints of a subgraph."""
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "regions"}
+        if self.kept_bytes is None:
+            del content["kept_bytes"]
         loops = None if self.loops is None else self.loops.choices()
         return content | {"energy_breakdown": self.energy_breakdown._asdict(), "loops": loops}
 
@@ -96,11 +100,41 @@ class Infeasible:
     reason: str
     needed_bytes: int | None
     available_bytes: int | None
+    step: int | None = None  #: its place in the order of execution; None in a plan that keeps no tensors on chip
 
     def __str__(self) -> str:
         shown = ", ".join(self.layers[:4]) + (f", ... ({len(self.layers)} layers)" if len(self.layers) > 4 else "")
         sizes = "" if self.needed_bytes is None else f": needs {self.needed_bytes} bytes, has {self.available_bytes}"
-        return f"subgraph [{shown}]: {self.reason}{sizes}"
+        step = "" if self.step is None else f"step {self.step}, "
+        return f"{step}subgraph [{shown}]: {self.reason}{sizes}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco evaluate --json` prints of it."""
+        return {key: value for key, value in asdict(self).items() if key != "step" or value is not None}
+
+
+class KeptTensor(NamedTuple):
+    """A kept interval of a plan, and what it takes.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition, evaluate
+    >>> vgg = workloads.load("vgg16")
+    >>> plan = Partition.from_groups(vgg, [["conv1_1..pool1"], ["conv2_1..pool2"]], keep=["pool1"])
+    >>> found = evaluate(vgg, plan, Accelerator(shared_buffer=2 * MiB))
+    >>> found.keep[0].to_json()
+    {'tensor': 'pool1', 'from': 'pool1', 'until': 'conv2_1', 'bytes': 802816}
+    >>> found.kept_saved_bytes == 2 * 802816  # neither stored nor loaded
+    True
+    """
+
+    interval: KeptInterval
+    size_bytes: int  #: of one core, in every step of the interval
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco evaluate --json` prints of it."""
+        return self.interval.to_json() | {"bytes": self.size_bytes}
 
 
 @dataclass(frozen=True)
@@ -147,6 +181,7 @@ class Evaluation:
     compulsory_bytes: int  #: weights once, model inputs and outputs once for each sample
     metric: Metric = DEFAULT_METRIC  #: by which tiles, loop orders and samples at once are chosen
     rereads: tuple[Reread, ...] = ()  #: what layers move again and again because it does not fit
+    keep: tuple[KeptTensor, ...] = ()  #: what stays on chip from one subgraph to a later one
     source: tuple[Network, Partition] | None = field(default=None, repr=False, compare=False)  #: what was evaluated
 
     def __repr__(self) -> str:
@@ -167,6 +202,21 @@ class Evaluation:
         assert self.source is not None, "evaluate() made it"
         return simulate(*self.source, self.accelerator, self.tile_rule)
 
+    @cached_property
+    def kept_saved_bytes(self) -> int | None:
+        """EMA that the kept tensors save against the same subgraphs without; None where these cannot run.
+
+        Priced when it is asked for.
+        """
+        if not self.fits or not self.keep:
+            return 0 if self.fits else None
+        assert self.source is not None, "evaluate() made it"
+        network, partition = self.source
+        plain = Partition.from_ids(network, partition.subgraphs, partition.metric)
+        prices = price_partition(network, plain, self.accelerator, self.tile_rule).prices
+        found = [price.ema_bytes for price in prices if isinstance(price, Price)]
+        return None if len(found) < len(prices) else sum(found) - int(self.ema_bytes)
+
     @property
     def latency_executed_cycles(self) -> float:
         """Latency of the simulation: one DRAM channel in order, work ahead only into free room; infinite if none."""
@@ -178,9 +228,12 @@ class Evaluation:
             return "\n".join([f"{self.network} cannot run", *(f"  {each}" for each in self.infeasible)])
         moved = (self.ema_weight_bytes, self.ema_input_bytes, self.ema_output_bytes)
         weights, inputs, outputs = (f"{size:,} B" for size in moved)
+        saved = "" if self.kept_saved_bytes is None else f", which saves {self.kept_saved_bytes:,} B"
+        kept = [f"  kept     {', '.join(each.interval.tensor for each in self.keep)}{saved}"] if self.keep else []
         return "\n".join([
             f"{self.network} in {len(self.subgraphs)} subgraphs, {self.tile_rule} tile rule",
             f"  EMA      {self.ema_bytes:,} B: weights {weights}, inputs {inputs}, outputs {outputs}",
+            *kept,
             f"  energy   {self.energy_pj / 1e9:.4g} mJ",
             f"  latency  {self.latency_cycles:,.0f} cycles; {self.compute_cycles:,} of computing",
         ])  # fmt: skip
@@ -205,16 +258,22 @@ class Evaluation:
         return pandas.DataFrame(rows)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plain data that `cocco evaluate --json` prints."""
+        """Return the plain data that `cocco evaluate --json` prints; "keep" where tensors stay on chip."""
         if not self.fits:
-            return {"status": "infeasible", "infeasible": [asdict(each) for each in self.infeasible]}
+            return {"status": "infeasible", "infeasible": [each.to_json() for each in self.infeasible]}
+        kept: dict[str, Any] = {}
+        totals: dict[str, float | None] = {**self.totals(), "compulsory_bytes": self.compulsory_bytes}
+        if self.keep:
+            kept = {"keep": [each.to_json() for each in self.keep]}
+            totals["kept_saved_bytes"] = self.kept_saved_bytes
         return {
             "network": self.network,
             "accelerator": self.accelerator.to_json(),
             "tile_rule": self.tile_rule,
             "metric": self.metric,
-            "totals": self.totals() | {"compulsory_bytes": self.compulsory_bytes},
+            "totals": totals,
             "subgraphs": [cost.to_json() for cost in self.subgraphs],
+            **kept,
         }
 
 
@@ -287,11 +346,15 @@ def summarize(priced: PricedPartition) -> Evaluation:
     network, accelerator, tile_rule = priced.network, priced.accelerator, priced.rules.tile_rule
     names, source = priced.partition.names, (network, priced.partition)
     least = compulsory_bytes(priced.rules.geometry, accelerator.batch)
+    keeps = bool(priced.partition.keep)
+    kept = tuple(KeptTensor(each, priced.rules.whole_bytes(each.tensor_id)) for each in priced.partition.keep)
     failed = tuple(
-        Infeasible(group, *price) for group, price in zip(names, priced.prices) if isinstance(price, Shortage)
+        Infeasible(group, *price, step if keeps else None)
+        for step, (group, price) in enumerate(zip(names, priced.prices))
+        if isinstance(price, Shortage)
     )
     subgraphs = tuple(
-        _subgraph_cost(group, model, price, accelerator)
+        _subgraph_cost(group, model, price, accelerator, keeps)
         for group, model, price in zip(names, priced.models, priced.prices)
         if isinstance(price, Price)
     )
@@ -299,7 +362,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
         return Evaluation(
             network.name, accelerator, tile_rule, "infeasible", subgraphs, failed,
             math.inf, math.inf, math.inf, math.inf, math.inf, None, math.inf, math.inf, math.inf, math.inf,
-            compulsory_bytes=least, metric=priced.partition.metric, source=source,
+            compulsory_bytes=least, metric=priced.partition.metric, keep=kept, source=source,
         )  # fmt: skip
     prices = [price for price in priced.prices if isinstance(price, Price)]
     totals, needs = total(prices, accelerator), bandwidths(prices)
@@ -319,6 +382,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
         compulsory_bytes=least,
         metric=priced.partition.metric,
         rereads=tuple(rereads(names, priced.models, priced.prices)),
+        keep=kept,
         source=source,
     )  # fmt: skip
 
@@ -332,7 +396,7 @@ def check_evaluation(network: Network, evaluation: Evaluation) -> None:
 
 
 def _subgraph_cost(
-    names: tuple[str, ...], model: SubgraphModel, price: Price, accelerator: Accelerator
+    names: tuple[str, ...], model: SubgraphModel, price: Price, accelerator: Accelerator, keeps: bool
 ) -> SubgraphCost:
     totals = total([price], accelerator)
     breakdown = energy_breakdown(totals, accelerator)
@@ -342,5 +406,10 @@ def _subgraph_cost(
         price.ema_weight_bytes, price.ema_input_bytes, price.ema_output_bytes, price.ema_bytes,
         price.compute_cycles, latency_cycles(totals, accelerator), breakdown.total, breakdown,
         price.at_once, price.loops,
-        {tensors[u].name: region for u, region in model.residency(price).regions.items()},
+        {
+            tensors[u].name: region
+            for u, region in model.residency(price).regions.items()
+            if u not in model.subgraph.on_chip or region.main_bytes  # sums of an output that is kept
+        },
+        price.kept_bytes if keeps else None,
     )  # fmt: skip

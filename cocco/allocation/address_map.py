@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 from cocco.allocation.allocate import allocate
 from cocco.problem.status import Status
 from simulator.accelerator import MAX_CAPACITY, Accelerator
-from simulator.model.held import BufferPlan, Memory, plan_buffers, tensor_id, weights_id
+from simulator.model.held import BufferPlan, Memory, kept_id, plan_buffers, tensor_id, weights_id
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
-Kind = Literal["main", "side", "weights"]
+Kind = Literal["main", "side", "weights", "kept"]
 
 
 class Placed(NamedTuple):
@@ -146,14 +146,20 @@ def _memory_map(plan: BufferPlan, memory: Memory) -> MemoryMap:
 
 
 def _placed(plan: BufferPlan, memory: Memory, step: int, addresses: dict[str, int]) -> list[Placed]:
-    holding, found = plan.holdings[step], []
+    holding, found = plan.holdings[step], list[Placed]()
+    sizes = {buffer.id: buffer.size for buffer in plan.live(memory, step)}
+    for kept in plan.keep if memory != "weight" else ():
+        if kept.from_step <= step <= kept.until_step:
+            start = addresses[kept_id(kept)]
+            found.append(Placed(kept.tensor, "kept", start, start + sizes[kept_id(kept)]))
     for u, region in holding.regions.items() if memory != "weight" else ():
+        if not region.main_bytes + region.side_bytes:  # kept, or in the region of another operand
+            continue
         start, name = addresses[tensor_id(plan.network, step, u)], plan.network.tensors[u].name
         middle = start + region.main_bytes
         found.append(Placed(name, "main", start, middle))
         if region.side_bytes:
             found.append(Placed(name, "side", middle, middle + region.side_bytes))
-    sizes = {buffer.id: buffer.size for buffer in plan.live(memory, step)}
     name = weights_id(step)
     if name in sizes:
         found.append(Placed(None, "weights", addresses[name], addresses[name] + sizes[name]))

@@ -140,7 +140,7 @@ def explore(
     >>> import cocco, workloads
     >>> found = cocco.explore(workloads.load("vgg16"), samples=500, seed=1)
     >>> found.accelerator.shared_buffer // 2**10, found.status
-    (960, 'optimal')
+    (704, 'optimal')
     """
     check_keywords(explore, fields, ExploreFields.__optional_keys__)
     chosen = effort_of(effort, fields)

@@ -54,17 +54,18 @@ def check_layers_run(problem: Problem) -> None:
         layers = range(len(network.layers)) if rules.has_loop_orders else ()
         for v in layers:
             if not can_run(rules.loop_layer(v), room):
-                least = min(need.activation + need.weights for need in needs(rules.loop_layer(v)))
+                least = min(needs(rules.loop_layer(v)), key=lambda need: need.activation + need.weights)
                 raise ValueError(
-                    f"layer {network.layers[v].name!r} of {network.name!r} needs {least} bytes on chip in the least of "
-                    f"its loop orders; the smallest memory asked for is {_buffers(smallest)}"
+                    f"layer {network.layers[v].name!r} of {network.name!r} needs "
+                    f"{_buffers(smallest, *least)} on chip in the least of its loop orders; the smallest memory asked "
+                    f"for is {_buffers(smallest, *room)}"
                 )
 
 
-def _buffers(accelerator: Accelerator) -> str:
+def _buffers(accelerator: Accelerator, activation: int, weights: int | None) -> str:
     if accelerator.is_shared:
-        return f"{accelerator.activation_capacity} bytes"
-    return f"{accelerator.activation_capacity} bytes and {accelerator.weight_capacity} bytes for weights"
+        return f"{activation + (weights or 0)} bytes"
+    return f"{activation} bytes and {weights} bytes for weights"
 
 
 def _labels_of(problem: Problem, initial: Initial, most: int) -> list[list[int]]:

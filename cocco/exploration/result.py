@@ -43,7 +43,7 @@ class Result(Shown):
     >>> chip = simulator.Accelerator(shared_buffer=2**20)
     >>> found = cocco.partition(workloads.load("vgg16"), chip, method="greedy")
     >>> found.status, found.cost, len(found.plan)
-    ('feasible', 144583336.0, 14)
+    ('feasible', 19599464987.52, 14)
     >>> int(found.to_frame().ema_bytes.sum())
     144583336
     """

@@ -12,8 +12,9 @@ from cocco.problem.problem import on_hardware
 from cocco.problem.shown import Shown
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
-from simulator.model.cost import METRICS, Totals, price_subgraphs, total
-from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.cost import METRICS, Totals, total
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price, Shortage
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.views.breakdown import Breakdown, breakdown
@@ -39,7 +40,7 @@ class Explained:
     position: int  #: in execution order
     bytes: Breakdown
     ema_bytes: int | None
-    split: Split | None  #: None for a single layer
+    split: Split | None  #: None for a single layer, and where a layer does not run even by itself
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +48,7 @@ class Explanation(Shown):
     """The subgraphs that do not fit and the most expensive ones, in execution order.
 
     mended: the partition with every subgraph that does not fit replaced by its split, and what it costs; None where
-    all fit.
+    all fit, and where a layer does not run even by itself.
     """
 
     evaluation: Evaluation
@@ -94,7 +95,7 @@ def explain(
     """Return what takes the bytes of each subgraph that does not fit, and of the most expensive that do.
 
     With the splits of all that do not fit the partition runs. The split of a subgraph that fits says what it would cost
-    in its place.
+    in its place. A partition that keeps tensors on chip is not split: its intervals are over the steps that it has.
 
     Parameters
     ----------
@@ -125,23 +126,24 @@ def explain(
     evaluation = evaluate(network, partition, accelerator, tile_rule)
     bytes_of = breakdown(network, partition, accelerator, tile_rule)
     splitter = Splitter(on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule))
-    models = [SubgraphModel(splitter.rules, group) for group in partition.subgraphs]
-    prices = price_subgraphs(models, accelerator)
+    prices = price_partition(network, partition, accelerator, tile_rule).prices
     chosen = _chosen(prices, accelerator, metric, dearest)
     found: dict[int, Explained] = {}
-    groups = list(partition.subgraphs)
+    groups, can_run = list(partition.subgraphs), True
     for i in reversed(range(len(prices))):
         price = prices[i]
         is_priced = isinstance(price, Price)
-        cut = splitter.split(groups[i]) if i in chosen or not is_priced else None
-        if not is_priced:
-            assert cut is not None, "single layers always run"
+        is_cut = not partition.keep and (i in chosen or not is_priced)  # intervals are over the steps that there are
+        cut = splitter.split(groups[i]) if is_cut else None
+        if cut is None and not is_priced:
+            can_run = False  # a layer has no loop order here
+        elif cut is not None and not is_priced:
             groups[i : i + 1] = [part.layers for part in cut]
         if i in chosen:
             ema = price.ema_bytes if isinstance(price, Price) else None
             found[i] = Explained(i, bytes_of[i], ema, _described(network, accelerator, cut) if cut else None)
     explained = tuple(found[i] for i in sorted(found))
-    if evaluation.fits:
+    if evaluation.fits or not can_run:
         return Explanation(evaluation, explained, None, None)
     mended = Partition.from_ids(network, groups, metric)
     return Explanation(evaluation, explained, mended, evaluate(network, mended, accelerator, tile_rule))

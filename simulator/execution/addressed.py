@@ -48,11 +48,33 @@ class AddressedMemory:
         network, regions = self.plan.network, self.plan.holdings[self._step].regions
         memory = next(iter(self.plan.buffers))
         for u, given in execution.memory.items():
+            if isinstance(given, _Addressed):  # on chip whole: it has its address
+                continue
             name = tensor_id(network, self._step, u)
             claimed = regions[u]
             place = self._span(memory, name, claimed.main_bytes + claimed.side_bytes)
             execution.memory[u] = _Addressed(given, execution.regions[u], claimed, place, crc32(name.encode()))
         self._running = [each for each in execution.memory.values() if isinstance(each, _Addressed)]
+
+    def place(self, name: str, given: TensorMemory, size: int) -> TensorMemory:
+        """Return a tensor that is on chip whole, so many bytes, at its address; it stays as long as it is used."""
+        region = Region(given.main_shape, (0, 0), size, 0)
+        bytes_ = self._span(next(iter(self.plan.buffers)), name, size)
+        return _Addressed(given, region, region, bytes_, crc32(name.encode()))
+
+    def fill(self) -> None:
+        """Fill the regions of a single layer, whose loops run in a memory of their own; raises Miss on an overlap."""
+        memory = next(iter(self.plan.buffers))
+        filled = []
+        for mark, buffer in enumerate(self.plan.live(memory, self._step)):
+            if buffer.id == weights_id(self._step) or buffer.upper - buffer.lower > 1:
+                continue  # what is kept over several steps holds what it has, and is checked when the step ends
+            place = self._span(memory, buffer.id, buffer.size)
+            place[:] = mark
+            filled.append((buffer.id, place, mark))
+        for name, place, mark in filled:
+            if not (place == mark).all():
+                raise Miss(f"{name!r}: bytes of its region were overwritten")
 
     def end(self) -> None:
         """Raise Miss unless regions and weights still hold what was written to them last."""

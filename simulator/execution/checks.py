@@ -12,7 +12,8 @@ from simulator.execution.count import Count
 Status = Literal["equal", "within", "different", "not executed"]
 Number = float | None
 MEMORY = "_memory_bytes"  #: the names of what a memory holds at most end like that
-ADDED = tuple(name for name in Count._fields if name not in ("activation_bytes", "weight_bytes"))  #: over subgraphs
+HELD = ("activation_bytes", "weight_bytes", "kept_bytes")
+ADDED = tuple(name for name in Count._fields if name not in HELD)  #: over subgraphs
 
 
 @dataclass(frozen=True)

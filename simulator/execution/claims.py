@@ -8,19 +8,20 @@ from simulator.accelerator import Accelerator
 from simulator.execution.checks import ADDED, Number
 from simulator.execution.count import Count, Plan
 from simulator.execution.layer import LayerPlan
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from simulator.model.cost import energy_breakdown, latency_cycles, total
 from simulator.model.pricing import Price
 
 
-def plan_of(layers: Sequence[int], price: Price) -> Plan:
-    """Return the choices of a price."""
+def plan_of(layers: Sequence[int], price: Price, lies: Lies = NOTHING_STAYS) -> Plan:
+    """Return the choices of a price; lies: where the tensors of its step lie."""
     loops = None if price.loops is None else tuple(price.loops[: len(LayerPlan._fields)])
-    return Plan(tuple(layers), price.tile, price.at_once, loops)
+    return Plan(tuple(layers), price.tile, price.at_once, loops, lies)
 
 
 def subgraph_claims(price: Price, accelerator: Accelerator) -> dict[str, Number]:
     """Return every number that is printed of one subgraph."""
-    held = {"activation_bytes": price.activation_bytes, "weight_bytes": price.weight_bytes}
+    held: dict[str, Number] = {"activation_bytes": price.activation_bytes, "weight_bytes": price.weight_bytes}
     return held | _summed([price], accelerator)
 
 

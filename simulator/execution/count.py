@@ -15,8 +15,10 @@ from simulator.accelerator import Accelerator
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.scheme import Scheme, derive_scheme
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from simulator.execution.walk import Walk
 from workloads.network.layer import Layer
+from workloads.network.network import Network
 
 
 class Plan(NamedTuple):
@@ -26,6 +28,7 @@ class Plan(NamedTuple):
     tile: tuple[int, int]  #: of the outputs, rows x columns
     at_once: int = 1  #: samples that advance together
     loops: tuple[Any, ...] | None = None  #: of a single layer: the fields of simulator.execution.layer.LayerPlan
+    lies: Lies = NOTHING_STAYS  #: which tensors are on chip, whole
 
 
 class Count(NamedTuple):
@@ -40,6 +43,7 @@ class Count(NamedTuple):
     weight_buffer_bytes: int | None = None  #: read and written
     crossbar_bytes: int | None = None
     operations: int | None = None
+    kept_bytes: int | None = None  #: on chip, of one core: all that is kept whole meanwhile
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
     sizes = {u: count * part.network.tensors[u].channels for u, count in made.items()}
     return Moves(
         updates,
-        loads=sum(sizes[u] for u in part.inputs),
+        loads=sum(sizes[u] for u in part.loaded),
         stores=sum(sizes[v] for v in part.outputs),
         results=sum(sizes[v] for v in part.layers),
         windows=sum(_window_bytes(part, found, each) for each in readings if each.local),
@@ -136,6 +140,12 @@ def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: i
         crossbar_bytes=0,
         operations=batch * moves.operations,
     )
+
+
+def kept_bytes(network: Network, lies: Lies, alignment: int, samples: int) -> int:
+    """Return what all tensors take that are on chip whole, for so many samples."""
+    tensors = (network.tensors[u] for u in lies.kept)
+    return sum(t.height * t.width * (-(-t.channels // alignment) * alignment) for t in tensors) * samples
 
 
 def _length(spans: Iterable[Span]) -> int:

@@ -8,6 +8,7 @@ crosses. Of tiling.py only the sizes and steps under test are used: the order of
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -84,9 +85,15 @@ class TensorMemory:
         self.write(rows, columns, self.side[(slice(None), *cells)])
         return (rows[1] - rows[0]) * (columns[1] - columns[0])
 
+    def check(self) -> None:
+        """Raise Miss where a byte was overwritten by others: here nobody can."""
+
 
 class Execution:
-    """One subgraph at work. `dram` holds whole maps by tensor id; `stored` is what the run writes back."""
+    """One subgraph at work. `dram` holds whole maps by tensor id; `stored` is what the run writes back.
+
+    stays: the memories of tensors that are on chip whole, by tensor id; there: those that an earlier step left.
+    """
 
     def __init__(
         self,
@@ -94,14 +101,18 @@ class Execution:
         tiling: Tiling,
         regions: dict[int, Region],
         arithmetic: Arithmetic,
-        dram: dict[int, Block],
+        dram: Mapping[int, Block],
+        stays: Mapping[int, TensorMemory] | None = None,
+        there: Set[int] = frozenset(),
     ) -> None:
         self.subgraph, self.tiling, self.regions = subgraph, tiling, regions
         self.part = Part(subgraph.geometry.network, subgraph.layers)
-        self.arithmetic = arithmetic
-        self.dram = {u: dram[u] for u in subgraph.inputs}
+        self.arithmetic, self.there = arithmetic, there
+        self.inputs = set(subgraph.inputs)
+        self.dram = {u: _loaded(dram, u, subgraph) for u in subgraph.inputs if u not in there}
         tensors, channels = subgraph.geometry.network.tensors, arithmetic.channels
         self.memory = {u: TensorMemory(tensors[u].name, channels[u], regions[u]) for u in subgraph.tensors}
+        self.memory |= {u: whole for u, whole in (stays or {}).items() if u in self.memory}
         self.made = {u: np.zeros((tensors[u].height, tensors[u].width), dtype=bool) for u in subgraph.tensors}
         self.stored = {v: np.zeros_like(dram_map(arithmetic, v)) for v in subgraph.outputs}
         self.counts = Counts()
@@ -152,7 +163,9 @@ class Execution:
             raise Miss(f"tensor {self.memory[u].name!r}: {_show(rows, columns)} is made twice")
         self.made[u][place] = True
         elements = (rows[1] - rows[0]) * (columns[1] - columns[0])
-        if u in self.dram:
+        if u in self.there:
+            return
+        if u in self.inputs:
             self.counts.dram_read[u] += elements
             self.memory[u].write(rows, columns, self.dram[u][:, rows[0] : rows[1], columns[0] : columns[1]])
             return
@@ -177,6 +190,13 @@ class Execution:
         for u, made in self.made.items():
             if not made.all():
                 raise Miss(f"tensor {self.memory[u].name!r}: element {tuple(np.argwhere(~made)[0])} is never made")
+
+
+def _loaded(dram: Mapping[int, Block], u: int, subgraph: Subgraph) -> Block:
+    """Return a map that DRAM has; raises Miss where nobody has written it."""
+    if u not in dram:
+        raise Miss(f"tensor {subgraph.geometry.network.tensors[u].name!r} is loaded, and DRAM does not have it")
+    return dram[u]
 
 
 def dram_map(arithmetic: Arithmetic, tensor: int) -> Block:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from simulator.accelerator import Accelerator
 from simulator.execution.checks import Check, Number, add, check_memory, compare, numbers
 from simulator.execution.claims import count_of, plan_of, subgraph_claims, total_claims
-from simulator.execution.count import Count, Plan, Setting
+from simulator.execution.count import Count, Plan, Setting, kept_bytes
 from simulator.execution.miss import Miss
 from simulator.execution.orders import run_plan
 from simulator.execution.part import Part
+from simulator.execution.stays import run_steps
 from simulator.model.pricing import Price
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
@@ -34,10 +35,11 @@ def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counte
     """
     if accelerator.cores > 1:
         return Counted()
-    part = Part(network, plan.layers)
-    setting = Setting(accelerator, accelerator.activation_capacity, accelerator.weight_capacity)
+    part = Part(network, plan.layers, plan.lies)
+    kept = kept_bytes(network, plan.lies, accelerator.technology.channel_alignment, accelerator.batch)
+    setting = Setting(accelerator, accelerator.activation_capacity - kept, accelerator.weight_capacity)
     try:
-        count = run_plan(setting, part, plan)
+        count = run_plan(setting, part, plan)._replace(kept_bytes=kept)
     except Miss as miss:
         return Counted(miss=str(miss))
     if not accelerator.mapper.is_flat:
@@ -49,7 +51,11 @@ def judge(
     network: Network, accelerator: Accelerator, partition: Partition, prices: Sequence[Price]
 ) -> tuple[tuple[Check, ...], str]:
     """Return a check of every number of a priced partition, and the first that is wrong in words ("" if none is)."""
-    plans = [plan_of(group, price) for group, price in zip(partition.subgraphs, prices)]
+    try:
+        lies = run_steps(network, partition.subgraphs, [each.span for each in partition.keep])
+    except Miss as miss:
+        return (), str(miss)
+    plans = [plan_of(*each) for each in zip(partition.subgraphs, prices, lies)]
     found = [count_plan(network, accelerator, plan) for plan in plans]
     checks = check(accelerator, prices, found)
     for names, plan, each in zip(partition.names, plans, found):
@@ -76,9 +82,13 @@ def check(accelerator: Accelerator, prices: Sequence[Price], found: Sequence[Cou
     counts = [each.count for each in found]
     checks = list(compare(total_claims(prices, accelerator), *_totals(counts, accepted, accelerator)))
     checks += _memories(accelerator, counts)
+    keeps = any(price.kept_bytes or each.count.kept_bytes for price, each in zip(prices, found))
     for i, (price, each) in enumerate(zip(prices, found)):
         counted, closed = numbers(each.count, accelerator), numbers(accepted[i], accelerator)
-        checks += compare(subgraph_claims(price, accelerator), counted, closed, i)
+        claims = subgraph_claims(price, accelerator)
+        if keeps:
+            claims["kept_bytes"] = price.kept_bytes
+        checks += compare(claims, counted, closed, i)
     return tuple(checks)
 
 
@@ -106,7 +116,7 @@ def _totals(
 def _memories(accelerator: Accelerator, counts: Sequence[Count]) -> list[Check]:
     """Return whether each memory has room for what was counted."""
     weights = [count.weight_bytes for count in counts]
-    activations = [count.activation_bytes for count in counts]
+    activations = [_sum(count.activation_bytes, count.kept_bytes or 0) for count in counts]
     if accelerator.is_shared:
         together = [_sum(*pair) for pair in zip(activations, weights)]
         return [check_memory("shared", accelerator.activation_capacity, together)]

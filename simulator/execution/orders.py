@@ -11,14 +11,14 @@ from simulator.execution.walk import walk
 
 def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
     """Return the count of a plan; raises Miss where it does not run as it says."""
+    most, tensors = setting.accelerator.max_regions, len(part.tensors) + part.lies.elsewhere
+    if most is not None and tensors > most and (len(part.layers) > 1 or part.lies.kept):
+        raise Miss(f"{tensors} tensors exceed the {most} regions of the region manager")
     return hold(setting, part, plan) if plan.loops is None else loop(setting, part, LayerPlan(*plan.loops))
 
 
 def hold(setting: Setting, part: Part, plan: Plan) -> Count:
     """All regions and all weights are on chip: everything crosses to DRAM once."""
-    most = setting.accelerator.max_regions
-    if most is not None and len(part.tensors) > most and len(part.layers) > 1:
-        raise Miss(f"{len(part.tensors)} tensors exceed the {most} regions of the region manager")
     scheme, weights = setting.scheme(part, plan), weights_of(part)
     if weights > setting.left_for_weights(scheme):
         raise Miss(f"weights take {weights} bytes, {setting.left_for_weights(scheme)} are left")
@@ -31,4 +31,4 @@ def loop(setting: Setting, part: Part, plan: LayerPlan) -> Count:
         raise Miss(f"{len(part.layers)} layers in the loops of one")
     (v,) = part.layers
     accelerator = setting.accelerator
-    return count_layer(part.network, v, plan, accelerator.batch, accelerator.technology.channel_alignment)
+    return count_layer(part.network, v, plan, accelerator.batch, accelerator.technology.channel_alignment, part.lies)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from simulator.execution.miss import Span
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from workloads.network.network import Network
 
 ROWS, COLUMNS = 0, 1
@@ -29,20 +30,24 @@ class Part:
 
     inputs: the distinct tensors that come from outside. outputs: the layers whose tensor goes to DRAM, because
     nobody or somebody outside reads it. readings: all of them inside; readers[u] and operands[v] have those of one.
+    lies: which of its tensors are on chip whole; loaded: what of the inputs comes from DRAM.
     """
 
-    def __init__(self, network: Network, layers: Iterable[int]) -> None:
-        self.network = network
+    def __init__(self, network: Network, layers: Iterable[int], lies: Lies = NOTHING_STAYS) -> None:
+        self.network, self.lies = network, lies
         self.layers = tuple(sorted(layers))
         inside = set(self.layers)
         self.operands = {v: [self._reading(u, v) for u in network.producers[v]] for v in self.layers}
         self.inputs = tuple(dict.fromkeys(u for v in self.layers for u in network.producers[v] if u not in inside))
+        self.loaded = tuple(u for u in self.inputs if u not in lies.there)
         self.tensors = self.inputs + self.layers  #: producers first
         self.readers: dict[int, list[Reading]] = {u: [] for u in self.tensors}
         for readings in self.operands.values():
             for reading in readings:
                 self.readers[reading.tensor].append(reading)
         self.outputs = tuple(v for v in self.layers if not network.consumers[v] or set(network.consumers[v]) - inside)
+        if lies.written is not None:
+            self.outputs = tuple(v for v in self.layers if v in lies.written)
         self.extent = tuple([(t.height, t.width)[axis] for t in network.tensors] for axis in AXES)
         self.needed_whole = {u for u in self.tensors if any(reading.whole for reading in self.readers[u])}
 

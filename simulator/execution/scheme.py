@@ -48,8 +48,8 @@ class Scheme:
 
     @property
     def activation_bytes(self) -> int:
-        """Bytes of all regions."""
-        return sum(cells.size_bytes for cells in self.cells.values())
+        """Bytes of all regions; what is on chip whole has none."""
+        return sum(cells.size_bytes for u, cells in self.cells.items() if u not in self.part.lies.on_chip)
 
 
 def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: int = 1) -> Scheme:

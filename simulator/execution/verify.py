@@ -20,9 +20,10 @@ from simulator.execution.executor import Counts, Execution
 from simulator.execution.judge import judge, where
 from simulator.execution.layer import LayerPlan, run_scaled
 from simulator.execution.miss import Miss
+from simulator.execution.residents import Residents
 from simulator.execution.verification import Verification
 from simulator.model.held import make_plan
-from simulator.model.priced import price_partition
+from simulator.model.priced import PricedPartition, price_partition
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import Geometry, Subgraph
@@ -120,7 +121,7 @@ def verify(
     'equal'
     >>> found = verify(network, block, chip, tile_rule="paper")
     >>> found.verified, found.message.partition("tensor ")[2][:40]
-    (False, "'pool1': a reader wants [0:16, 0:16], bu")
+    (False, "'pool1': a reader wants [0:14, 0:56], bu")
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     if addresses is not None and accelerator.bands > 1:
@@ -134,16 +135,24 @@ def verify(
     scales = {1: Scaled(network, 1, accelerator.technology, None if full else CHANNELS)}
     checks, message = judge(network, accelerator, partition, prices)
     checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
+    if checks == ():
+        return Verification(False, message, (), 0)
     shrunk: dict[int, int] = {}
     smaller = 0
-    for step, (names, model, price) in enumerate(zip(partition.names, priced.models, prices)):
-        scale = _affordable(network, model, price, scales, tile_rule)
+    affordable = [_affordable(network, *each, scales, tile_rule) for each in zip(priced.models, prices)]
+    stays = None
+    if partition.keep:  # what stays on chip has one scale over all steps
+        affordable = [max(affordable, key=lambda each: each.factor)] * len(affordable)
+        stays = _residents(priced, affordable[0], memory)
+    for step, (names, model, price, scale) in enumerate(zip(partition.names, priced.models, prices, affordable)):
         if scale.factor > 1:
             shrunk[scale.factor] = shrunk.get(scale.factor, 0) + 1
         try:
             if memory is not None:
                 memory.begin(step)
-            smaller += run_subgraph(model, price, scale, memory)
+            smaller += run_subgraph(model, price, scale, memory, stays and stays.begin(step))
+            if stays is not None:
+                stays.end()
             if memory is not None:
                 memory.end()
         except Miss as miss:
@@ -164,6 +173,13 @@ def _notes(shrunk: dict[int, int], smaller: int, accelerator: Accelerator, full:
     if accelerator.cores > 1 or accelerator.batch > 1:
         notes.append("one sample was executed on one core; samples of a batch and bands of columns repeat it")
     return tuple(notes)
+
+
+def _residents(priced: PricedPartition, scale: Scaled, memory: AddressedMemory | None) -> Residents:
+    layers = len(scale.network.layers)
+    inputs = {u: block for u, block in scale.values.items() if u >= layers}
+    sizes = {each.tensor_id: priced.rules.whole_bytes(each.tensor_id) for each in priced.partition.keep}
+    return Residents(scale.network, priced.partition, scale.arithmetic.channels, inputs, sizes, memory)
 
 
 def _affordable(
@@ -193,13 +209,26 @@ def _updates(subgraph: Subgraph, price: Price, tile_rule: TileRule) -> int:
     return sum(rows[u].times * columns[u].times for u in subgraph.tensors)
 
 
-def run_subgraph(model: SubgraphModel, price: Price, scale: Scaled, memory: AddressedMemory | None = None) -> bool:
+def run_subgraph(
+    model: SubgraphModel,
+    price: Price,
+    scale: Scaled,
+    memory: AddressedMemory | None = None,
+    stays: Residents | None = None,
+) -> bool:
     """Execute the values of one subgraph; raises Miss where anything is not as claimed.
 
-    Returns whether a single layer ran smaller than it is.
+    Returns whether a single layer ran smaller than it is. stays: what other steps left on chip and in DRAM. The loops
+    of a layer run on their own; what it finds there is compared, and what it leaves put there, whole.
     """
-    subgraph, rules = Subgraph(scale.geometry, model.subgraph.layers), model.rules
+    subgraph, rules = Subgraph(scale.geometry, model.subgraph.layers, model.kept), model.rules
+    if stays is not None and (price.loops is not None or price.streaming is not None):
+        stays.check_inputs(subgraph.layers, scale.values)
+        for v in subgraph.layers:
+            stays.write_whole(v, scale.values[v])
     if price.loops is not None:
+        if memory is not None:
+            memory.fill()
         (v,) = subgraph.layers
         plan = LayerPlan._make(price.loops[: len(LayerPlan._fields)])
         word = rules.geometry.technology.channel_alignment
@@ -208,13 +237,19 @@ def run_subgraph(model: SubgraphModel, price: Price, scale: Scaled, memory: Addr
         return False  # of several cores, which are not executed
     found = derive_tiling(subgraph, price.tile, rules.tile_rule)
     assert found is not None, "it was priced"
-    execution = Execution(subgraph, found, allocate_regions(subgraph, found), scale.arithmetic, scale.values)
+    regions = allocate_regions(Subgraph(scale.geometry, subgraph.layers), found)  # the pace is as if nothing stayed
+    if stays is None:
+        execution = Execution(subgraph, found, regions, scale.arithmetic, scale.values)
+    else:
+        execution = Execution(subgraph, found, regions, scale.arithmetic, stays.dram, stays.memory, stays.here.there)
     if memory is not None:
         memory.put(execution)
     check_traffic(subgraph, execution.run(), subgraph.input_bytes, subgraph.output_bytes)
     for v, result in execution.stored.items():
         if not np.array_equal(result, scale.values[v]):
             raise Miss(f"tensor {scale.network.layers[v].name!r}: differs from running the layers one by one")
+        if stays is not None:
+            stays.dram[v] = result
     return False
 
 

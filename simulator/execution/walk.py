@@ -51,7 +51,9 @@ class _Line:
         self.pieces: Pieces = {u: [] for u in self.part.tensors}
 
     def ring(self, u: int) -> Span:
-        """Return what a ring holds: the last elements that were made."""
+        """Return what a ring holds: the last elements that were made; of what is on chip whole, all that is there."""
+        if u in self.part.lies.on_chip:
+            return _whole(self.part, self.axis, u, self.done[u])
         return max(0, self.done[u] - self.room[u]), self.done[u]
 
     def make(self, u: int, span: Span, held: Callable[[int], Span]) -> None:
@@ -59,7 +61,7 @@ class _Line:
         name, size = self.part.name(u), span[1] - span[0]
         if span[0] != self.done[u]:
             raise Miss(f"tensor {name!r}: {span[0]} to {span[1]} is made where {self.done[u]} is next")
-        if size > self.room[u]:
+        if size > self.room[u] and u not in self.part.lies.on_chip:
             raise Miss(f"tensor {name!r}: an update of {size} {self.unit} exceeds the {self.room[u]} of MAIN")
         for reading in self.part.operands.get(u, ()):
             self._read(reading, span, held(reading.tensor))
@@ -103,18 +105,26 @@ def _run_operations(scheme: Scheme, found: Walk) -> None:
         for u in part.tensors:
             for span in _pieces(scheme, u, operation[u]):
                 line.make(u, span, held.__getitem__)
-            _count_again(scheme, found, u, operation[u][0] - held[u][0])
+            if u not in part.lies.on_chip:
+                _count_again(scheme, found, u, operation[u][0] - held[u][0])
     found.rows = line.finished()
 
 
 def _held(scheme: Scheme, operation: Operation, u: int) -> Span:
     """Return the rows that MAIN holds while a row of tiles passes: the new ones, and those above that are read."""
     cells, (start, stop) = scheme.cells[u], operation[u]
+    if u in scheme.part.lies.on_chip:
+        return _whole(scheme.part, ROWS, u, stop)
     oldest = min([_first_row(scheme.part, each, operation) for each in scheme.part.readers[u]], default=stop)
     above = max(0, stop - cells.rows)
     if cells.columns < cells.width:
         above = max(above, start - cells.kept)
     return min(start, max(above, oldest)), stop
+
+
+def _whole(part: Part, axis: int, u: int, done: int) -> Span:
+    """Return what is there of a tensor that is on chip whole: all, or what was made or loaded here."""
+    return 0, part.extent[axis][u] if u in part.lies.there else done
 
 
 def _first_row(part: Part, reading: Reading, operation: Operation) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from simulator.model.least_room import one_pass
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.subgraph import Geometry, Subgraph
 
@@ -30,6 +31,13 @@ def compulsory_bytes(geometry: Geometry, batch: int) -> int:
     return whole.weight_bytes + batch * (whole.input_bytes + whole.output_bytes)
 
 
+def _enough(model: SubgraphModel) -> tuple[int, int]:
+    """Return the bytes of activations and weights of one core in which a single layer moves everything once."""
+    if model.rules.has_loop_orders:
+        return one_pass(model.rules.loop_layer(model.subgraph.layers[0]))
+    return model.least_activation, model.weight_need
+
+
 def rereads(
     names: Sequence[Sequence[str]], models: Sequence[SubgraphModel], prices: Iterable[Price | Shortage]
 ) -> Iterator[Reread]:
@@ -45,4 +53,4 @@ def rereads(
         }
         for what, (size, once) in moved.items():
             if size > OFTEN * once:
-                yield Reread(group[0], what, size / once, model.least_activation, model.weight_need)
+                yield Reread(group[0], what, size / once, *_enough(model))

@@ -11,9 +11,10 @@ from typing import Literal, NamedTuple
 from simulator.accelerator import Accelerator
 from simulator.allocation.judge import Buffer
 from simulator.model.priced import PricedPartition, price_partition
-from simulator.model.pricing import Price
+from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
+from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
@@ -37,6 +38,7 @@ class BufferPlan:
     accelerator: Accelerator
     holdings: tuple[Holding, ...]
     buffers: dict[Memory, tuple[Buffer, ...]]
+    keep: tuple[KeptInterval, ...] = ()  #: of the first memory
 
     def capacity(self, memory: Memory) -> int:
         """Return the bytes of this memory that whole words fill."""
@@ -57,7 +59,8 @@ def plan_buffers(
 
     One shared memory, or "global" for activations and "weight" for weights. A tensor is one buffer, its MAIN and
     behind it its SIDE: the region manager has one (start, end) pair for each tensor (Cocco, Sec. 3.2 and 5.1.2).
-    The weights of a subgraph are one buffer. All live in [i, i + 1). Sizes are rounded up to words.
+    The weights of a subgraph are one buffer. All live in [i, i + 1), a tensor that is kept whole from step a to step z
+    in [a, z + 1). Sizes are rounded up to words.
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     return make_plan(priced) if priced.fits else None
@@ -68,27 +71,40 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
     assert priced.fits, "a subgraph does not fit"
     network, accelerator = priced.network, priced.accelerator
     holdings = tuple(
-        Holding(layers, model.residency(price).regions, price.weight_bytes, price.is_streamed)
+        Holding(layers, _own_regions(model, price), price.weight_bytes, price.is_streamed)
         for layers, model, price in zip(priced.partition.names, priced.models, priced.prices)
         if isinstance(price, Price)
     )
     buffers: dict[Memory, list[Buffer]] = {"shared": []} if accelerator.is_shared else {"global": [], "weight": []}
     word = accelerator.technology.buffer_word_bytes
     first, last = list(buffers.values())[0], list(buffers.values())[-1]
+    for kept in priced.partition.keep:
+        size = round_up(priced.rules.whole_bytes(kept.tensor_id), word)
+        first.append(Buffer(kept_id(kept), kept.from_step, kept.until_step + 1, size, word))
     for i, holding in enumerate(holdings):
         for u, region in holding.regions.items():
             size = round_up(region.main_bytes + region.side_bytes, word)
-            if size:  # operands that take turns have one region
-                first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, word))
+            first.append(Buffer(tensor_id(network, i, u), i, i + 1, size, word))
         if holding.weight_bytes:
             size = round_up(holding.weight_bytes, word)
             last.append(Buffer(weights_id(i), i, i + 1, size, word))
-    return BufferPlan(network, accelerator, holdings, {memory: tuple(found) for memory, found in buffers.items()})
+    placed = {memory: tuple(found) for memory, found in buffers.items()}
+    return BufferPlan(network, accelerator, holdings, placed, priced.partition.keep)
+
+
+def _own_regions(model: SubgraphModel, price: Price) -> dict[int, Region]:
+    """Return the regions by tensor id; of operands that take turns in one, the first has it."""
+    return {u: each for u, each in model.residency(price).regions.items() if each.main_bytes or each.side_bytes}
 
 
 def tensor_id(network: Network, step: int, tensor: int) -> str:
     """Return the id of the buffer of a tensor's MAIN and SIDE."""
     return f"{step}/{network.tensors[tensor].name}/main"
+
+
+def kept_id(kept: KeptInterval) -> str:
+    """Return the id of the buffer of a tensor that is kept, whole, from one step to a later one."""
+    return f"{kept.from_step}-{kept.until_step}/{kept.tensor}/whole"
 
 
 def weights_id(step: int) -> str:

@@ -1,4 +1,4 @@
-"""Tensors that stay on chip, whole, over several steps, as one step sees them (our extension; docs/model.md, section 3).
+"""Tensors that stay on chip, whole, over several steps, as one of them sees it (our extension; docs/model.md, 3).
 
 A step is a subgraph by its place in the execution order; simulator/partition/steps.py says where its tensors lie.
 """

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from simulator.model import groups, orders
 from simulator.model.cheapest import Room, Tiles, tiles_of
 from simulator.model.loops import LoopLayer
-from simulator.model.orders import Grid
+from simulator.model.orders import Grid, Mode
 from simulator.technology import SUM_BYTES
 
 
@@ -83,6 +83,38 @@ def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
     if layer.kind == "apart" and not layer.weights:
         found.append(Need(groups.running_sums(layer).activation_bytes, 0))
     return tuple(Need(sum(need), 0) if layer.is_product else need for need in found)
+
+
+@lru_cache(maxsize=1 << 12)
+def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
+    """Return a memory in which a layer moves everything once, tile after tile, with all weights of a part on chip.
+
+    In less it may still do so, in another order: with its whole input on chip, say, while weights pass.
+    """
+    if layer.kind == "copy":
+        return needs(layer, tiles)[0]
+    found = []
+    for tile in _smallest(layer, tiles):
+        grid = orders.grid_of(layer, tile)
+        for mode in orders.modes_of(grid):
+            if layer.kind in ("join", "mixed", "norm"):
+                step = min(layer.at_most, layer.outputs) if layer.kind == "join" else layer.outputs
+                found.append(Need(groups.joined_tiles(layer, grid, mode, step).activation_bytes, 0))
+            elif mode.reads == grid.union:
+                found.append(_whole_part(layer, grid, mode))
+    least = min(found, key=sum)
+    return Need(sum(least), 0) if layer.is_product else least
+
+
+def _whole_part(layer: LoopLayer, grid: Grid, mode: Mode) -> Need:
+    """TK in one chunk, or CT of a word of channels."""
+    part, cells = layer.part, prod(grid.tile)
+    if layer.kind == "apart":
+        often, step = groups.most_often(layer), min(layer.word, max(layer.producers))
+        weights = often * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
+        return Need(layer.word * groups.apart_positions(layer, grid, mode), weights)
+    held = mode.held * part.channels + (0 if layer.stays.output else cells * layer.round_up(part.outputs))
+    return Need(held, layer.stationary_bytes(part.outputs, part.reduction))
 
 
 def _smallest(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:

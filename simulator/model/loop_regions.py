@@ -26,7 +26,7 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
     (v,) = subgraph.layers
     main, side = _shapes(layer, plan)
     regions = {v: Region(plan.tile, NOWHERE, _output_bytes(layer, plan), 0)}
-    local = [u for u in subgraph.inputs if subgraph.readers[u][0].local]
+    local = [u for u in subgraph.inputs if subgraph.readers[u][0].local and u not in subgraph.on_chip]
     for u, size in _whole_bytes(subgraph, layer, plan).items():
         regions[u] = Region(main if u in local else _all_of(subgraph, u), NOWHERE, size, 0)
     left = plan.activation_bytes - sum(region.main_bytes for region in regions.values())
@@ -38,6 +38,10 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
         beside = size * prod(side) // cells if cells else 0
         had = regions[u].main_bytes if u in regions else 0  # an operand of itself, too: matmul(x, x)
         regions[u] = Region(main, side if beside else NOWHERE, had + size - beside, beside)
+    if not local and left:  # beside operands that are kept on chip: statistics, or the word of a copy
+        regions[v] = regions[v]._replace(main_bytes=regions[v].main_bytes + left)
+    kept = {u: Region(_all_of(subgraph, u), NOWHERE, 0, 0) for u in subgraph.on_chip}
+    regions |= {u: region for u, region in kept.items() if u not in regions or not regions[u].main_bytes}
     return {u: regions.get(u, Region(NOWHERE, NOWHERE, 0, 0)) for u in subgraph.tensors}
 
 
@@ -59,7 +63,7 @@ def _shapes(layer: LoopLayer, plan: LoopPlan) -> tuple[Shape, Shape]:
 
 def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
     cells = plan.at_once * prod(plan.tile)
-    if layer.kind == "copy":
+    if layer.kind == "copy" or (layer.stays.output and plan.order not in ("RS", "TKC", "BC")):
         return 0
     if plan.order == "RS":
         return layer.word * SUM_BYTES * layer.columns.windows * in_flight(layer.rows)[0] * most_often(layer)
@@ -75,18 +79,19 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
 def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, int]:
     """Return the bytes of operands that are not read through windows: a second operand, one that is broadcast."""
     whole = [u for u in subgraph.inputs if subgraph.readers[u][0].whole]
+    coming = [u for u in whole if u not in subgraph.on_chip]
     if layer.kind == "copy":
-        return dict.fromkeys(whole[:1], plan.activation_bytes)
+        return dict.fromkeys(coming[:1], plan.activation_bytes)
     if layer.is_product:
         outputs = plan.inner if plan.order == "BC" else plan.chunk
         size = layer.stationary_bytes(outputs, min(plan.slice, layer.part.reduction))
         if plan.order == "TP":
             size += layer.stationary_bytes(plan.kept, layer.part.reduction)
-        return {whole[0]: size}
+        return {whole[0]: size} if coming else {}
     step = layer.outputs if plan.order == "TC" else plan.apart
     return {
         u: rows * columns * layer.round_up(min(step, channels))
-        for u, (rows, columns, channels) in zip(whole, layer.whole)
+        for u, (rows, columns, channels) in zip(coming, layer.broadcast)
     }
 
 

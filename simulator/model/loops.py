@@ -166,7 +166,7 @@ class Part(NamedTuple):
 
 
 class Stays(NamedTuple):
-    """Which of its tensors a layer finds and leaves on chip, whole: these take no room of their own, nor are they moved.
+    """Which of its tensors a layer finds and leaves on chip, whole: they take no room of their own and are not moved.
 
     producers and whole are flags in the order of LoopLayer's; empty where none stays.
     """

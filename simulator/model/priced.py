@@ -45,24 +45,17 @@ def price_partition(
     check_partition(network, partition)
     check_type("accelerator", accelerator, Accelerator, "simulator.Accelerator(shared_buffer=2**20)")
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule, partition.metric)
-    steps = steps_of(network, partition) if partition.keep else ()
-    if not steps:
-        models = tuple(SubgraphModel(rules, group) for group in partition.subgraphs)
-        return _priced(network, partition, accelerator, rules, models)
-    models = tuple(SubgraphModel(rules, group, kept_of(step)) for group, step in zip(partition.subgraphs, steps))
-    return _priced(network, partition, accelerator, rules, models, steps)
-
-
-def _priced(
-    network: Network,
-    partition: Partition,
-    accelerator: Accelerator,
-    rules: PricingRules,
-    models: tuple[SubgraphModel, ...],
-    steps: tuple[Step, ...] = (),
-) -> PricedPartition:
+    models, steps = models_of(rules, partition)
     prices = price_subgraphs(models, accelerator, [reserved_in(rules, step) for step in steps])
     return PricedPartition(network, partition, accelerator, rules, models, tuple(prices), steps)
+
+
+def models_of(rules: PricingRules, partition: Partition) -> tuple[tuple[SubgraphModel, ...], tuple[Step, ...]]:
+    """Return the subgraphs of a partition, and where the tensors of each lie: empty where none is kept."""
+    if not partition.keep:
+        return tuple(SubgraphModel(rules, group) for group in partition.subgraphs), ()
+    steps = steps_of(rules.geometry.network, partition)
+    return tuple(SubgraphModel(rules, *each) for each in zip(partition.subgraphs, map(kept_of, steps))), steps
 
 
 def reserved_in(rules: PricingRules, step: Step) -> Reserved:

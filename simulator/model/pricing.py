@@ -27,7 +27,6 @@ from simulator.model.tiles import Candidates, TileShape
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.model.traffic import buffer_bytes, weight_buffer_bytes
 
-
 OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
 
 
@@ -40,7 +39,7 @@ class Price(NamedTuple):
     weight_bytes: int
     loops: LoopPlan | None  #: how a single layer runs on one core
     streaming: Streaming | None  #: how a single layer runs on several cores that does not fit
-    is_streamed: bool  #: whether weights come in pieces, or anything more than once
+    is_streamed: bool  #: whether weights or inputs come more than once; on several cores, whether they come in pieces
     ema_weight_bytes: int
     ema_input_bytes: int
     ema_output_bytes: int
@@ -94,7 +93,7 @@ class PricingRules:
         self._goals: dict[tuple[int, int], Goal] = {}
 
     def whole_bytes(self, tensor: int) -> int:
-        """Return what a tensor takes in one core while it is kept: all samples; all columns where a layer needs them."""
+        """Return the bytes that a kept tensor takes in a core: all samples, all columns where a layer needs them."""
         geometry = self.geometry
         height, width = (extent[tensor] for extent in geometry.extent)
         bands = 1 if any(reader.whole for reader in geometry.readers[tensor]) else self.bands
@@ -176,16 +175,14 @@ class SubgraphModel:
         self._moved: dict[TileShape, tuple[int, int, int]] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
 
-    def price(
-        self, activation_capacity: int, weight_capacity: int, reserved: Reserved = NOTHING
-    ) -> Price | Shortage:
+    def price(self, activation_capacity: int, weight_capacity: int, reserved: Reserved = NOTHING) -> Price | Shortage:
         """Return the cheapest price in buffers of these bytes of one core, or what is missing.
 
         Where activations and weights share one buffer, weight_capacity is not looked at. reserved: what all tensors
         that are kept meanwhile take of the activation buffer, its own among them; the energy of a byte is that of the
         whole buffer.
         """
-        broken = self._rule_broken or self._too_many_regions(reserved.elsewhere)
+        broken = self.broken_beside(reserved)
         if broken is not None:
             return broken
         left = activation_capacity - reserved.size_bytes
@@ -245,6 +242,10 @@ class SubgraphModel:
     def rule_broken(self) -> Shortage | None:
         """Why it runs in no memory: too many regions, or updates that cannot be aligned; None where it may run."""
         return self._rule_broken
+
+    def broken_beside(self, reserved: Reserved) -> Shortage | None:
+        """Why it runs in no memory beside these kept tensors, None where it may."""
+        return self._rule_broken or self._too_many_regions(reserved.elsewhere)
 
     @property
     def least_tile(self) -> TileShape:
@@ -369,7 +370,7 @@ class SubgraphModel:
             if room.weights is not None and least.activation <= room.activation:
                 return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
             return Shortage("no loop order of this layer fits", least.activation, activation_capacity)
-        is_streamed = plan.weight_bytes < self.weights or plan.ema_input_bytes > rules.batch * self.inputs
+        is_streamed = plan.ema_weight_bytes > self.weights or plan.ema_input_bytes > rules.batch * self.inputs
         return Price(
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, None, is_streamed,
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,

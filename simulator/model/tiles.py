@@ -1,7 +1,7 @@
 """Output tiles of a subgraph that is held: squares, and bands of the full width (Cocco leaves the tile open).
 
-Of each kind the largest is taken that fits: it moves least through the buffers. Bands of equal height ceil(H / n)
-pay where the next square does not fit, or tiles end at 64 (what-runs: our choice).
+Our choice: of each kind the largest is taken that fits, because it moves least through the buffers. Bands of equal
+height ceil(H / n) pay where the next square does not fit, or tiles end at 64.
 """
 
 from __future__ import annotations

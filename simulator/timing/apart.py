@@ -13,7 +13,7 @@ from simulator.timing.passes import fetched, pieces, rows_poured, tiles_pass
 def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     """CT: channels of one producer after the other; samples; tiles."""
     steps = _steps(layer, plan.apart)
-    counts, made = [channels for channels, _ in steps], [channels * often for channels, often in steps]
+    coming, made = _coming(layer, plan.apart), [channels * often for channels, often in steps]
     rounds, taps = pieces(layer.batch, plan.at_once), layer.rows.taps * layer.columns.taps
     rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
     nest = Nest({
@@ -26,11 +26,11 @@ def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     start: dict[str, Sizes] = dict.fromkeys(tiles, "first")
     return Moves(
         nest,
-        inputs=[nest.term(loads | {"steps": counts})],
+        inputs=[nest.term(loads | {"steps": coming})],
         weights=[nest.term(start | {"steps": made}, taps)] if layer.weights else [],
         outputs=[nest.term(tiles | {"steps": made}, layer.outputs, sum(made))],  # a slice has fewer than its input
         work=[nest.term(tiles | {"steps": made})],
-        ahead=[nest.term(loads | {"steps": [layer.round_up(each) for each in counts]})],
+        ahead=[nest.term(loads | {"steps": [layer.round_up(each) for each in coming]})],
         behind=[nest.term(tiles | {"steps": [layer.round_up(each) * often for each, often in steps]})],
     )
 
@@ -61,11 +61,11 @@ def passing_twice(layer: LoopLayer, plan: LoopPlan) -> Moves:
     first, second = nest.term(tiles | {"passes": [1, 0], "steps": steps}), {"passes": [0, 1]}
     return Moves(
         nest,
-        inputs=[first, nest.term(tiles | second | {"steps": again})],
+        inputs=[first, nest.term(tiles | second | {"steps": again})] if layer.loaded else [],
         weights=[],
         outputs=[nest.term(tiles | second | {"steps": steps})],
         work=[nest.term(tiles | {"steps": steps})],
-        ahead=[nest.term(tiles | {"steps": [layer.word] * len(steps)})],
+        ahead=[nest.term(tiles | {"steps": [layer.word] * len(steps)})] if layer.loaded else [],
         behind=[nest.term(tiles | second | {"steps": [layer.word] * len(steps)})],
     )
 
@@ -80,12 +80,12 @@ def _operands(
     start: dict[str, Sizes] = dict.fromkeys(tiles, "first")
     once: dict[str, Sizes] = {"steps": "first"} if order == "TC" else {}
     sizes, found = [-(-each // word) * word for each in steps], []
-    for channels in layer.producers:
+    for channels in filter(None, layer.passing):
         if channels == layer.outputs:
             found.append(nest.term(tiles | {"steps": sizes}))
         else:
             found.append(nest.term(tiles | once, word))
-    for height, width, channels in layer.whole:
+    for height, width, channels in layer.broadcast:
         if channels == layer.outputs and order == "CT":
             found.append(nest.term(start | {"steps": sizes}, height * width))
         else:
@@ -98,13 +98,13 @@ def poured_moves(layer: LoopLayer) -> Moves:
     """RS: a word of channels; input rows, each added to the sums of all output rows that meet it."""
     steps, poured = _steps(layer, layer.word), rows_poured(layer.rows)
     across, width = meet(layer.columns, layer.columns.windows).union, layer.columns.windows
-    counts, made = [channels for channels, _ in steps], [channels * often for channels, often in steps]
+    coming, made = _coming(layer, layer.word), [channels * often for channels, often in steps]
     nest = Nest({"repeat": layer.repeat, "steps": len(steps), "rows": len(poured.added)})
     rows = [min(1, added) for added in poured.added]
     rooms = [layer.word * often for _, often in steps]
     return Moves(
         nest,
-        inputs=[nest.term({"steps": counts, "rows": rows}, across)],
+        inputs=[nest.term({"steps": coming, "rows": rows}, across)],
         weights=[],
         outputs=[nest.term({"steps": made, "rows": poured.finished}, width * layer.outputs, sum(made))],
         work=[nest.term({"steps": made, "rows": poured.added})],
@@ -115,12 +115,18 @@ def poured_moves(layer: LoopLayer) -> Moves:
 
 def copy_moves(layer: LoopLayer) -> Moves:
     """Copy: a word at a time."""
-    size = sum(map(prod, layer.whole))
+    size, coming = sum(map(prod, layer.whole)), sum(map(prod, layer.broadcast))
     nest = Nest({"repeat": layer.repeat, "words": max(1, -(-size // layer.word))})
     words = nest.steps["words"]
-    inputs, outputs = nest.term({}, size, words), nest.term({}, layer.output_bytes, words)
+    inputs, outputs = nest.term({}, coming, words), nest.term({}, layer.output_bytes, words)
     word = nest.term({}, layer.word)
     return Moves(nest, [inputs], [], [outputs], [word], [word], [word])
+
+
+def _coming(layer: LoopLayer, step: int) -> list[int]:
+    """Return the channels of each step that come from DRAM."""
+    sizes = zip(layer.producers, layer.passing)
+    return [channels if coming else 0 for size, coming in sizes for channels in pieces(size, step)]
 
 
 def _steps(layer: LoopLayer, step: int) -> list[tuple[int, int]]:

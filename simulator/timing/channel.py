@@ -21,7 +21,7 @@ class Slice(NamedTuple):
     >>> vgg = workloads.load("vgg16")
     >>> run = simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
     >>> next(each for each in run.slices if each.kind == "compute")
-    Slice(kind='compute', subgraph=0, layer='conv1_1', start=45408, stop=1077600, size_bytes=0)
+    Slice(kind='compute', subgraph=0, layer='conv1_1', start=77664, stop=1884000, size_bytes=0)
     """
 
     kind: Kind

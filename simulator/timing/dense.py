@@ -52,17 +52,17 @@ def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     """Return what the loops of a convolution move, or of a product of two activations."""
     cuts = Cuts(layer, plan)
     nest, rounded = cuts.nest(plan.order), [layer.round_up(chunk) for chunk in cuts.chunks]
-    channels = layer.channels * layer.part.outputs // layer.outputs
-    inputs = _inputs(plan, cuts, nest, channels, cuts.slices)
-    ahead = _inputs(plan, cuts, nest, layer.part.channels, cuts.slice_rooms)
+    channels = layer.loaded * layer.part.outputs // layer.outputs
+    inputs = _inputs(plan, cuts, nest, channels, cuts.slices) if layer.loaded else []
+    ahead = _inputs(plan, cuts, nest, layer.part.channels, cuts.slice_rooms) if layer.loaded else []
     if plan.order == "WK" and cuts.parts * len(cuts.rounds) == 1:
         ahead = []  # the input whole has its room, and no other follows it
     weights = _stationary(layer, plan, cuts, nest, cuts.chunks, cuts.slices)
     if layer.is_product:
         is_transposed = layer.kind == "transposed"
         rooms = (cuts.chunks, cuts.slice_rooms) if is_transposed else (rounded, cuts.slices)
-        inputs, weights = inputs + weights, []
-        ahead = ahead + _stationary(layer, plan, cuts, nest, *rooms)
+        inputs, weights = inputs + ([] if layer.stays.second else weights), []
+        ahead = ahead + ([] if layer.stays.second else _stationary(layer, plan, cuts, nest, *rooms))
     made: dict[str, Sizes] = {"rounds": cuts.rounds, "rows": cuts.rows.outputs, "columns": cuts.columns.outputs}
     work = nest.term({**made, "chunks": cuts.chunks, "slices": cuts.slices, "inner": cuts.inner})
     end: dict[str, Sizes] = dict.fromkeys(WITHIN, "last")

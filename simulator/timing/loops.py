@@ -60,11 +60,16 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     def moved(terms: list[Term], total: int) -> list[int]:
         return _scaled(moves.nest.moved(terms, together), total)
 
-    weights = moved(moves.weights, plan.ema_weight_bytes)
+    weights, arriving = (
+        moved(moves.weights, plan.ema_weight_bytes),
+        layer.batch * layer.repeat * layer.stays.arriving_bytes,
+    )
+    inputs = moved(moves.inputs, plan.ema_input_bytes - arriving)
+    inputs[0] += arriving  # what is kept from here on comes whole, before anything is computed
     stages = tuple(
         Stage(rows, ((v, chunk),) if chunk else (), ((v, slots),), written)
         for rows, chunk, slots, written in zip(
-            moved(moves.inputs, plan.ema_input_bytes),
+            inputs,
             weights,
             moved(moves.work, compute_slots),
             moved(moves.outputs, plan.ema_output_bytes),
@@ -74,7 +79,7 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     return Course(
         stages,
         max(moves.nest.moved(moves.ahead, together)[1:], default=0),
-        max(moves.nest.moved(moves.behind, together)[:-1], default=0),
+        0 if layer.stays.output else max(moves.nest.moved(moves.behind, together)[:-1], default=0),
         None if is_held else max(weights[1:], default=0),
     )
 

@@ -25,7 +25,7 @@ class Room(NamedTuple):
 
 def room_of(accelerator: Accelerator, price: Price, course: Course) -> Room:
     """Return what the free bytes of one core are for: input rows, output rows, the next chunk, the next weights."""
-    held = price.activation_bytes + price.weight_bytes * accelerator.is_shared
+    held = price.kept_bytes + price.activation_bytes + price.weight_bytes * accelerator.is_shared
     free = accelerator.activation_capacity - held
     ahead = course.ahead_bytes if course.ahead_bytes <= free else 0
     behind = course.behind_bytes if course.behind_bytes <= free - ahead else 0

@@ -41,8 +41,8 @@ class Use(NamedTuple):
     >>> from simulator.timing import simulate
     >>> vgg = workloads.load("vgg16")
     >>> run = simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
-    >>> run.uses[2]  # the second layer's weights have begun to come
-    Use(start=88416, activation_bytes=300576, row_bytes=1032192, weight_bytes=1728, next_weight_bytes=36864)
+    >>> run.uses[2][:5]  # the second layer's weights have begun to come
+    (152256, 1808128, 198912, 1728, 36864)
     """
 
     start: int
@@ -50,6 +50,7 @@ class Use(NamedTuple):
     row_bytes: int  #: set aside for rows that come ahead or are being written
     weight_bytes: int  #: of the subgraph that runs, as far as they are loaded
     next_weight_bytes: int
+    kept_bytes: int = 0  #: of tensors that stay on chip, whole
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Simulation:
     >>> vgg = workloads.load("vgg16")
     >>> run = simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
     >>> run.slices[0]
-    Slice(kind='inputs', subgraph=0, layer='', start=0, stop=43680, size_bytes=43680)
+    Slice(kind='inputs', subgraph=0, layer='', start=0, stop=75936, size_bytes=75936)
     """
 
     network: str
@@ -138,7 +139,7 @@ def simulate(
     >>> from simulator.timing import simulate
     >>> vgg = workloads.load("vgg16")
     >>> simulate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
-    Simulation(vgg16, 304 slices, 25,327,194 cycles)
+    Simulation(vgg16, 308 slices, 25,656,145 cycles)
     """
     return simulate_priced(price_partition(network, partition, accelerator, tile_rule))
 
@@ -175,7 +176,7 @@ def _uses(
         if is_streamed[running]:
             own = prices[running].weight_bytes + rooms[running].chunk_bytes
         held = prices[running].activation_bytes, rooms[running].reserved_bytes
-        found[start] = Use(start, *held, own, following)
+        found[start] = Use(start, *held, own, following, prices[running].kept_bytes)
     found[run.spans[-1][1]] = Use(run.spans[-1][1], 0, 0, 0, 0)
     return tuple(found.values())
 

@@ -36,7 +36,7 @@ def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cours
 def looped_course(model: SubgraphModel, plan: LoopPlan, compute_cycles: int, slots_per_cycle: int) -> Course:
     """Return the stages of a single layer that runs in a loop order."""
     (v,) = model.subgraph.layers
-    return loop_course(model.rules.loop_layer(v), plan, v, compute_cycles * slots_per_cycle, MOST_STEPS)
+    return loop_course(model.rules.loop_layer(v, model.kept), plan, v, compute_cycles * slots_per_cycle, MOST_STEPS)
 
 
 def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
@@ -45,7 +45,7 @@ def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cou
     slots = {v: cycles * slots_per_cycle for v, cycles in model.layer_cycles(price).items()}
     done = row_operations(subgraph, held.tiling)
     steps = list(zip([dict.fromkeys(subgraph.tensors, 0), *done], done))
-    resident = {u for u in subgraph.tensors if held.regions[u].main_bytes >= core_bytes(model, u)}
+    resident = {u for u in subgraph.tensors if held.regions[u].main_bytes >= core_bytes(model, u)} | subgraph.on_chip
 
     def outside(tensors: tuple[int, ...], before: Rows, after: Rows) -> int:
         """Bytes of one core of rows that their region does not hold beside those in use."""
@@ -53,7 +53,7 @@ def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cou
 
     return Course(
         tuple(_stage(model, slots, before, after) for before, after in _coarser(steps, len(subgraph.tensors))),
-        max((outside(subgraph.inputs, *step) for step in steps[1:]), default=0),
+        max((outside(subgraph.loaded, *step) for step in steps[1:]), default=0),
         max((outside(subgraph.outputs, *step) for step in steps[:-1]), default=0),
     )
 
@@ -104,7 +104,7 @@ def _stage(model: SubgraphModel, slots: dict[int, int], before: Rows, after: Row
 
     made = [v for v in subgraph.layers if after[v] > before[v]]
     return Stage(
-        moved(subgraph.inputs),
+        moved(subgraph.loaded),
         tuple((v, geometry.weight_bytes[v]) for v in made if not before[v] and geometry.weight_bytes[v]),
         tuple((v, slots[v] * after[v] // height[v] - slots[v] * before[v] // height[v]) for v in made),
         moved(subgraph.outputs),

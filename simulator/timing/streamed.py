@@ -32,10 +32,11 @@ def streamed_course(model: SubgraphModel, price: Price, slots_per_cycle: int, mo
         for rows, chunk, time, written in zip(inputs, weights, slots, outputs)
     )
     subgraph = model.subgraph
+    coming, going = ([u for u in each if u not in subgraph.on_chip] for each in (subgraph.loaded, subgraph.outputs))
     return Course(
         stages,
-        0 if streaming.is_whole_map else most_beside(model, subgraph.inputs, inputs[1:]),
-        0 if streaming.is_whole_map else most_beside(model, subgraph.outputs, outputs[:-1]),
+        0 if streaming.is_whole_map else most_beside(model, coming, inputs[1:]),
+        0 if streaming.is_whole_map else most_beside(model, going, outputs[:-1]),
         -(-max(weights[1:], default=0) // model.rules.cores),
     )
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.model.priced import price_partition
+from simulator.model.kept import NOTHING
+from simulator.model.least_room import needs
+from simulator.model.priced import price_partition, reserved_in
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
+from simulator.partition.steps import Step
 from simulator.views.least_capacity import Need, need_of
 from workloads.display import span
 from workloads.network.network import Network
 
-Role = Literal["input", "inner", "output"]
+Role = Literal["input", "inner", "output", "kept"]
 
 
 class TensorBytes(NamedTuple):
     """What one tensor takes in one core and moves; shapes are rows x columns."""
 
     tensor: str
-    role: Role  #: "input" comes from DRAM, "output" goes there, "inner" never leaves the chip
+    role: Role  #: "input" comes from DRAM, "output" goes there, "inner" never leaves; "kept" stays over steps, whole
     main: tuple[int, int]
     side: tuple[int, int]
     main_bytes: int
@@ -55,9 +58,9 @@ class Breakdown:
     >>> vgg = workloads.load("vgg16")
     >>> found = breakdown(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))[1]
     >>> found
-    Breakdown(conv1_2: held, tile 64x64, 569600 B of activations, 36864 B of weights)
+    Breakdown(conv1_2: held, tile 56x224, 1634304 B of activations, 36864 B of weights)
     >>> [(each.tensor, each.role, each.main, each.side) for each in found.tensors]
-    [('conv1_1', 'input', (66, 66), (2, 224)), ('conv1_2', 'output', (64, 64), (0, 0))]
+    [('conv1_1', 'input', (58, 224), (0, 0)), ('conv1_2', 'output', (56, 224), (0, 0))]
     >>> found.fits_from
     {'shared_buffer': 66176}
     """
@@ -119,10 +122,27 @@ def breakdown(
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     found = []
-    for model, price in zip(priced.models, priced.prices):
-        start = None if model.rule_broken else fits_from(need_of(model), accelerator)
-        found.append(_breakdown(model, price, start))
+    steps = priced.steps or [None] * len(priced.models)
+    for model, price, step in zip(priced.models, priced.prices, steps):
+        reserved = NOTHING if step is None else reserved_in(priced.rules, step)
+        start = None if model.broken_beside(reserved) else fits_from(need_of(model, reserved), accelerator)
+        found.append(_with_kept(_breakdown(model, price, start), model, step))
     return tuple(found)
+
+
+def _with_kept(found: Breakdown, model: SubgraphModel, step: Step | None) -> Breakdown:
+    """Add what is kept on chip during a step, and what of it crosses to DRAM there."""
+    if step is None or not step.kept:
+        return found
+    geometry, crossing = model.rules.geometry, {*step.loaded, *step.written}
+    kept = [
+        TensorBytes(
+            geometry.network.tensors[u].name, "kept", (geometry.extent[0][u], geometry.extent[1][u]), (0, 0),
+            model.rules.whole_bytes(u), 0, model.rules.batch * geometry.size_bytes[u] if u in crossing else 0,
+        )
+        for u in step.kept
+    ]  # fmt: skip
+    return replace(found, tensors=tuple(sorted([*kept, *found.tensors], key=lambda each: -each.held_bytes)))
 
 
 def fits_from(need: Need, accelerator: Accelerator) -> dict[str, int]:
@@ -156,6 +176,8 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, i
         return Breakdown(
             names, "infeasible", price.reason, None, 0, model.weight_need, start, (), weights
         )  # fmt: skip
+    if model.is_single and model.rules.has_loop_orders:
+        return _short_layer(model, price, start, weights)
     tile = model.least_tile
     best = model.tiling(tile)
     assert best is not None, "if the smallest tile has a tiling, all have"
@@ -165,12 +187,23 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, i
     )  # fmt: skip
 
 
+def _short_layer(
+    model: SubgraphModel, price: Shortage, start: dict[str, int] | None, weights: tuple[WeightBytes, ...]
+) -> Breakdown:
+    """Return what a single layer takes in the least of its loop orders."""
+    (v,), names = model.subgraph.layers, model.rules.geometry.network.names(model.subgraph.layers)
+    least = min(needs(model.rules.loop_layer(v, model.kept)), key=sum)
+    return Breakdown(names, "infeasible", price.reason, None, *least, start, (), weights)
+
+
 def _tensors(model: SubgraphModel, regions: dict[int, Region], price: Price | None) -> tuple[TensorBytes, ...]:
-    """Return MAIN, SIDE and traffic by tensor; the last resort of streaming holds no regions."""
+    """Return MAIN, SIDE and traffic by tensor; on several cores a layer may hold no regions."""
     subgraph, geometry = model.subgraph, model.rules.geometry
     found = []
     for u in subgraph.tensors:
         region = regions.get(u, Region((0, 0), (0, 0), 0, 0))
+        if u in subgraph.on_chip and not region.main_bytes:
+            continue
         role: Role = "input" if u in subgraph.inputs else "output" if u in subgraph.outputs else "inner"
         moved: int | None = 0 if role == "inner" else model.rules.batch * geometry.size_bytes[u]
         if role == "input" and price is not None and price.is_streamed:

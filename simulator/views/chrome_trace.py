@@ -49,6 +49,8 @@ def chrome_trace(network: Network, evaluation: Evaluation) -> dict[str, Any]:
 def buffers(run: Simulation, use: Use) -> dict[str, dict[str, int]]:
     """Return what each buffer of one core holds, bytes by counter; with what is free they are its capacity."""
     rows = {"regions": use.activation_bytes, "rows ahead": use.row_bytes}
+    if any(each.kept_bytes for each in run.uses):
+        rows = {"kept": use.kept_bytes} | rows
     weights = {"weights": use.weight_bytes, "next weights": use.next_weight_bytes}
     chip = run.accelerator
     if chip.is_shared:

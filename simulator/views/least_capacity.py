@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, Unpack
 from simulator.accelerator import Machine, MachineFields, machine_of
 from simulator.evaluate import Infeasible
 from simulator.keywords import check_keywords
-from simulator.model.least_room import needs
-from simulator.model.priced import check_partition
+from simulator.model.kept import NOTHING, Reserved
+from simulator.model.least_room import needs, one_pass
+from simulator.model.priced import check_partition, models_of, reserved_in
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
@@ -63,7 +64,8 @@ class LeastCapacity:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return asdict(self) | {"needs": [need._asdict() for need in self.needs]}
+        infeasible = [each.to_json() for each in self.infeasible]
+        return asdict(self) | {"needs": [need._asdict() for need in self.needs], "infeasible": infeasible}
 
 
 def least_capacity(
@@ -118,13 +120,18 @@ def least_capacity(
     check_partition(network, partition)
     accelerator = machine_of(machine, fields).with_buffers(shared_buffer=1)
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
-    models = [SubgraphModel(rules, group) for group in partition.subgraphs]
+    models, steps = models_of(rules, partition)
+    beside = [reserved_in(rules, step) for step in steps] or [NOTHING] * len(models)
     broken = tuple(
-        Infeasible(names, *model.rule_broken) for names, model in zip(partition.names, models) if model.rule_broken
+        Infeasible(names, *shortage, step if steps else None)
+        for step, (names, model, reserved) in enumerate(zip(partition.names, models, beside))
+        if (shortage := model.broken_beside(reserved))
     )
     if broken:
         return LeastCapacity(network.name, streaming, None, None, None, (), (), (), infeasible=broken)
-    ways = [_ways(model, streaming) for model in models]
+    ways = [
+        [(a + reserved.size_bytes, w) for a, w in _ways(model, streaming)] for model, reserved in zip(models, beside)
+    ]
 
     def most(size: Callable[[Sequence[Way]], int]) -> tuple[int, tuple[str, ...]]:
         """The largest of what the subgraphs take, one byte at least, and the first that takes so much."""
@@ -135,7 +142,7 @@ def least_capacity(
     shared, shared_layers = most(lambda each: min(a + w for a, w in each))
     activations, global_layers = most(lambda each: min(a for a, _ in each))
     weights, weight_layers = most(lambda each: min(w for a, w in each if a <= activations))
-    held = [need_of(model) for model in models]
+    held = [need_of(model, reserved) for model, reserved in zip(models, beside)]
     return LeastCapacity(
         network.name, streaming, shared, activations, weights,
         shared_layers, global_layers, weight_layers, tuple(held),
@@ -145,12 +152,18 @@ def least_capacity(
 def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
     """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it."""
     if not streaming or not model.is_single:
-        return [(model.least_activation, model.weight_need)]
+        return [need_of(model)[:2]]
     if not model.rules.has_loop_orders:  # of several cores: a byte will do
         return [(1, 0)]
-    return needs(model.rules.loop_layer(model.subgraph.layers[0]))
+    return needs(model.rules.loop_layer(model.subgraph.layers[0], model.kept))
 
 
-def need_of(model: SubgraphModel) -> Need:
-    """Return what a subgraph takes that breaks no rule."""
-    return Need(model.least_activation, model.weight_need, model.is_single)
+def need_of(model: SubgraphModel, reserved: Reserved = NOTHING) -> Need:
+    """Return what a subgraph takes that breaks no rule, with all that is kept on chip meanwhile.
+
+    Of a single layer on one core, to move everything once.
+    """
+    if model.is_single and model.rules.has_loop_orders:
+        activations, weights = one_pass(model.rules.loop_layer(model.subgraph.layers[0], model.kept))
+        return Need(activations + reserved.size_bytes, weights, True)
+    return Need(model.least_activation + reserved.size_bytes, model.weight_need, model.is_single)

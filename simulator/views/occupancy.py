@@ -9,11 +9,12 @@ from workloads.network.network import Network
 
 
 class Occupancy(NamedTuple):
-    """Bytes that one subgraph holds in one core; main_bytes + side_bytes are its activations."""
+    """Bytes that one subgraph holds in one core; main_bytes + side_bytes are its activations, without what is kept."""
 
     weight_bytes: int
     main_bytes: int
     side_bytes: int
+    kept_bytes: int = 0  #: of tensors that stay on chip, whole
 
 
 def occupancies(network: Network, evaluation: Evaluation) -> tuple[Occupancy, ...]:
@@ -26,5 +27,5 @@ def occupancies(network: Network, evaluation: Evaluation) -> tuple[Occupancy, ..
     found = []
     for cost in evaluation.subgraphs:
         side = sum(region.side_bytes for region in cost.regions.values())
-        found.append(Occupancy(cost.weight_bytes, cost.activation_bytes - side, side))
+        found.append(Occupancy(cost.weight_bytes, cost.activation_bytes - side, side, cost.kept_bytes or 0))
     return tuple(found)

@@ -159,6 +159,6 @@ def _executed(evaluation: Evaluation, kept: tuple[Occupancy, ...]) -> tuple[list
     held = []
     for use in run.uses:
         side = kept[bisect_right(starts, use.start) - 1].side_bytes if use.start < run.end else 0
-        occupancy = Occupancy(use.weight_bytes, use.activation_bytes - side, side)
+        occupancy = Occupancy(use.weight_bytes, use.activation_bytes - side, side, use.kept_bytes)
         held.append(Held(use.start, occupancy, use.next_weight_bytes, use.row_bytes))
     return spans, held

@@ -94,7 +94,7 @@ def priced(problem, prices):
 BRANCHES = dag([[], [0], [0], [1, 2], [3]], "branches", kernel=3)
 
 
-TWO = SeparateBuffers(Range(512, 4096, 512), Range(512, 4096, 1024))
+TWO = SeparateBuffers(Range(1024, 4096, 512), Range(640, 4096, 1024))
 
 
 def criterion(name, plan, weights=(1.0,)):

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cocco.output.pictures.style import FILLS, bar_figure, stack
+from cocco.output.pictures.style import FILLS, Fill, bar_figure, stack
 from simulator.accelerator import Accelerator
 from simulator.views.occupancy import Occupancy
 
 KB = 2.0**10
 HEAD = 1.18  #: height of the axis over the capacity: room for its label
-WEIGHTS, MAIN, SIDE = FILLS[1], FILLS[2], FILLS[3]
+KEPT, WEIGHTS, MAIN, SIDE = FILLS[0], FILLS[1], FILLS[2], FILLS[3]
 
 
 def occupancy_figure(occupied: Sequence[Occupancy], accelerator: Accelerator, title: str = "") -> Figure:
@@ -29,13 +29,17 @@ def occupancy_figure(occupied: Sequence[Occupancy], accelerator: Accelerator, ti
         "MAIN, windows": [each.main_bytes / KB for each in occupied],
         "SIDE, rows kept": [each.side_bytes / KB for each in occupied],
     }
+    fills: tuple[Fill, ...] = (MAIN, SIDE)
+    if any(each.kept_bytes for each in occupied):
+        activations = {"kept whole": [each.kept_bytes / KB for each in occupied]} | activations
+        fills = (KEPT, *fills)
     if accelerator.is_shared:
         figure, (axes,) = bar_figure(len(occupied), title)
-        stack(axes, weights | activations, (WEIGHTS, MAIN, SIDE))
+        stack(axes, weights | activations, (WEIGHTS, *fills))
         _finish(axes, "shared buffer", accelerator.activation_capacity)
     else:
         figure, (axes, below) = bar_figure(len(occupied), title, rows=2)
-        stack(axes, activations, (MAIN, SIDE))
+        stack(axes, activations, fills)
         _finish(axes, "global buffer", accelerator.activation_capacity)
         stack(below, weights, (WEIGHTS,))
         _finish(below, "weight buffer", accelerator.weight_capacity)

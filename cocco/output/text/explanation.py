@@ -34,7 +34,7 @@ def _head(each: Explained) -> str:
         return f"#{each.position} {name} does not fit: {here.reason}"
     how = "is held" if here.status == "held" else "is streamed"
     if here.order is not None:
-        how += f" in order {here.order}"
+        how = f"runs in order {here.order}"
     moved = "" if each.ema_bytes is None else f" and moves {kilobytes(each.ema_bytes)} off chip"
     return f"#{each.position} {name} {how}{moved}"
 
@@ -61,7 +61,7 @@ def _advice(each: Explained) -> Iterator[str]:
     here = each.bytes
     if here.fits_from is not None:
         sizes = " and ".join(f"{CAPACITIES[name]} of {capacity(size)}" for name, size in here.fits_from.items())
-        yield f"held from: {sizes}"
+        yield f"{'held' if here.order is None else 'moves everything once'} from: {sizes}"
     elif here.status == "infeasible":
         yield "held from: no memory is enough"
     if each.split is not None:

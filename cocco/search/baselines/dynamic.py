@@ -31,7 +31,7 @@ def dynamic(problem: Problem, costs: SubgraphCosts, order: Sequence[int]) -> tup
     stays within one network, and is not extended once a part of several layers is too large for any continuation.
     Of equally cheap cuts the one with the shortest last run is taken.
     """
-    best = [0.0]  # cost of the layers before each position
+    best: list[float] = [0]  # cost of the layers before each position; whole numbers stay such
     choice: list[list[tuple[int, ...]]] = [[]]  # parts of the run that ends there
     starts = [0]
     for end in range(1, len(order) + 1):
@@ -54,7 +54,7 @@ def dynamic(problem: Problem, costs: SubgraphCosts, order: Sequence[int]) -> tup
         best.append(least)
         choice.append(parts_of_least)
         starts.append(start_of_least)
-    labels = [0] * problem.size
+    labels = list(range(problem.size))  # of layers that no run fits: alone
     end = len(order)
     while end:
         for part in choice[end]:
@@ -74,7 +74,7 @@ def improve(
     apart, so without dissolving no round is worse; a worse round is dropped.
     """
     current = list(labels)
-    cost = 0.0
+    cost: float = 0
     for group in groups_of(current):
         cost += costs.costs(tuple(group))
     for _ in range(rounds):

@@ -43,9 +43,21 @@ class Memory:
 
 
 class Chip:
-    """Both memories of a core, and the bytes that move."""
+    """Both memories of a core, and the bytes that move.
 
-    def __init__(self, activation_room: float = math.inf, weight_room: float = math.inf, word: int = 1) -> None:
+    has_results: whether results have a region, as they do but where the output is kept whole; is_written: whether they
+    go to DRAM. results: bytes that were made.
+    """
+
+    def __init__(
+        self,
+        activation_room: float = math.inf,
+        weight_room: float = math.inf,
+        word: int = 1,
+        has_results: bool = True,
+        is_written: bool = True,
+    ) -> None:
+        self.has_results, self.is_written, self.results = has_results, is_written, 0
         self.activations, self.weights = Memory("activation", activation_room), Memory("weight", weight_room)
         self.word = word  #: channels to which a position is rounded up
         self.ema_weights = self.ema_inputs = self.ema_outputs = self.global_buffer = self.weight_buffer = 0
@@ -65,15 +77,26 @@ class Chip:
         self.weight_buffer += size
 
     def store(self, size: int) -> None:
-        """Write results to the buffer and move them to DRAM."""
-        self.ema_outputs += size
-        self.global_buffer += 2 * size
+        """Write results to the buffer and move them to DRAM, unless they only stay."""
+        self.results += size
+        self.ema_outputs += size * self.is_written
+        self.global_buffer += size + size * self.is_written
+
+    def hold_results(self, size: int) -> None:
+        """Put results of a tile into their region and give them up, where they have one."""
+        if self.has_results:
+            self.activations.hold("output", size)
+
+    def like(self) -> Chip:
+        """Return a chip for a part of the same layer, without limits."""
+        return Chip(word=self.word, has_results=self.has_results, is_written=self.is_written)
 
     def add(self, other: Chip, times: int = 1) -> None:
         """Add what was counted elsewhere, so many times one after the other."""
         self.ema_weights += times * other.ema_weights
         self.ema_inputs += times * other.ema_inputs
         self.ema_outputs += times * other.ema_outputs
+        self.results += times * other.results
         self.global_buffer += times * other.global_buffer
         self.weight_buffer += times * other.weight_buffer
         for mine, theirs in ((self.activations, other.activations), (self.weights, other.weights)):
@@ -84,5 +107,5 @@ class Chip:
         """Return what was counted of all samples of a layer."""
         return Count(
             self.activations.size_bytes, self.weights.size_bytes, self.ema_weights, self.ema_inputs, self.ema_outputs,
-            self.global_buffer, self.weight_buffer, 0, batch * operations(layer, self.ema_outputs // batch),
+            self.global_buffer, self.weight_buffer, 0, batch * operations(layer, self.results // batch),
         )  # fmt: skip

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from simulator.execution.count import Count
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count_apart import count_apart, count_copy, count_joined, count_sums
 from simulator.execution.layer.count_dense import count_dense
 from simulator.execution.layer.plan import DENSE, LayerPlan, check_plan
 from simulator.execution.layer.windows import lines_of, masks, union
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from workloads.network.network import Network
 from workloads.network.ops import ELEMENTWISE_OPS, WINDOW_OPS
 
 
-def count_layer(network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8) -> Count:
+def count_layer(
+    network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8, lies: Lies = NOTHING_STAYS
+) -> Count:
     """Return what the loops of a layer take and move, all derived from its windows.
 
     Parameters
@@ -27,6 +32,8 @@ def count_layer(network: Network, v: int, plan: LayerPlan, batch: int = 1, word:
         Samples.
     word : int
         Channels to which a position is rounded up (`Technology.channel_alignment`).
+    lies : Lies
+        Which inputs are on chip, whole, and whether the output stays there and goes to DRAM.
 
     Returns
     -------
@@ -47,27 +54,31 @@ def count_layer(network: Network, v: int, plan: LayerPlan, batch: int = 1, word:
     >>> count.ema_input_bytes == 2 * 224 * 224 * 64, count.activation_bytes == (3 * 64 + 32) * 224
     (True, True)
     """
-    layer, chip = network.layers[v], Chip(word=word)
+    layer, ids, on_chip = network.layers[v], set(network.operands[v]), lies.on_chip
+    is_written = lies.written is None or v in lies.written
+    chip = Chip(word=word, has_results=v not in on_chip, is_written=is_written)
     check_plan(plan, layer)
     if plan.order == "copy":
-        count_copy(network, v, chip, batch)
+        count_copy(network, v, chip, batch, on_chip)
     elif plan.order in DENSE:
-        count_dense(network, v, chip, plan, batch)
+        count_dense(network, v, chip, plan, batch, on_chip)
     elif plan.order == "RS":
-        count_sums(network, v, chip, batch)
+        count_sums(network, v, chip, batch, on_chip)
     elif layer.op in ELEMENTWISE_OPS:
-        count_joined(network, v, chip, plan, batch)
+        count_joined(network, v, chip, plan, batch, on_chip)
     else:
-        count_apart(network, v, chip, plan, batch)
-    chip.load_input(batch * _unmet_bytes(network, v))  # what no window meets passes by once
+        count_apart(network, v, chip, plan, batch, on_chip)
+    chip.load_input(batch * _unmet_bytes(network, v, on_chip))  # what no window meets passes by once
+    for u in ids & on_chip - lies.there:  # kept from here on
+        chip.load_input(batch * network.tensors[u].size_bytes)
     return chip.count(layer, batch)
 
 
-def _unmet_bytes(network: Network, v: int) -> int:
+def _unmet_bytes(network: Network, v: int, on_chip: Set[int]) -> int:
     """Return the bytes of the inputs of one sample that no window meets."""
     if network.layers[v].op not in WINDOW_OPS:
         return 0
     rows, columns = lines_of(network, v)
     met = union(masks(rows, 1)).bit_count() * union(masks(columns, 1)).bit_count()
-    channels = sum(network.tensors[u].channels for u in set(network.operands[v]))
+    channels = sum(network.tensors[u].channels for u in set(network.operands[v]) - on_chip)
     return (rows.extent * columns.extent - met) * channels

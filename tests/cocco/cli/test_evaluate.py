@@ -19,7 +19,7 @@ TOTALS = {
 }  # fmt: skip
 SUBGRAPH = {
     "layers", "tile", "activation_bytes", "weight_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes",
-    "ema_bytes", "compute_cycles", "latency_cycles", "energy_pj", "energy_breakdown",
+    "ema_bytes", "compute_cycles", "latency_cycles", "energy_pj", "energy_breakdown", "at_once", "loops",
 }  # fmt: skip
 BREAKDOWN = {"dram", "global_buffer", "weight_buffer", "compute", "crossbar"}
 BLOCK = ["pool1", "s1b1_a", "s1b1_b", "s1b1_c", "s1b1_shortcut", "s1b1_add"]
@@ -65,7 +65,9 @@ def test_show_reads_a_network_file(tmp_path: Path):
 
 def test_evaluate_prints_what_the_design_promises():
     content = answer(cocco("evaluate", "resnet50", "--partition", "layerwise", "--json"))
-    assert content.keys() == {"network", "accelerator", "tile_rule", "totals", "subgraphs", "verified"}
+    assert content.keys() == {
+        "network", "accelerator", "tile_rule", "metric", "totals", "subgraphs", "verified"
+    }  # fmt: skip
     assert (content["network"], content["tile_rule"], content["verified"]) == ("resnet50", "exact", None)
     assert content["totals"].keys() == TOTALS
     assert len(content["subgraphs"]) == content["totals"]["subgraphs"] == 72

@@ -80,17 +80,17 @@ def test_the_same_question_has_the_same_bytes():
 
 
 def test_never_worse_than_the_initial_partition():
-    whole = Partition.from_ids(chain(30), [range(10), range(10, 20), range(20, 30)])
+    whole = Partition.from_ids(chain(30), [range(10), range(10, 20), range(20, 30)], "ema")
     machine = Accelerator(shared_buffer=16384)
     assert evaluate(chain(30), whole, machine).fits
     for initial in (whole, [whole], [[whole]]):
-        result = cocco.partition(chain(30), machine, samples=2, initial=initial)
+        result = cocco.partition(chain(30), machine, metric="ema", samples=2, initial=initial)
         assert result.cost <= evaluate(chain(30), whole, machine).ema_bytes
 
 
 def test_initial_partitions_of_several_networks():
     plans = tuple(Partition.layerwise(network) for network in TWO)
-    assert explore(initial=[plans], samples=1).plans == plans
+    assert explore(initial=[plans], samples=1, method="ga").plans == plans
 
 
 def test_population_replaces_that_of_the_settings():

@@ -44,7 +44,8 @@ def test_greedy_without_groups_is_the_greedy_baseline():
     problem = fixed(network, 2**20)
     labels, _ = greedy(problem, SubgraphCosts(problem))
     plan = fill_greedily(network, [], problem.accelerator, "ema", "exact")
-    assert plan == Partition.from_ids(network, [[v for v in range(len(labels)) if labels[v] == x] for x in set(labels)])
+    groups = [[v for v in range(len(labels)) if labels[v] == x] for x in set(labels)]
+    assert plan == Partition.from_ids(network, groups, "ema")
 
 
 def test_greedy_needs_hardware(tmp_path):

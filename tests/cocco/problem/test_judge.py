@@ -61,9 +61,9 @@ def test_an_optimum_that_the_simulator_denies_is_an_error(engine):
 def test_a_split_for_addresses_that_the_simulator_denies_is_an_error(monkeypatch):
     """The check of addresses says once that the only subgraph has none, so that it is cut."""
     network, chip = diamond(), Accelerator(shared_buffer=65536)
-    found = cocco.partition(network, chip, method="exact")
+    found = cocco.partition(network, chip, method="exact", metric="ema")
     assert len(found.plan) == 1
-    problem = on_hardware(network, chip)
+    problem = on_hardware(network, chip, metric="ema")
     monkeypatch.setattr(addresses, "_failing", lambda _, i, plan, chip: [0] if len(plan) == 1 else [])
     split = addresses.with_addresses(problem, found)
     assert split.splits == 1 and split.cost == evaluate(network, split.plan, chip).ema_bytes > found.cost

@@ -46,7 +46,7 @@ def test_one_layer_loads_computes_and_stores():
         ("inputs", "", 0, 128), ("weights", "0", 128, 192), ("compute", "0", 192, 208), ("outputs", "", 208, 336),
     ]  # fmt: skip
     assert found.cycles == 336 / 16
-    assert found.uses[0][1:] == (256, 0, 0, 0) and found.uses[1][1:] == (256, 0, 64, 0)
+    assert found.uses[0][1:5] == (256, 0, 0, 0) and found.uses[1][1:5] == (256, 0, 64, 0)
 
 
 def test_the_next_weights_come_while_the_channel_is_idle():
@@ -75,7 +75,7 @@ def test_with_some_room_some_of_the_next_weights_come():
     half = simulate(network, plan, Accelerator(global_buffer=64 * KiB, weight_buffer=2304))
     assert half.prefetched_bytes(1) == 1152
     assert half.spans == ((0, 11_904), (11_904, 11_904 + 4096 + 1152 + 144 * 16 + 1024))
-    assert half.uses[2][3:] == (1152, 1152)
+    assert half.uses[2][3:5] == (1152, 1152)
     full = simulate(network, plan, ROOMY)
     assert full.end == half.end - 1152
 
@@ -105,7 +105,7 @@ def test_three_row_operations_of_a_chain_with_room_ahead():
     assert drawn(found, "inputs") == [("inputs", "", 0, 48), ("inputs", "", 688, 720), ("inputs", "", 762, 778)]
     assert drawn(found, "outputs") == [("outputs", "", 730, 762), ("outputs", "", 837, 869), ("outputs", "", 944, 976)]
     assert drawn(found, "compute")[-1] == ("compute", "1", 933, 944)
-    assert found.uses[-2][1:] == (128, 64, 640, 0)
+    assert found.uses[-2][1:5] == (128, 64, 640, 0)
 
 
 def test_chunks_of_a_layer_that_does_not_fit_come_ahead_where_there_is_room_for_two():

@@ -6,6 +6,7 @@ import pytest
 
 import workloads
 from simulator import Accelerator, KiB, Partition, evaluate
+from simulator.model.loops import meet
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.regions import activation_bytes
 from simulator.model.streaming import residencies
@@ -69,8 +70,13 @@ def test_parts_of_every_layer_of_googlenet_and_gpt_sum_to_what_was_priced(chip: 
 def side_bytes(model: SubgraphModel, chip: Accelerator) -> int:
     """Return the SIDE bytes of what the pricing chose, told by its stream."""
     price = model.price(chip.activation_capacity, chip.weight_capacity)
+    if price.loops is not None:
+        layer = model.rules.loop_layer(model.subgraph.layers[0])
+        rows, columns = meet(layer.rows, price.tile[0]), meet(layer.columns, price.tile[1])
+        channels = {"apart": layer.round_up(price.loops.apart)}.get(layer.kind, layer.part.channels)
+        return price.at_once * rows.live * columns.union * channels * (price.loops.mode == "side")
     if price.streaming is None:
-        regions = model.tiling(price.tile[0])[1]
+        regions = model.residency(price).regions
     elif (
         not price.streaming.has_side or price.streaming.is_whole_map or price.streaming.order in ("operand", "element")
     ):
@@ -90,7 +96,7 @@ def test_parts_sum_on_random_graphs():
         for cost, held in zip(priced.subgraphs, occupancies(network, priced)):
             assert held.main_bytes + held.side_bytes == cost.activation_bytes
             fitting += held.side_bytes > 0
-    assert fitting > 30
+    assert fitting > 5  # bands of the full width have none
 
 
 def test_evaluation_of_another_network_is_refused():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from cocco.search.pricing.genomes import LeanModel, Pricer
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.model.pricing import SubgraphModel
+from simulator.partition.partition import Partition
 from tests.helpers.search_graphs import chain, fixed, networks, spaced
 
 MACHINES = [
@@ -22,7 +25,7 @@ MACHINES = [
     {"shared_buffer": 5000, "max_regions": 4},
     {"global_buffer": 3000, "weight_buffer": 700},
     {"global_buffer": 6000, "weight_buffer": 1500},
-    {"shared_buffer": 64},
+    {"shared_buffer": 680},
 ]
 
 
@@ -45,6 +48,15 @@ def test_a_sample_fits_and_costs_what_the_simulator_says(machine, network, numbe
     assert sample.value == judge(problem, sample)
     assert sample.cost == sample.value
     assert repair(problem, sample.genome.labels) == sample.genome.labels
+
+
+def test_where_a_layer_has_no_loop_order_no_sample_has_a_finite_cost():
+    """3 x 3 convolutions of 8 channels need 656 bytes; a byte less is infinite, as the simulator says."""
+    for size, fits in ((655, False), (656, True)):
+        problem = fixed(chain(3), size)
+        sample = Pricer(problem).evaluate(Genome([0, 1, 2], ()), Stream(0, 0, 0))
+        assert (sample.cost < math.inf) == fits
+        assert evaluate(chain(3), Partition.layerwise(chain(3)), problem.accelerator).fits == fits
 
 
 @given(networks(6, "first"), networks(6, "second"), st.integers(0, 1000))

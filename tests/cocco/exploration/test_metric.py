@@ -1,0 +1,109 @@
+"""The metric by which a plan is chosen travels with it: files, prices, the judge; and memories that no layer fits."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import cocco
+import workloads
+from cocco.exploration.limits import minimize
+from simulator import Accelerator, KiB, Partition, evaluate
+from simulator.metrics import METRIC_NAMES
+from tests.helpers.command_line import answer
+from tests.helpers.command_line import cocco as command
+from tests.helpers.search_graphs import BRANCHES, SPACE, chain
+
+TIGHT = Accelerator(global_buffer=64 * KiB, weight_buffer=72 * KiB)  #: where tiles and loop orders differ by metric
+COLUMN = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}
+
+
+@pytest.mark.parametrize("metric", METRIC_NAMES)
+def test_a_plan_saved_and_loaded_costs_what_the_search_said(metric, tmp_path):
+    network = workloads.load("resnet50")
+    found = cocco.partition(network, TIGHT, metric=metric, method="greedy")
+    assert found.plan.metric == found.evaluation.metric == metric
+    found.plan.save(tmp_path / "plan.json")
+    assert ("metric" in json.loads((tmp_path / "plan.json").read_text())) == (metric != "energy")
+    loaded = Partition.load(tmp_path / "plan.json", network)
+    assert loaded == found.plan == cocco.load_partition(tmp_path / "plan.json", network)
+    assert getattr(evaluate(network, loaded, TIGHT), COLUMN[metric]) == found.cost
+
+
+def test_each_metric_is_least_where_it_is_asked_for():
+    """Layer by layer there is nothing to choose but tiles and loop orders."""
+    network = workloads.load("resnet50")
+    by = {metric: evaluate(network, Partition.layerwise(network, metric), TIGHT) for metric in METRIC_NAMES}
+    for metric, column in COLUMN.items():
+        assert getattr(by[metric], column) == min(getattr(each, column) for each in by.values())
+    assert by["ema"].ema_bytes < by["energy"].ema_bytes and by["energy"].energy_pj < by["ema"].energy_pj
+
+
+@pytest.mark.parametrize("metric", METRIC_NAMES)
+def test_evaluate_prints_of_a_file_what_partition_printed(metric, tmp_path):
+    """Without a word of the metric on its command line."""
+    machine = ("--global-buffer", "64KB", "--weight-buffer", "72KB", "--json")
+    searched = ("partition", "resnet50", "--method", "greedy", "--metric", metric, "-o", "plan.json", *machine)
+    first = answer(command(*searched, folder=tmp_path))
+    second = answer(command("evaluate", "resnet50", "--partition", "plan.json", *machine, folder=tmp_path))
+    assert second["metric"] == first["metric"] == metric
+    assert second["totals"] == first["totals"] and second["subgraphs"] == first["subgraphs"]
+    assert second["totals"][COLUMN[metric]] == first["cost"]
+
+
+@pytest.mark.parametrize("objectives", [("capacity", "ema"), ("capacity", "latency", "energy"), ("ema", "energy")])
+def test_every_point_of_a_front_is_one_plan(objectives):
+    """Tiles and loop orders of all its numbers are those of the first metric, and the file of the plan says so."""
+    front = cocco.pareto(BRANCHES, space=SPACE, objectives=objectives, samples=400)
+    (first, *_) = [name for name in objectives if name in METRIC_NAMES]
+    for point in front.found:
+        (plan,) = point.plans
+        priced = evaluate(BRANCHES, plan, point.accelerator)
+        assert plan.metric == first
+        expected = [
+            point.accelerator.buffer_bytes if name == "capacity" else getattr(priced, COLUMN[name])
+            for name in front.objectives
+        ]
+        assert list(point.values) == expected
+
+
+def test_the_best_under_limits_is_one_plan():
+    found = minimize(BRANCHES, "energy", {"latency": 2000, "capacity": 6000}, space=SPACE, samples=400)
+    assert found.best is not None
+    (plan,) = found.best.plans
+    priced = evaluate(BRANCHES, plan, found.best.accelerator)
+    assert (plan.metric, priced.energy_pj) == ("energy", found.value) and priced.latency_cycles <= 2000
+
+
+SHARED = "layer 'n0' of 'chain' needs 656 bytes on chip in the least of its loop orders; .* asked for is 655 bytes$"
+APART = "needs 80 bytes and 576 bytes for weights on chip .* is 4096 bytes and 575 bytes for weights$"
+
+
+def test_a_memory_in_which_a_layer_has_no_loop_order_is_refused():
+    """A window of 3 x 3 x 8 bytes and 8 of an output beside 3 x 3 x 8 x 8 of weights; a byte less runs nothing."""
+    with pytest.raises(ValueError, match=SHARED):
+        cocco.partition(chain(3), Accelerator(shared_buffer=655))
+    with pytest.raises(ValueError, match=APART):
+        cocco.partition(chain(3), Accelerator(global_buffer=4096, weight_buffer=575))
+    for search in (cocco.explore, cocco.pareto):
+        with pytest.raises(ValueError, match=SHARED):
+            search(chain(3), space=cocco.SharedBuffer(655, 1655, 500), samples=20)
+    with pytest.raises(ValueError, match=SHARED):
+        minimize(chain(3), "energy", {"capacity": 1155}, space=cocco.SharedBuffer(655, 1655, 500), samples=20)
+    for machine in (Accelerator(shared_buffer=656), Accelerator(global_buffer=80, weight_buffer=576)):
+        assert cocco.partition(chain(3), machine).evaluation.fits
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("partition", "vgg16", "--shared-buffer", "1KB"),
+        ("explore", "vgg16", "--range", "1KB:4KB:1KB"),
+    ],
+)
+def test_the_command_line_refuses_it_in_one_line(arguments):
+    finished = command(*arguments, "--samples", "20")
+    assert finished.returncode == 2 and finished.stdout == ""
+    assert len(finished.stderr.splitlines()) == 1
+    assert "of 'vgg16' needs" in finished.stderr and "the smallest memory asked for is 1024 bytes" in finished.stderr

@@ -1,0 +1,169 @@
+"""Plans with kept tensors, counted and run with values over all their steps, and plans that lie."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from simulator import Accelerator, Partition
+from simulator.execution import verify
+from simulator.execution.claims import plan_of
+from simulator.execution.judge import check, count_plan, judge
+from simulator.execution.stays import Lies
+from simulator.metrics import METRIC_NAMES
+from simulator.model.held import make_plan
+from simulator.model.kept import Kept, Reserved
+from simulator.model.priced import price_partition
+from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
+from simulator.model.subgraph import Geometry
+from tests.helpers.random_graphs import random_network
+from tests.helpers.random_kept import random_kept_plan
+from tests.helpers.random_layers import random_layer
+
+
+def random_priced(seed):
+    """Return a random plan with its prices in a memory of any size; None where it does not fit."""
+    rng, network = random.Random(seed), random_network(seed, whole=seed % 2 == 1)
+    plan = replace(random_kept_plan(network, seed), metric=rng.choice(METRIC_NAMES))
+    buffers = {"shared_buffer": rng.choice((512, 1024, 4096, 16384))}
+    if rng.random() < 0.5:
+        buffers = {"global_buffer": rng.choice((512, 1024, 4096, 16384)), "weight_buffer": rng.choice((256, 512, 8192))}
+    found = price_partition(network, plan, Accelerator(**buffers, batch=rng.choice((1, 1, 2, 3))))
+    return found if found.fits else None
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_every_number_of_a_plan_is_what_is_counted(seed):
+    found = random_priced(seed)
+    if found is None:
+        return
+    checks, message = judge(found.network, found.accelerator, found.partition, found.prices)
+    assert not message
+    exact = [each for each in checks if each.name in ("ema_bytes", "global_buffer_bytes", "kept_bytes")]
+    assert exact and all(each.status == "equal" for each in exact)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_every_number_of_a_layer_is_what_is_counted(seed):
+    """Loops with some operands on chip before, some kept from here on, and results that stay, are written, or both."""
+    rng = random.Random(seed)
+    network, batch = random_layer(rng), rng.choice((1, 1, 2, 3, 8))
+    inputs = sorted(set(network.operands[0]))
+    on_chip = frozenset(u for u in (*inputs, 0) if rng.random() < 0.5)
+    there = frozenset(u for u in on_chip if u and rng.random() < 0.7)
+    written = frozenset(v for v in (0,) if v not in on_chip or rng.random() < 0.5)
+    rooms, is_shared = [int(10 ** rng.uniform(1.2, 4.5)) for _ in range(2)], rng.random() < 0.5
+    rules = PricingRules(Geometry(network), chip_of(rooms, is_shared, batch), "exact", rng.choice(METRIC_NAMES))
+    reserved = Reserved(sum(map(rules.whole_bytes, on_chip)))
+    chip = chip_of([rooms[0] + reserved.size_bytes, rooms[1]], is_shared, batch)
+    model = SubgraphModel(rules, [0], Kept(on_chip, frozenset(inputs) - there, written))
+    price = model.price(chip.activation_capacity, chip.weight_capacity, reserved)
+    if isinstance(price, Shortage):
+        return
+    counted = count_plan(network, chip, plan_of([0], price, Lies(on_chip, there, written, on_chip)))
+    assert not counted.miss
+    assert not [each for each in check(chip, [price], [counted]) if each.status == "different"]
+    regions = model.residency(price).regions.values()
+    assert sum(region.main_bytes + region.side_bytes for region in regions) == price.activation_bytes
+
+
+def chip_of(rooms, is_shared, batch):
+    if is_shared:
+        return Accelerator(shared_buffer=rooms[0], batch=batch)
+    return Accelerator(global_buffer=rooms[0], weight_buffer=rooms[1], batch=batch)
+
+
+def shorter(partition, network, position):
+    """Return the plan with an interval that ends at the reader before its last, or is gone if there is none."""
+    spans = [each.span for each in partition.keep]
+    tensor, first, last = spans.pop(position)
+    reads = {i for i, group in enumerate(partition.subgraphs) for v in group if tensor in network.producers[v]}
+    before = [step for step in reads if first < step < last]
+    if before:
+        spans.append((tensor, first, max(before)))
+    if not spans:
+        return None  # then the order is no longer given
+    return Partition.from_ids(network, partition.subgraphs, partition.metric, spans)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_a_step_less_in_any_interval_fails(seed):
+    """The price is that of the longer interval: a load that it does not have is counted, and its bytes are missed."""
+    found = random_priced(seed)
+    if found is None:
+        return
+    for position in range(len(found.partition.keep)):
+        lie = shorter(found.partition, found.network, position)
+        if lie is not None:
+            assert judge(found.network, found.accelerator, lie, found.prices)[1]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_byte_less_of_memory_fails(seed):
+    """A memory of just what its fullest step holds; one byte less is noticed by the judge."""
+    found = random_priced(seed)
+    if found is None or not found.partition.keep:
+        return
+    chip = found.accelerator
+    most = max(p.kept_bytes + p.activation_bytes + p.weight_bytes * chip.is_shared for p in found.prices)
+    name = "shared_buffer" if chip.is_shared else "global_buffer"
+    if any(price.loops and price.loops.order in ("TP", "KP", "BC", "CT", "RS") for price in found.prices):
+        return  # they may use less of their room than they have
+    full = judge(found.network, replace(chip, **{name: most}), found.partition, found.prices)[0]
+    less = judge(found.network, replace(chip, **{name: most - 1}), found.partition, found.prices)[0]
+    memory = name.removesuffix("_buffer") + "_memory_bytes"
+    assert [each.status for each in full if each.name == memory] == ["within"]
+    assert [each.status for each in less if each.name == memory] != ["within"]
+
+
+@pytest.mark.parametrize("name", ["kept_bytes", "ema_input_bytes", "ema_output_bytes", "global_buffer_bytes"])
+def test_every_number_that_a_price_changes_is_noticed(name):
+    found = next(each for each in map(random_priced, range(100)) if each and each.partition.keep)
+    step = next(i for i, price in enumerate(found.prices) if price.kept_bytes)
+    for change in (-1, 7, -getattr(found.prices[step], name)):
+        wrong = found.prices[step]._replace(**{name: getattr(found.prices[step], name) + change})
+        if wrong == found.prices[step]:
+            continue
+        prices = [*found.prices[:step], wrong, *found.prices[step + 1 :]]
+        assert judge(found.network, found.accelerator, found.partition, prices)[1]
+
+
+def stacked(plan):
+    """Return addresses that place each buffer in the first gap; None where a memory is too small for that."""
+    addresses = {}
+    for memory, buffers in plan.buffers.items():
+        placed = addresses[memory] = {}
+        done = []
+        for buffer in sorted(buffers, key=lambda each: (each.lower, -each.upper)):
+            start = 0
+            for other in sorted(done, key=lambda each: placed[each.id]):
+                if other.upper > buffer.lower and other.lower < buffer.upper and start + buffer.size > placed[other.id]:
+                    start = max(start, placed[other.id] + other.size)
+            if start + buffer.size > plan.capacity(memory):
+                return None
+            placed[buffer.id] = start
+            done.append(buffer)
+    return addresses
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_values_are_those_of_the_layers_one_by_one_at_addresses_too(seed):
+    """What is kept lies at one address over its steps; on top of another buffer that lives, it is overwritten."""
+    found = random_priced(seed)
+    if found is None:
+        return
+    plan, chip = make_plan(found), found.accelerator
+    assert verify(found.network, found.partition, chip).verified
+    addresses = stacked(plan)
+    if addresses is None:
+        return
+    assert verify(found.network, found.partition, chip, addresses=addresses).verified
+    memory = next(iter(plan.buffers))
+    wholes = [each for each in plan.buffers[memory] if each.id.endswith("/whole")]
+    for one in wholes[:1]:
+        others = [each for each in plan.buffers[memory] if each.lower < one.upper and one.lower < each.upper]
+        for other in (each for each in others if each != one):
+            moved = addresses | {memory: addresses[memory] | {one.id: addresses[memory][other.id]}}
+            assert not verify(found.network, found.partition, chip, addresses=moved).verified
