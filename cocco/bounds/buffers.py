@@ -95,7 +95,7 @@ def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
     for rules, offset in zip(problem.rules, problem.offsets):
         layers = []
         for v, weights in enumerate(rules.geometry.weight_bytes):
-            layers.append(Buffered(rules.batch * _met(rules, v), weights))
+            layers.append(Buffered(rules.batch * met_bytes(rules, v), weights))
             if offset + v in prices:
                 room = 0 if hulls.runs_alone(offset + v) else machine.activation_capacity
                 least = _of_layer(rules, v, prices[offset + v], room)
@@ -167,7 +167,7 @@ def _operands(rules: PricingRules, v: int) -> Iterator[tuple[int, bool, bool]]:
         yield u, reader.local, reader.whole
 
 
-def _met(rules: PricingRules, v: int) -> int:
+def met_bytes(rules: PricingRules, v: int) -> int:
     """Return the bytes of one sample that a layer reads at least, whatever the order and the pieces."""
     geometry, total = rules.geometry, 0
     axes = rules.loop_layer(v).rows, rules.loop_layer(v).columns

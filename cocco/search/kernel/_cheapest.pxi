@@ -6,6 +6,7 @@
 
 cdef enum:
     MORE_CHUNKS = 4     # simulator.model.cheapest.MORE_CHUNKS
+    ANY_NUMBER = 0x10000000000  # simulator.model.cheapest.ANY_NUMBER
     NO_END = 0x7fffffffffffffff
 
 
@@ -46,6 +47,8 @@ cdef inline Room without(Room room, i64 activations, i64 weights) noexcept nogil
 
 
 cdef inline i64 most(Room* room, i64 activations, i64 weights) noexcept nogil:
+    if not activations and not weights:
+        return ANY_NUMBER if room.activations >= 0 and (room.is_shared or room.weights >= 0) else 0
     if room.is_shared:
         return room.activations // (activations + weights) if room.activations > 0 else 0
     if room.activations < 0 or room.weights < 0:
@@ -142,7 +145,7 @@ cdef void plans_inside(Place* at) noexcept nogil:
         joined_plans(at)
         if layer.kind == NORM:
             norm_plans(at)
-    elif may_win(at, layer.weights, layer.channels * grid_united(at.grid), windows, updates_at(at)):
+    elif may_win(at, layer.weights, layer.loaded * grid_united(at.grid), windows, updates_at(at)):
         if layer.kind == APART:
             apart_plans(at)
         else:
@@ -156,6 +159,10 @@ cdef inline i64 updates_at(Place* at) noexcept nogil:
 
 cdef inline i64 word_bytes(Place* at) noexcept nogil:
     return at.at_once * tile_area(at.grid) * at.layer.word
+
+
+cdef inline i64 result_bytes(Place* at) noexcept nogil:
+    return 0 if at.layer.is_output_kept else word_bytes(at)
 
 
 cdef inline Room beside(Place* at, Mode* mode) noexcept nogil:
@@ -172,7 +179,7 @@ cdef i64 most_words(Place* at, Room* room, i64 each, i64 inputs) noexcept nogil:
 cdef void joined_plans(Place* at) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     cdef i64 first = layer.at_most if layer.kind == JOIN else layer.outputs, step, order, size, held
-    cdef i64 reads = layer.channels * grid_united(at.grid) + whole_bytes(layer)
+    cdef i64 reads = layer.loaded * grid_united(at.grid) + broadcast_bytes(layer)
     cdef Mode modes[3]
     cdef LoopPlan plan
     if not may_win(at, 0, reads, joined_traffic(layer, at.grid, ceil_div(layer.outputs, first)), 0):
@@ -193,14 +200,14 @@ cdef void joined_plans(Place* at) noexcept nogil:
 cdef void norm_plans(Place* at) noexcept nogil:
     """Two passes, beside the most channels that can stay in between."""
     cdef LoopLayer* layer = at.layer
-    cdef Room outputs = without(at.room, word_bytes(at) + 2 * SUM_BYTES * tile_area(at.grid), 0)
-    cdef i64 words = most(&outputs, word_bytes(at), 0), windows = grid_windows(at.grid), kept
+    cdef Room outputs = without(at.room, result_bytes(at) + 2 * SUM_BYTES * tile_area(at.grid), 0)
+    cdef i64 words = most(&outputs, word_bytes(at) if layer.loaded else 0, 0), windows = grid_windows(at.grid), kept
     cdef Mode modes[3]
     cdef LoopPlan plan
     if words <= 0:
         return
     kept = layer.outputs if words >= ceil_div(layer.outputs, layer.word) else (words - 1) * layer.word
-    if may_win(at, 0, windows * (2 * layer.outputs - kept), 2 * windows * layer.outputs, 0):
+    if may_win(at, 0, windows * (2 * layer.outputs - kept) if layer.loaded else 0, 2 * windows * layer.outputs, 0):
         modes_of(at.grid, modes)
         two_passes(layer, at.grid, &modes[0], kept, &plan)
         offer(at.goal, at.best, &plan)
@@ -216,9 +223,7 @@ cdef void apart_plans(Place* at) noexcept nogil:
     weights = layer.often * layer.taps * imin(layer.word, largest) if layer.weights else 0
     count = modes_of(at.grid, modes)
     for i in range(count):
-        words = most(
-            &at.room, at.at_once * layer.word * (modes[i].held + layer.often * tile_area(at.grid)), weights
-        )
+        words = most(&at.room, at.at_once * layer.word * apart_positions(layer, at.grid, &modes[i]), weights)
         if words:
             words = imin(imin(words * layer.word, layer.at_most), largest)
             channels_tiles(layer, at.grid, &modes[i], words, at.at_once, &plan)
@@ -228,11 +233,11 @@ cdef void apart_plans(Place* at) noexcept nogil:
 cdef void dense_plans(Place* at) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     cdef i64 updates = updates_at(at), windows = layer.channels * grid_windows(at.grid)
-    cdef i64 reads, side, operands = layer.operand_channels * grid_windows(at.grid), i, count
+    cdef i64 reads, side, i, count
     cdef Mode modes[3]
     count = modes_of(at.grid, modes)
     for i in range(count):
-        reads, side = layer.channels * modes[i].reads, layer.channels * modes[i].side
+        reads, side = layer.loaded * modes[i].reads, layer.loaded * modes[i].side
         if may_win(at, layer.weights, reads, windows + side, updates):
             chunked(at, &modes[i], TK, KT)
             if may_win(at, updates, reads, windows + side, updates):
@@ -241,7 +246,8 @@ cdef void dense_plans(Place* at) noexcept nogil:
                 partly(at, &modes[i])
     modes[0] = whole_mode(at.grid)
     chunked(at, &modes[0], WK, KS if at.at_once < layer.batch else WK)
-    if may_win(at, updates, operands, operands, updates):
+    reads, windows = layer.operands_loaded * grid_windows(at.grid), layer.operand_channels * grid_windows(at.grid)
+    if may_win(at, updates, reads, windows, updates):
         count = block_modes(layer, at.grid, modes)
         for i in range(count):
             blocks(at, &modes[i], 0)
@@ -253,7 +259,7 @@ cdef void chunked(Place* at, Mode* mode, int first, int second) noexcept nogil:
     """The orders from the first to the second: TK and KT, WK and perhaps KS."""
     cdef LoopLayer* layer = at.layer
     cdef Room room = beside(at, mode)
-    cdef i64 most = most_words(at, &room, word_bytes(at), layer.part.reduction), outputs, order
+    cdef i64 most = most_words(at, &room, result_bytes(at), layer.part.reduction), outputs, order
     cdef Loops loops
     cdef LoopPlan plan
     if most <= 0:
@@ -284,18 +290,19 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
     cdef Loops loops
     cdef LoopPlan plan
     cdef int count
-    fewest = fewest_chunks(layer, most_words(at, &room, word_bytes(at), part.reduction))
+    fewest = fewest_chunks(layer, most_words(at, &room, result_bytes(at), part.reduction))
     if not fewest:
         return
     left = beside_chunk(at, room, imin(layer.word, part.outputs))
     weights, rows = imin(kept_weights(layer, &left, word), part.outputs - 1), kept_rows(at.grid, &left, row)
     passes = imax(2, fewest)
-    reads, traffic = layer.channels * mode.reads, layer.channels * (grid_windows(at.grid) * passes + mode.side)
+    reads = layer.loaded * mode.reads
+    traffic = layer.channels * grid_windows(at.grid) * passes + layer.loaded * mode.side
     more = (grid_tiles(at.grid) * rounds_of(layer, at.at_once) - 1)
     more *= layer.weights * (part.outputs - weights) // part.outputs
     if weights and not may_win(at, layer.weights + more, reads, traffic, updates):
         weights = 0
-    more = layer.channels * (mode.reads - rows * at.grid.columns.united) * (passes - 1)
+    more = layer.loaded * (mode.reads - rows * at.grid.columns.united) * (passes - 1)
     if rows and not may_win(at, layer.weights, reads + more, traffic, updates):
         rows = 0
     count = chunks(layer, fewest, tried) if weights or rows else 0
@@ -316,7 +323,7 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
 cdef inline Room beside_chunk(Place* at, Room room, i64 outputs) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     return without(
-        room, ceil_div(outputs, layer.word) * word_bytes(at), stationary_bytes(layer, outputs, layer.part.reduction)
+        room, ceil_div(outputs, layer.word) * result_bytes(at), stationary_bytes(layer, outputs, layer.part.reduction)
     )
 
 
@@ -353,8 +360,9 @@ cdef void sliced(Place* at, Mode* mode) noexcept nogil:
 cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     cdef Part* part = &layer.part
-    cdef i64 sums = SUM_BYTES * word_bytes(at), each = at.at_once * mode.held * layer.word, units = 0, i
-    cdef i64 inputs = imin(layer.word, part.reduction), outputs, inner, most_units, reads
+    cdef i64 sums = SUM_BYTES * word_bytes(at), units = 0, i
+    cdef i64 each = at.at_once * mode.held * layer.word * (layer.loaded > 0)
+    cdef i64 inputs = imin(layer.word, part.reduction), outputs, inner, most_units, reads, traffic
     cdef i64 tried[MORE_CHUNKS + 1]
     cdef Room left, room = without(
         at.room, each, stationary_bytes(layer, imin(layer.word, part.outputs), inputs) if is_inner else 0
@@ -365,8 +373,9 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
     cdef int count
     if not fewest:
         return
-    reads = layer.operand_channels * grid_windows(at.grid)
-    if not may_win(at, updates_at(at), reads * fewest, reads * (part.words if is_inner else fewest), updates_at(at)):
+    reads = layer.operands_loaded * grid_windows(at.grid) * fewest
+    traffic = layer.operand_channels * grid_windows(at.grid) * (part.words if is_inner else fewest)
+    if not may_win(at, updates_at(at), reads, traffic, updates_at(at)):
         return
     count = chunks(layer, fewest, tried)
     for i in range(part.unit_count):

@@ -16,38 +16,51 @@ cdef int price(
     Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Row* row
 ) noexcept nogil:
     """simulator.model.pricing.SubgraphModel.price: FITS with the row, or SHORT; OVERFLOW where 64 bits do not do."""
-    cdef i64 need, room
+    return price_beside(net, m, w, layers, count, memory, NULL, NULL, row)
+
+
+cdef int price_beside(
+    Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Kept* kept, LoopLayer* loops, Row* row
+) noexcept nogil:
+    """The same beside kept tensors; loops: of a single layer, where other than those of the network."""
+    cdef i64 need, room, left = memory.activations - memory.reserved
     cdef int status
     collect(net, w, layers, count)
-    if count == 1 and m.has_loops:
-        return price_in_loops(net, m, w, memory, row)
-    if count > 1 and m.max_regions and w.tensors > m.max_regions:
+    if kept is not NULL:
+        keep_tensors(net, w, kept)
+    if (count > 1 or kept is not NULL or memory.elsewhere) and m.max_regions:
+        if w.tensors + memory.elsewhere > m.max_regions:
+            return SHORT
+    if left < 0:
         return SHORT
+    if count == 1 and m.has_loops:
+        return price_in_loops(net, m, w, &net.loops[w.ids[0]] if loops is NULL else loops, memory, row)
     status = spread_all_rates(net, w)
     if status != FITS:
         return status
     need = ceil_div(w.weights, m.cores)
-    room = memory.activations - need if m.is_shared else memory.activations
+    room = left - need if m.is_shared else left
     if room >= 0 and (m.is_shared or need <= memory.weights):
         status = price_held(net, m, w, room, memory, row)
         if status != SHORT:
             return status
     if count > 1:
         return SHORT
-    return stream_layer(net, m, w, memory.activations, memory.weights, row)
+    return stream_layer(net, m, w, left, left if m.is_shared else memory.weights, row)
 
 
-cdef int price_in_loops(Net* net, Machine* m, Work* w, Memory* memory, Row* row) noexcept nogil:
+cdef int price_in_loops(Net* net, Machine* m, Work* w, LoopLayer* loops, Memory* memory, Row* row) noexcept nogil:
     """SubgraphModel._in_loops."""
     cdef i64 v = w.ids[0]
     cdef Winner best
     cdef Room room
     cdef LoopGoal goal
     cdef int status
-    room.activations, room.weights, room.is_shared = memory.activations, memory.weights, m.is_shared
+    room.activations, room.weights = memory.activations - memory.reserved, memory.weights
+    room.is_shared = m.is_shared
     goal.is_energy, goal.dram = m.is_energy, m.dram
     goal.activations, goal.weights = memory.activation_pj, memory.weight_pj
-    status = cheapest_plan(&net.loops[v], room, &goal, &best)
+    status = cheapest_plan(loops, room, &goal, &best)
     if status != FITS:
         return status
     row.ema = best.ema

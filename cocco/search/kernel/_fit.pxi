@@ -20,6 +20,7 @@ cdef inline Memory memory_of(Goal* goal, Machine* m, i64 first, i64 second) noex
     cdef Memory memory
     memory.activations, memory.weights = goal.capacity[0][first], goal.capacity[1][second]
     memory.activation_pj, memory.weight_pj = goal.sram[0][first], goal.sram[1][second]
+    memory.reserved = memory.elsewhere = 0
     return memory
 
 

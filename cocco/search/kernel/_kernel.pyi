@@ -64,3 +64,22 @@ class Orders:
     def improve(
         self, labels: Sequence[int], seed: int, generation: int, child: int, rounds: int
     ) -> tuple[list[int], float, int]: ...
+
+class KeptPrices:
+    def __init__(self, kernel: Kernel, scratch: Scratch, problem: Problem) -> None: ...
+    def price(
+        self, layers: Sequence[int], on_chip: int, loaded: int, written: int, kept_bytes: int, elsewhere: int
+    ) -> tuple[int, int, int, int, int, int] | None: ...
+
+class KeptSearch:
+    def __init__(
+        self,
+        prices: KeptPrices,
+        whole: Sequence[int],
+        layer_floor: Sequence[float],
+        crossing_floor: Sequence[float],
+        room: int,
+        may_keep: bool,
+        budgets: Sequence[int],
+    ) -> None: ...
+    def run(self) -> tuple[int, list[list[int]], list[list[int]], float, int, int]: ...

@@ -8,7 +8,7 @@ that each file repeats; 64-bit overflow is found, and the caller turns to the Py
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -230,6 +230,7 @@ cdef class Kernel:
         memory.weights = capacity if self.machine.is_shared else weight_capacity
         memory.activation_pj = self.technology.sram_pj_per_byte(memory.activations)
         memory.weight_pj = self.technology.sram_pj_per_byte(memory.weights)
+        memory.reserved = memory.elsewhere = 0
         with nogil:
             status = price(&self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], &memory, &row)
         if status == OVERFLOW:
@@ -252,7 +253,7 @@ cdef class Scratch:
     def __cinit__(self, Kernel kernel):
         cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
         cdef i64* at
-        self.block[0] = calloc(34 * n + 3 * edges, sizeof(i64))
+        self.block[0] = calloc(35 * n + 3 * edges, sizeof(i64))
         self.block[1] = calloc(40 * n, sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
@@ -281,7 +282,7 @@ cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
     cdef int i
     w.stamp = 0
     w.seen, w.local, w.ids, w.first = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
-    w.any_whole = take(&at, n)
+    w.any_whole, w.on_chip = take(&at, n), take(&at, n)
     for i in range(2):
         w.component[i], w.rate[i] = take(&at, n), take(&at, n)
         w.axis[i].step, w.axis[i].size = take(&at, n), take(&at, n)
@@ -429,3 +430,6 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
 
 
 include "_improve.pxi"
+include "_kept_prices.pxi"
+include "_kept_search.pxi"
+include "_kept_steps.pxi"

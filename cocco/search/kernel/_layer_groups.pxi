@@ -3,23 +3,27 @@
 cdef void channels_tiles(LoopLayer* layer, Grid* grid, Mode* mode, i64 step, i64 at_once, LoopPlan* plan) noexcept nogil:
     cdef Loops loops = loops_of(step, step, step, step, at_once, 0)
     cdef Moved moved = moved_of(
-        layer.weights, layer.channels * mode.reads, layer.channels * (grid_windows(grid) + mode.side),
+        layer.weights, layer.loaded * mode.reads, layer.channels * grid_windows(grid) + layer.loaded * mode.side,
         updates_of_tiles(layer, grid, &loops),
     )
     plan_of(
-        layer, CT, mode, grid, &loops, round_up(layer, step) * (mode.held + layer.often * tile_area(grid)) * at_once,
+        layer, CT, mode, grid, &loops, round_up(layer, step) * apart_positions(layer, grid, mode) * at_once,
         layer.often * step * layer.taps if layer.weights else 0, &moved, plan,
     )
 
 
+cdef inline i64 apart_positions(LoopLayer* layer, Grid* grid, Mode* mode) noexcept nogil:
+    return (mode.held if layer.loaded else 0) + (0 if layer.is_output_kept else layer.often * tile_area(grid))
+
+
 cdef i64 joined_held(LoopLayer* layer, Grid* grid, i64 order, i64 step) noexcept nogil:
     """_joined_bytes, and broadcast operands: in these channels (CT) or in full (TC)."""
-    cdef i64 i, words = round_up(layer, imin(step, layer.outputs)), kept = 0, channels
+    cdef i64 i, words = 0 if layer.is_output_kept else round_up(layer, imin(step, layer.outputs)), kept = 0, channels
     for i in range(layer.producer_count):
-        words += round_up(layer, imin(step, layer.producers[i]))
-    for i in range(layer.whole_count):
-        channels = layer.whole[3 * i + 2]
-        kept += (layer.whole[3 * i] * layer.whole[3 * i + 1]
+        words += round_up(layer, imin(step, layer.passing[i]))
+    for i in range(layer.broadcast_count):
+        channels = layer.broadcast[3 * i + 2]
+        kept += (layer.broadcast[3 * i] * layer.broadcast[3 * i + 1]
                  * round_up(layer, imin(step, channels) if order == CT else channels))
     return tile_area(grid) * words + kept
 
@@ -32,8 +36,8 @@ cdef void joined(
     cdef Loops loops = loops_of(step, step, step, step, 1, 0)
     cdef Moved moved
     for i in range(layer.producer_count):
-        channels += layer.producers[i] * (steps if order == CT and layer.producers[i] < layer.outputs else 1)
-    moved = moved_of(0, channels * grid_united(grid) + whole_bytes(layer), joined_traffic(layer, grid, steps), 0)
+        channels += layer.passing[i] * (steps if order == CT and layer.passing[i] < layer.outputs else 1)
+    moved = moved_of(0, channels * grid_united(grid) + broadcast_bytes(layer), joined_traffic(layer, grid, steps), 0)
     plan_of(layer, order, mode, grid, &loops, held, 0, &moved, plan)
 
 
@@ -53,13 +57,14 @@ cdef i64 joined_traffic(LoopLayer* layer, Grid* grid, i64 steps) noexcept nogil:
 cdef void two_passes(LoopLayer* layer, Grid* grid, Mode* mode, i64 kept, LoopPlan* plan) noexcept nogil:
     cdef i64 area = tile_area(grid), statistics = 2 * SUM_BYTES, step = imin(layer.word, layer.outputs)
     cdef i64 windows = grid_windows(grid), words = ceil_div(layer.outputs, layer.word)
-    cdef i64 held = area * (round_up(layer, kept) + round_up(layer, step) + statistics)
+    cdef i64 held = area * ((0 if layer.is_output_kept else round_up(layer, step)) + statistics)
     cdef Loops loops = loops_of(step, step, step, step, 1, kept)
     cdef Moved moved = moved_of(
-        0, windows * (2 * layer.outputs - kept), windows * (2 * layer.outputs + statistics * (3 * words - 1)), 0,
+        0, windows * (2 * layer.outputs - kept) if layer.loaded else 0,
+        windows * (2 * layer.outputs + statistics * (3 * words - 1)), 0,
     )
-    if kept < layer.outputs:
-        held += area * round_up(layer, step)
+    if layer.loaded:
+        held += area * (round_up(layer, kept) + (round_up(layer, step) if kept < layer.outputs else 0))
     plan_of(layer, TCC, mode, grid, &loops, held, 0, &moved, plan)
 
 
@@ -72,24 +77,30 @@ cdef void running_sums(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
     grid.tile[0], grid.rows = 1, layer.row
     mode = mode_of(ROW, columns, grid_united(&grid), 0)
     moved = moved_of(
-        0, layer.channels * grid_united(&grid),
+        0, layer.loaded * grid_united(&grid),
         layer.channels * layer.row.visits * columns + 2 * SUM_BYTES * layer.additions * width * layer.outputs, 0,
     )
     plan_of(
         layer, RS, &mode, &grid, &loops,
-        layer.word * (columns + SUM_BYTES * width * layer.flying * layer.often), 0, &moved, plan,
+        layer.word * ((columns if layer.loaded else 0) + SUM_BYTES * width * layer.flying * layer.often), 0, &moved,
+        plan,
     )
 
 
 cdef void copy(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
     cdef Loops loops = loops_of(layer.word, layer.word, layer.word, layer.word, 1, 0)
     cdef Mode mode = mode_of(WORD, 0, 0, 0)
-    cdef Moved moved = moved_of(0, whole_bytes(layer), whole_bytes(layer), 0)
+    cdef Moved moved = moved_of(0, broadcast_bytes(layer), map_bytes(layer.whole, layer.whole_count), 0)
     plan_of(layer, WORDS, &mode, &layer.grids[0], &loops, layer.word, 0, &moved, plan)
 
 
-cdef i64 whole_bytes(LoopLayer* layer) noexcept nogil:
+cdef inline i64 broadcast_bytes(LoopLayer* layer) noexcept nogil:
+    """_whole_bytes: what comes from DRAM of what is needed whole."""
+    return map_bytes(layer.broadcast, layer.broadcast_count)
+
+
+cdef inline i64 map_bytes(const i64* maps, i64 count) noexcept nogil:
     cdef i64 i, total = 0
-    for i in range(layer.whole_count):
-        total += layer.whole[3 * i] * layer.whole[3 * i + 1] * layer.whole[3 * i + 2]
+    for i in range(count):
+        total += maps[3 * i] * maps[3 * i + 1] * maps[3 * i + 2]
     return total

@@ -128,8 +128,8 @@ cdef inline Mode whole_mode(Grid* grid) noexcept nogil:
 cdef void tiles_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops), updates = updates_of_tiles(layer, grid, loops)
     cdef Moved moved = moved_of(
-        layer.weights if chunks == 1 else updates, layer.channels * mode.reads,
-        layer.channels * (grid_windows(grid) * chunks + mode.side), updates,
+        layer.weights if chunks == 1 else updates, layer.loaded * mode.reads,
+        layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, updates,
     )
     plan_held(layer, TK, mode, grid, loops, &moved, plan)
 
@@ -137,8 +137,9 @@ cdef void tiles_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_tiles(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.weights, layer.channels * mode.reads * chunks,
-        layer.channels * (grid_windows(grid) + mode.side) * chunks, updates_of_tiles(layer, grid, loops),
+        layer.weights, layer.loaded * mode.reads * chunks,
+        (layer.channels * grid_windows(grid) + layer.loaded * mode.side) * chunks,
+        updates_of_tiles(layer, grid, loops),
     )
     plan_held(layer, KT, mode, grid, loops, &moved, plan)
 
@@ -146,7 +147,7 @@ cdef void chunks_tiles(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.weights * (1 if chunks == 1 else rounds_of(layer, loops.at_once)), layer.channels * grid_united(grid),
+        layer.weights * (1 if chunks == 1 else rounds_of(layer, loops.at_once)), layer.loaded * grid_united(grid),
         layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops),
     )
     plan_held(layer, WK, mode, grid, loops, &moved, plan)
@@ -155,7 +156,7 @@ cdef void whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_whole(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.weights, layer.channels * grid_united(grid) * chunks, layer.channels * grid_windows(grid) * chunks,
+        layer.weights, layer.loaded * grid_united(grid) * chunks, layer.channels * grid_windows(grid) * chunks,
         updates_of_tiles(layer, grid, loops),
     )
     plan_held(layer, KS, mode, grid, loops, &moved, plan)
@@ -165,8 +166,8 @@ cdef void tiles_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 passing = layer.part.outputs - loops.kept, updates = grid_tiles(grid) * rounds_of(layer, loops.at_once)
     cdef i64 chunks = ceil_div(loops.kept, loops.chunk) + ceil_div(passing, loops.chunk)
     cdef Moved moved = moved_of(
-        layer.weights + (updates - 1) * (layer.weights * passing // layer.part.outputs), layer.channels * mode.reads,
-        layer.channels * (grid_windows(grid) * chunks + mode.side), layer.weights * updates,
+        layer.weights + (updates - 1) * (layer.weights * passing // layer.part.outputs), layer.loaded * mode.reads,
+        layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, layer.weights * updates,
     )
     plan_held(layer, TP, mode, grid, loops, &moved, plan)
     hold_more(layer, 0, stationary_bytes(layer, loops.kept, layer.part.reduction), plan)
@@ -175,7 +176,7 @@ cdef void tiles_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops), stay = loops.kept * grid.columns.united
     cdef Moved moved = moved_of(
-        layer.weights, layer.channels * (mode.reads * chunks - stay * (chunks - 1)),
+        layer.weights, layer.loaded * (mode.reads * chunks - stay * (chunks - 1)),
         layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops),
     )
     plan_held(layer, KP, mode, grid, loops, &moved, plan)
@@ -186,8 +187,9 @@ cdef void tiles_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 chunks = chunks_of(layer, loops), updates = updates_of_tiles(layer, grid, loops)
     cdef i64 reduction = layer.part.reduction, slices = ceil_div(reduction, loops.slice)
     cdef Moved moved = moved_of(
-        updates, layer.channels * mode.reads,
-        layer.channels * (grid_windows(grid) * chunks + mode.side) + sum_bytes(layer, slices - 1), updates,
+        updates, layer.loaded * mode.reads,
+        layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side + sum_bytes(layer, slices - 1),
+        updates,
     )
     plan_of(
         layer, TKC, mode, grid, loops, input_bytes(layer, mode, loops) + SUM_BYTES * chunk_bytes(layer, grid, loops),
@@ -206,13 +208,14 @@ cdef void block_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
         parts += part.units[2 * i + 1]
         cuts += (ceil_div(part.units[2 * i] * layer.word, loops.slice) - 1) * part.units[2 * i + 1]
     moved = moved_of(
-        updates * grid_tiles(grid), layer.operand_channels * grid_windows(grid) * chunks,
+        updates * grid_tiles(grid), layer.operands_loaded * grid_windows(grid) * chunks,
         layer.operand_channels * rows.visits * grid.columns.visits * passes + sum_bytes(layer, cuts) // parts,
         updates * rows.tiles * grid.columns.tiles,
     )
     plan_of(
         layer, BC, mode, grid, loops,
-        loops.at_once * loops.slice * mode.held + SUM_BYTES * chunk_bytes(layer, grid, loops),
+        loops.at_once * loops.slice * mode.held * (layer.operands_loaded > 0)
+        + SUM_BYTES * chunk_bytes(layer, grid, loops),
         stationary_bytes(layer, loops.inner, imin(loops.slice, part.reduction)), &moved, plan,
     )
 
@@ -254,8 +257,9 @@ cdef void plan_held(
     LoopLayer* layer, i64 order, Mode* mode, Grid* grid, Loops* loops, Moved* moved, LoopPlan* plan
 ) noexcept nogil:
     """The plan of an order that holds the input of a mode, a chunk and its weights: _held."""
+    cdef i64 results = 0 if layer.is_output_kept else chunk_bytes(layer, grid, loops)
     plan_of(
-        layer, order, mode, grid, loops, input_bytes(layer, mode, loops) + chunk_bytes(layer, grid, loops),
+        layer, order, mode, grid, loops, input_bytes(layer, mode, loops) + results,
         stationary_bytes(layer, loops.chunk, layer.part.reduction), moved, plan,
     )
 
@@ -279,13 +283,14 @@ cdef void plan_of(
 cdef inline Totals total_of(LoopLayer* layer, Moved* moved) noexcept nogil:
     """What plan_of says of the whole batch."""
     cdef Totals total
-    cdef i64 samples = layer.repeat * layer.batch, buffered
+    cdef i64 samples = layer.repeat * layer.batch, buffered, results
     cdef i64 weight_reads = layer.repeat * moved.weight_reads, weight_traffic = layer.repeat * moved.weight_traffic
-    total.ema_inputs = samples * (moved.input_reads + layer.unmet_bytes)
-    total.ema_outputs = samples * layer.output_bytes
-    buffered = samples * moved.traffic + 2 * total.ema_outputs
+    total.ema_inputs = samples * (moved.input_reads + layer.unmet_bytes + layer.arriving_bytes)
+    results = samples * layer.output_bytes
+    total.ema_outputs = results if layer.is_written else 0
+    buffered = samples * moved.traffic + results + total.ema_outputs
     if is_product(layer):
-        total.ema_inputs += weight_reads
+        total.ema_inputs += 0 if layer.is_second_kept else weight_reads
         buffered += weight_traffic
         weight_reads = weight_traffic = 0
     total.ema_weights = weight_reads

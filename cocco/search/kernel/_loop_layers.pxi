@@ -34,6 +34,10 @@ cdef class LoopLayers:
         into.producer_count, into.channels = len(layer.producers), layer.channels
         into.often = most_often(layer) if layer.operands else 0
         into.operand_channels = sum(layer.producers[each] for each in layer.operands)
+        into.loaded, into.operands_loaded = layer.loaded, sum(layer.passing[each] for each in layer.operands)
+        into.broadcast_count, into.is_second_kept = len(layer.broadcast), layer.stays.second
+        into.is_output_kept, into.is_written = layer.stays.output, layer.stays.is_written
+        into.arriving_bytes = layer.stays.arriving_bytes
         into.part.channels, into.part.outputs = layer.part.channels, layer.part.outputs
         into.part.words = -(-layer.part.outputs // layer.word)
         into.part.reduction, into.part.unit_count = layer.part.reduction, len(layer.part.units)
@@ -48,9 +52,11 @@ cdef class LoopLayers:
         cdef i64[::1] view = numbers
         into.row = (<Met*>&view[0])[0]
         into.producers = &view[6]
-        into.part.units = into.producers + into.producer_count
+        into.passing = into.producers + into.producer_count
+        into.part.units = into.passing + into.producer_count
         into.whole = into.part.units + 2 * into.part.unit_count
-        into.grids = <Grid*>(into.whole + 3 * into.whole_count)
+        into.broadcast = into.whole + 3 * into.whole_count
+        into.grids = <Grid*>(into.broadcast + 3 * into.broadcast_count)
         into.grid_count = (&view[0] + view.shape[0] - <i64*>into.grids) // (sizeof(Grid) // sizeof(i64))
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
@@ -84,13 +90,13 @@ cdef class LoopLayers:
 
 
 def _numbers(layer, tiles):
-    """Return what is behind the pointers of a layer: one row, producers, units, whole maps, grids."""
+    """Return what is behind the pointers of a layer: one row, producers, units, whole maps, grids of tiles."""
     from simulator.model.cheapest import tiles_of
     from simulator.model.loops import meet
     from simulator.model.orders import grid_of
 
-    numbers = [*meet(layer.rows, 1), *layer.producers]
-    for each in (*layer.part.units, *layer.whole):
+    numbers = [*meet(layer.rows, 1), *layer.producers, *layer.passing]
+    for each in (*layer.part.units, *layer.whole, *layer.broadcast):
         numbers += each
     for tile in tiles_of(layer, tiles):
         grid = grid_of(layer, tile)

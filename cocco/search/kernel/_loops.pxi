@@ -44,6 +44,15 @@ cdef struct LoopLayer:
     i64 channels        # of all of them
     i64 often           # simulator.model.groups.most_often
     i64 operand_channels  # of all operands: a producer again for each that it is
+    i64* passing        # per producer its channels, 0 where it stays on chip: simulator.model.loops.Stays, as all below
+    i64 loaded          # channels that come from DRAM
+    i64 operands_loaded
+    i64 broadcast_count
+    i64* broadcast      # what of `whole` comes from DRAM
+    i64 is_second_kept
+    i64 is_output_kept
+    i64 is_written
+    i64 arriving_bytes
     Part part
     i64 outputs
     i64 output_bytes
@@ -72,6 +81,8 @@ cdef inline i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil:
 
 
 cdef inline i64 stationary_bytes(LoopLayer* layer, i64 outputs, i64 inputs) noexcept nogil:
+    if layer.is_second_kept:
+        return 0
     if layer.kind == TRANSPOSED:
         return outputs * round_up(layer, inputs)
     if layer.kind == PRODUCT:

@@ -29,7 +29,7 @@ cdef void consider(
         tiles = ceil_div(rows, m.tiles[position]) * ceil_div(columns, m.tiles[position])
     for order in range(2):
         weight_reads = weights if order == 0 or chunks == 1 else weights * tiles
-        input_reads = ceil_scaled(w.inputs, passes if order == 0 else 1, num, den)
+        input_reads = w.arriving + ceil_scaled(w.inputs - w.arriving, passes if order == 0 else 1, num, den)
         if best.tile < 0 or weight_reads + input_reads < best.reads:
             best.reads = weight_reads + input_reads
             best.weight_reads, best.input_reads = weight_reads, input_reads
@@ -74,6 +74,8 @@ cdef int stream_layer(
     whole = 0
     for u in range(w.tensors):
         t = w.ids[u]
+        if is_on_chip(w, u):
+            continue
         whole += (net.extent[0][t] * ceil_div(net.extent[1][t], m.bands)
                   * (ceil_div(net.channels[t], m.alignment) * m.alignment) * m.samples)
     if whole <= capacity:
@@ -97,8 +99,10 @@ cdef int stream_layer(
             return status
         if best.input_reads < 0:  # the last resort: one output position at a time
             positions = net.extent[0][v] * net.extent[1][v]
-            reads = 0
+            reads = w.arriving
             for u in range(1, w.tensors):
+                if is_on_chip(w, u):
+                    continue
                 for k in range(w.first[u], w.first[u + 1]):
                     reads += net.size_bytes[w.ids[u]] * (w.is_local[k] * net.taps[v] + w.is_whole[k] * positions)
             best.weight_reads, best.input_reads = w.weights * positions, reads
@@ -116,7 +120,7 @@ cdef int pass_operand(Net* net, Machine* m, Work* w, i64 capacity, Best* best) n
     cdef i64 v = w.ids[0], u, t, i, need, tiles, reads, columns, any_passes = 0
     cdef int status
     for u in range(1, w.tensors):
-        if w.any_whole[u]:
+        if w.any_whole[u] and not is_on_chip(w, u):
             if w.is_local[w.first[u]]:
                 return FITS
             any_passes = 1
@@ -130,15 +134,16 @@ cdef int pass_operand(Net* net, Machine* m, Work* w, i64 capacity, Best* best) n
         allocate_regions(net, m, w)
         need = 0
         for u in range(w.tensors):
-            if u and w.any_whole[u]:
+            if u and w.any_whole[u] and not is_on_chip(w, u):
                 w.main_bytes[u] //= w.main_rows[u]
                 w.side_bytes[u] = 0
             need += w.main_bytes[u] + w.side_bytes[u]
         if m.samples * need <= capacity:
             tiles = ceil_div(net.extent[0][v], m.tiles[i]) * ceil_div(columns, m.tiles[i])
-            reads = 0
+            reads = w.arriving
             for u in range(1, w.tensors):
-                reads += net.size_bytes[w.ids[u]] * (tiles if w.any_whole[u] else 1)
+                if not is_on_chip(w, u):
+                    reads += net.size_bytes[w.ids[u]] * (tiles if w.any_whole[u] else 1)
             best.input_reads = reads
             return FITS
     return FITS

@@ -43,6 +43,8 @@ cdef struct Memory:  # the buffers that a subgraph is priced in
     i64 weights
     double activation_pj  # per byte
     double weight_pj
+    i64 reserved        # bytes of the activations that kept tensors take: simulator.model.kept.Reserved
+    i64 elsewhere       # how many of them the subgraph does not touch
 
 
 cdef struct Machine:  # what PricingRules holds
@@ -118,6 +120,15 @@ cdef struct Work:  # scratch space of one thread
     i64 weights
     i64 inputs
     i64 outputs
+    i64* on_chip        # by local tensor: whether it is kept whole; all 0 where any_kept is
+    i64 any_kept
+    i64 arriving        # bytes of inputs that are loaded to be kept
+
+
+cdef struct Kept:  # simulator.model.kept.Kept: sets of tensor ids, rows of 64-bit words
+    const u64* on_chip
+    const u64* loaded
+    const u64* written
 
 
 cdef inline i64 ceil_div(i64 a, i64 b) noexcept nogil:
@@ -165,7 +176,7 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
     cdef i64 i, j, u, v, n, total, here
     w.stamp += 1
     w.layers = count
-    w.weights = w.inputs = w.outputs = w.has_whole = w.columns = 0
+    w.weights = w.inputs = w.outputs = w.has_whole = w.columns = w.any_kept = w.arriving = 0
     w.is_square = 1
     for i in range(count):
         v = layers[i]
@@ -205,3 +216,21 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
             if here == 0 or total - w.first[i] < here:
                 w.outputs += net.size_bytes[u]
     w.first[n] = total
+
+
+cdef void keep_tensors(Net* net, Work* w, Kept* kept) noexcept nogil:
+    """The subgraph that was collected, with tensors that stay on chip."""
+    cdef i64 u, t
+    w.any_kept, w.inputs, w.outputs, w.arriving = 1, 0, 0, 0
+    for u in range(w.tensors):
+        t = w.ids[u]
+        w.on_chip[u] = has(kept.on_chip, t)
+        if u >= w.layers and has(kept.loaded, t):
+            w.inputs += net.size_bytes[t]
+            w.arriving += net.size_bytes[t] * w.on_chip[u]
+        if u < w.layers and has(kept.written, t):
+            w.outputs += net.size_bytes[t]
+
+
+cdef inline bint is_on_chip(Work* w, i64 u) noexcept nogil:
+    return w.any_kept and w.on_chip[u]

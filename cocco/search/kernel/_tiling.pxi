@@ -238,6 +238,10 @@ cdef i64 allocate_regions(Net* net, Machine* m, Work* w) noexcept nogil:
                 w.side_rows[u], w.side_columns[u] = imin(overlap, height), band
             elif not m.is_exact and w.axis[0].size[u] < height:
                 w.side_rows[u], w.side_columns[u] = overlap, band
+        if is_on_chip(w, u):  # it has its whole map, and takes nothing here
+            w.main_rows[u], w.main_columns[u] = height, band
+            w.side_rows[u] = w.side_columns[u] = w.main_bytes[u] = w.side_bytes[u] = 0
+            continue
         w.main_bytes[u] = w.main_rows[u] * w.main_columns[u] * element
         w.side_bytes[u] = w.side_rows[u] * w.side_columns[u] * element
         total += w.main_bytes[u] + w.side_bytes[u]

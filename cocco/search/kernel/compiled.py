@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 
 if TYPE_CHECKING:
-    from cocco.search.kernel._kernel import Orders
+    from cocco.search.kernel._kernel import KeptPrices, Orders
 
 Asked = TypeVarTuple("Asked")
 Answered = TypeVar("Answered")
 Row = tuple[int, int, int, int, int, int]  # as simulator.model.cost.Totals
 Enumerated = tuple[list[list[int]] | None, int, int, int, float]  # groups, states, transitions, steps, cost
+
+Kept = tuple[int, list[list[int]], list[list[int]], float, int, int]
+"""Why the search ended, subgraphs, tensors kept beyond each, cost, states, steps."""
 
 
 def first_of(
@@ -51,6 +54,14 @@ class Compiled:
     def exact(self, *budgets: int) -> Enumerated:
         """Return the cheapest partition: the kernel's `exact`, which says what the budgets are."""
         return self._twin.exact(self.kernel, self.scratches[0], *budgets)
+
+    def kept_prices(self, problem: Problem) -> KeptPrices:
+        """Return what prices steps beside kept tensors; the problem is this one, of one network on given hardware."""
+        return self._twin.KeptPrices(self.kernel, self.scratches[0], problem)
+
+    def kept_search(self, problem: Problem, *question: Any) -> Kept:
+        """Return the cheapest plan with kept tensors: the kernel's `KeptSearch`, which says what the question is."""
+        return self._twin.KeptSearch(self.kept_prices(problem), *question).run()
 
     def orders(self, memo: int) -> Orders:
         """Return what improves partitions by random orders; memo: prices remembered."""

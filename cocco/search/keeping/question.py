@@ -1,0 +1,48 @@
+"""What the exact search over partitions, orders and kept intervals asks of one network: plain numbers and a price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from workloads.network.network import Network
+
+Group = tuple[int, ...]  #: layers of a step, ascending ids
+
+
+class KeptStep(NamedTuple):
+    """A step and where its tensors lie; sets of tensors are integers, bit u for tensor u."""
+
+    layers: Group
+    on_chip: int  #: of what it makes or reads: kept whole while it runs
+    loaded: int  #: of what it reads from elsewhere: comes from DRAM
+    written: int  #: of what it makes: goes to DRAM
+    kept_bytes: int  #: of one core, of all tensors that are kept meanwhile
+    elsewhere: int  #: how many of those it neither makes nor reads
+
+
+class KeepQuestion(NamedTuple):
+    """One network on given hardware.
+
+    The floors may be anything that no plan undercuts: what a layer adds to the cost wherever it runs, the writing of a
+    model output among it, and what each crossing of DRAM adds. The search is exact with all of them 0, only slower.
+    """
+
+    network: Network
+    room: int  #: bytes of one core for activations, and for weights where these share the buffer
+    whole: tuple[int, ...]  #: per tensor the bytes that it takes in one core while it is kept
+    price: Callable[[KeptStep], float]  #: the cost of a step, inf where it does not fit
+    may_fit: Callable[[Group], bool]  #: False only where neither these layers nor any larger set fits as a step
+    layer_floor: tuple[float, ...]
+    crossing_floor: tuple[float, ...]  #: per tensor
+    may_keep: bool = True  #: False: nothing is kept, as in Cocco
+
+
+def sets_of_consumers(network: Network) -> list[int]:
+    """Return per tensor the set of layers that read it."""
+    return [sum(1 << v for v in consumers) for consumers in network.consumers]
+
+
+def sets_of_producers(network: Network) -> list[int]:
+    """Return per layer the set of tensors that it reads."""
+    return [sum(1 << u for u in set(producers)) for producers in network.producers]

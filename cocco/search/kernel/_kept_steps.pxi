@@ -1,0 +1,255 @@
+# What may run next beside what is kept, and how: cocco/search/keeping/exact.py, _groups and _steps
+
+cdef int go_on(KeptSearch s, i64 state) except -1:
+    """Reach every state that one step leads to; 1 where the search must end."""
+    cdef i64 downset = s.downset_of(s.states.members + 3 * state * s.words), k
+    if s.begin[downset] < 0 and list_groups(s, downset):
+        return 1
+    for k in range(s.begin[downset], s.end[downset]):
+        if run_group(s, state, s.listed[k]):
+            return 1
+    return 0
+
+
+cdef i64 number_of(KeptSearch s, const u64* group) except -2:
+    """The number of a set of layers, -1 where there are too many."""
+    cdef i64 found = find_set(&s.groups, group, s.words)
+    if found >= 0:
+        return found
+    if s.add(&s.groups, group, s.words) == 2:
+        s.why = MANY_SETS
+        return -1
+    found = s.groups.count - 1
+    s.fits[found] = s.mark[found] = -1
+    return found
+
+
+cdef bint may_run(KeptSearch s, i64 number) noexcept:
+    """Whether a set of layers may fit; when that is asked first, what it reads is noted, too."""
+    cdef i64 count, i, k
+    cdef u64* group = s.groups.members + number * s.words
+    cdef u64* inputs = s.inputs + number * s.words
+    if s.fits[number] < 0:
+        s.spend(s.look_steps)
+        count = list_set(group, s.words, s.ids)
+        memset(inputs, 0, s.words * sizeof(u64))
+        for k in range(count):
+            for i in range(s.words):
+                inputs[i] |= s.reads[s.ids[k] * s.words + i]
+        for i in range(s.words):
+            inputs[i] &= ~group[i]
+        s.fits[number] = count == 1 or may_fit(
+            &s.kernel.net, &s.kernel.machine, &s.prices.scratch.work, s.ids, count, &s.prices.memory
+        )
+    return s.fits[number]
+
+
+cdef int list_groups(KeptSearch s, i64 downset) except -1:
+    """List the sets of layers that can run next and may fit; 1 where the search must end."""
+    cdef i64 words = s.words, v, i, j, k, top, number, count
+    cdef u64* executed = s.downsets.members + downset * words
+    cdef u64* grown = s.spare
+    cdef u64* readers = s.spare + words
+    cdef u64* group
+    cdef Net* net = &s.kernel.net
+    cdef bint is_ready
+    s.begin[downset] = s.listed_count
+    for v in range(s.size):
+        is_ready = not has(executed, v)
+        for j in range(net.producer_start[v], net.producer_start[v + 1]):
+            if net.producers[j] < s.size and not has(executed, net.producers[j]):
+                is_ready = False
+        if not is_ready:
+            continue
+        memset(grown, 0, words * sizeof(u64))
+        put(grown, v)
+        number = number_of(s, grown)
+        if number < 0:
+            return 1
+        if s.mark[number] == downset:
+            continue
+        s.mark[number], s.stack[0], top = downset, number, 1
+        while top:
+            top -= 1
+            number = s.stack[top]
+            if s.spend(1):
+                return 1
+            if not may_run(s, number):
+                continue
+            if s.why:
+                return 1
+            s.listed[s.listed_count] = number
+            s.listed_count += 1
+            group = s.groups.members + number * words
+            memset(readers, 0, words * sizeof(u64))
+            count = list_set(group, words, s.ids)
+            for k in range(count):
+                for i in range(words):
+                    readers[i] |= s.consumers[s.ids[k] * words + i]
+            for i in range(words):
+                readers[i] &= ~group[i]
+            count = list_set(readers, words, s.ids)
+            for k in range(count):
+                for i in range(words):
+                    grown[i] = group[i] | (s.ancestors[s.ids[k] * words + i] & ~executed[i])
+                number = number_of(s, grown)
+                if number < 0:
+                    return 1
+                if s.mark[number] != downset:
+                    s.mark[number] = downset
+                    s.stack[top] = number
+                    top += 1
+    s.end[downset] = s.listed_count
+    return 0
+
+
+cdef struct Running:  # one state, one subgraph; sets are rows
+    i64 state
+    i64 number
+    i64 count           # of options
+    i64 drop_count
+    i64* drops          # tensors that may be dropped after this step
+    u64* executed       # after it
+    u64* kept           # before it
+    u64* loaded
+    u64* stored         # by it, as chosen so far
+    u64* unwritten      # kept from here on, as chosen so far
+    u64* written
+    u64* last           # what it reads for the last time
+    u64* key            # of the step among the prices
+    u64* place          # the state after it
+
+
+cdef inline i64 later_readers(KeptSearch s, const u64* executed, i64 u) noexcept:
+    cdef i64 i, count = 0
+    for i in range(s.words):
+        count += popcount64(s.consumers[u * s.words + i] & ~executed[i])
+    return count
+
+
+cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
+    """Reach every state that this subgraph leads to."""
+    cdef Running r
+    cdef i64 words = s.words, i, k, u, count, later, size = 0
+    cdef u64* place = s.states.members + 3 * state * words
+    cdef u64* group = s.groups.members + number * words
+    cdef u64* inputs = s.inputs + number * words
+    r.state, r.number, r.count, r.drop_count, r.drops = state, number, 0, 0, s.ids + s.kernel.net.tensors + 1
+    r.executed, r.kept, r.loaded = s.spare, s.spare + words, s.spare + 2 * words
+    r.stored, r.unwritten, r.written = s.spare + 3 * words, s.spare + 4 * words, s.spare + 5 * words
+    r.last, r.place, r.key = s.spare + 6 * words, s.spare + 7 * words, s.spare + 10 * words
+    memset(r.stored, 0, 4 * words * sizeof(u64))
+    for i in range(words):
+        r.executed[i], r.kept[i] = place[i] | group[i], place[words + i] | place[2 * words + i]
+        r.loaded[i] = inputs[i] & ~r.kept[i]
+    count = list_set(group, words, s.ids)
+    for k in range(count):
+        u = s.ids[k]
+        later = later_readers(s, r.executed, u)
+        if s.kernel.net.reader_start[u] == s.kernel.net.reader_start[u + 1]:
+            put(r.stored, u)
+        elif later:
+            s.options[r.count].tensor, s.options[r.count].is_made = u, 1
+            s.options[r.count].count = 1 if not s.may_keep else 3 if later > 1 else 2
+            r.count += 1
+    count = list_set(r.loaded, words, s.ids)
+    for k in range(count):
+        if s.may_keep and later_readers(s, r.executed, s.ids[k]):
+            s.options[r.count].tensor, s.options[r.count].is_made, s.options[r.count].count = s.ids[k], 0, 2
+            r.count += 1
+    count = list_set(r.kept, words, s.ids)
+    for k in range(count):
+        u = s.ids[k]
+        size += s.whole[u]
+        if has(inputs, u):
+            if not later_readers(s, r.executed, u):
+                put(r.last, u)
+            elif has(place + 2 * words, u):
+                r.drops[r.drop_count] = u
+                r.drop_count += 1
+    return choose(s, &r, 0, size)
+
+
+cdef int choose(KeptSearch s, Running* r, i64 at, i64 size) except -1:
+    """Run the step with every choice for the tensors from this one on that leaves room."""
+    cdef Option* option
+    cdef i64 way, u, more
+    cdef int status
+    if at == r.count:
+        return run_chosen(s, r, size)
+    option = &s.options[at]
+    u = option.tensor
+    for way in range(option.count):
+        more = size + (s.whole[u] if way else 0)
+        if more > s.room:
+            continue
+        if option.is_made and way != 1:
+            put(r.stored, u)
+        if way == 1 and option.is_made:
+            put(r.unwritten, u)
+        elif way:
+            put(r.written, u)
+        status = choose(s, r, at + 1, more)
+        take_out(r.unwritten, u)
+        take_out(r.written, u)
+        if option.is_made:
+            take_out(r.stored, u)
+        if status:
+            return status
+    return 0
+
+
+cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
+    """Reach the states of one choice, by what is dropped after the step."""
+    cdef i64 words = s.words, i, k, elsewhere = 0, found, subset
+    cdef u64* before = s.states.members + 3 * r.state * words
+    cdef u64* group = s.groups.members + r.number * words
+    cdef u64* inputs = s.inputs + r.number * words
+    cdef u64 on_chip
+    cdef double price
+    if s.spend(1):
+        return 1
+    for i in range(words):
+        on_chip = r.kept[i] | r.unwritten[i] | r.written[i]
+        r.key[i] = on_chip & (group[i] | inputs[i])
+        elsewhere += popcount64(on_chip & ~r.key[i])
+        r.key[words + i], r.key[2 * words + i] = r.loaded[i], r.stored[i]
+    r.key[3 * words], r.key[3 * words + 1], r.key[3 * words + 2] = <u64>r.number, <u64>size, <u64>elsewhere
+    found = find_set(&s.asked, r.key, 3 * words + 3)
+    if found < 0:
+        if s.spend(s.price_steps):
+            return 1
+        price = price_chosen(s, r, size, elsewhere)
+        s.add(&s.asked, r.key, 3 * words + 3)
+        found = s.asked.count - 1
+        s.price[found] = price
+    price = s.price[found]
+    if price == INFINITY:
+        return 0
+    for subset in range(<i64>1 << r.drop_count):
+        for i in range(words):
+            r.place[i] = r.executed[i]
+            r.place[words + i] = (before[words + i] | r.unwritten[i]) & ~r.last[i]
+            r.place[2 * words + i] = (before[2 * words + i] | r.written[i]) & ~r.last[i]
+        for k in range(r.drop_count):
+            if (subset >> k) & 1:
+                take_out(r.place + 2 * words, r.drops[k])
+        if s.reach(r.place, s.cost[r.state] + price, r.state, r.number):
+            return 1
+    return 0
+
+
+cdef double price_chosen(KeptSearch s, Running* r, i64 size, i64 elsewhere) except? -1.0:
+    """The cost of a step, infinite where it does not fit."""
+    cdef i64 i, count = list_set(s.groups.members + r.number * s.words, s.words, s.ids)
+    cdef u64 touched = 0
+    cdef Kept kept
+    cdef Row row
+    cdef int status
+    kept.on_chip, kept.loaded, kept.written = r.key, r.key + s.words, r.key + 2 * s.words
+    for i in range(s.words):
+        touched |= r.key[i]
+    status = s.prices.price_set(s.ids, count, &kept if touched else NULL, size, elsewhere, &row)
+    if status == OVERFLOW:
+        raise OverflowError("64 bits do not hold the steps of a subgraph")
+    return row_cost(&s.kernel.goal, &s.kernel.machine, &row, 0) if status == FITS else INFINITY

@@ -1,0 +1,100 @@
+"""The cheapest plan with kept tensors: against every plan of random problems, and on networks of the paper."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pytest
+
+import workloads
+from cocco.bounds.kept import cheapest_plans, keep_question
+from cocco.problem.problem import Problem, on_hardware
+from cocco.search.baselines.exact import exact
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from simulator import Accelerator, Partition
+from simulator.model.cost import METRICS, total
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price
+from tests.helpers.every_kept_plan import cheapest
+from tests.helpers.random_problems import random_problem
+from tests.helpers.search_graphs import chain, diamond
+
+
+def cost_of(problem: Problem, partitions: tuple[Partition, ...]) -> float:
+    """Return Formula 1 of partitions by the way that `evaluate` takes."""
+    cost = 0.0
+    for network, partition, weight in zip(problem.networks, partitions, problem.objective.weights):
+        for price in price_partition(network, partition, problem.accelerator, problem.tile_rule).prices:
+            assert isinstance(price, Price)
+            totals = total([price], problem.accelerator)
+            cost += weight * METRICS[problem.objective.metric](totals, problem.accelerator)
+    return cost
+
+
+def check(seed: int, most_layers: int) -> tuple[int, int]:
+    """Compare with every plan; return how many there are, and how many intervals the cheapest has."""
+    problem = random_problem(seed, most_layers)
+    if problem.size > most_layers:
+        return 0, 0
+    question = keep_question(problem)
+    found = cheapest_plans(problem)
+    least, plans = cheapest(question._replace(price=lru_cache(None)(question.price)))
+    assert found.cost == pytest.approx(least, rel=1e-12), seed
+    if found.partitions is None:  # a layer that runs in no order
+        assert found.plans[-1].status == "infeasible"
+        return plans, 0
+    assert cost_of(problem, found.partitions) == pytest.approx(least, rel=1e-12), seed
+    return plans, len(found.plans[0].spans)
+
+
+def test_no_plan_is_cheaper_on_random_problems():
+    """Up to 4 layers: separate and shared, all metrics, cores, batches, both tile rules, few regions."""
+    results = [check(seed, 4) for seed in range(120)]
+    assert sum(spans for _, spans in results) > 40
+    assert sum(plans for plans, _ in results) > 2_000
+
+
+@pytest.mark.slow
+def test_no_plan_is_cheaper_on_more_random_problems():
+    for seed in range(120, 2_000):
+        check(seed, 5)
+    for seed in range(2_000, 2_200):
+        check(seed, 6)
+
+
+def test_with_nothing_kept_it_is_the_enumeration():
+    """Up to 7 layers; the two add floats in other orders."""
+    proven = 0
+    for seed in range(80):
+        problem = random_problem(seed, 6)
+        nothing, anything = cheapest_plans(problem, may_keep=False), cheapest_plans(problem)
+        if not nothing.is_proven:  # a layer that runs in no order
+            continue
+        assert nothing.cost == pytest.approx(exact(problem, SubgraphCosts(problem)).cost, rel=1e-12), seed
+        assert nothing.plans[0].spans == ()
+        assert anything.cost <= nothing.cost * (1 + 1e-12)
+        proven += 1
+    assert proven > 50
+
+
+def test_networks_run_one_after_the_other():
+    machine = Accelerator(shared_buffer=2048)
+    alone = [cheapest_plans(on_hardware(network, machine)).cost for network in (chain(5, "a"), diamond("b"))]
+    both = on_hardware([chain(5, "a"), diamond("b")], machine, weights=[2.0, 3.0])
+    found = cheapest_plans(both)
+    assert found.partitions is not None and [each.network_name for each in found.partitions] == ["a", "b"]
+    assert found.cost == pytest.approx(2.0 * alone[0] + 3.0 * alone[1], rel=1e-12)
+
+
+def test_a_spent_budget_proves_nothing():
+    found = cheapest_plans(on_hardware(chain(5), Accelerator(shared_buffer=2048)), max_steps=100)
+    assert not found.is_proven and found.partitions is None
+    assert "100 steps" in found.plans[-1].reason
+
+
+def test_vgg16_is_proven():
+    """At 896 KB: 141.71 MB, where 145.39 cross with nothing kept. Regression values of the model as it is."""
+    problem = on_hardware(workloads.load("vgg16"), Accelerator(shared_buffer=896 * 1024), metric="ema")
+    found = cheapest_plans(problem)
+    assert found.is_proven and found.cost == 141_706_920
+    assert cost_of(problem, found.partitions or ()) == found.cost

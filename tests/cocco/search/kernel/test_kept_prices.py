@@ -1,0 +1,99 @@
+"""Steps beside kept tensors cost in the compiled engine what they cost in the simulator, to the byte."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from cocco.bounds.kept import kept_price
+from cocco.problem.problem import Problem, on_hardware
+from cocco.search.keeping.question import KeptStep
+from cocco.search.kernel.choice import has_kernel
+from cocco.search.kernel.compiled import Compiled
+from simulator import Accelerator, Partition
+from simulator.partition.steps import steps_of
+from tests.helpers.every_kept_plan import as_set
+from tests.helpers.random_kept import random_kept_plan, random_spans
+from tests.helpers.random_problems import random_net, random_problem
+from workloads import Builder
+from workloads.network.network import Network
+
+pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+
+
+def steps(problem: Problem, partition: Partition) -> list[KeptStep]:
+    """Return the steps of a partition as the search asks for them."""
+    (network,), (rules,) = problem.networks, problem.rules
+    return [
+        KeptStep(
+            group,
+            as_set(step.touched),
+            as_set(step.loaded),
+            as_set(step.written),
+            sum(map(rules.whole_bytes, step.kept)),
+            len(step.kept) - len(step.touched),
+        )
+        for group, step in zip(partition.subgraphs, steps_of(network, partition))
+    ]
+
+
+def compare(problem: Problem, asked: list[KeptStep]) -> tuple[int, int]:
+    """Price steps in both engines; return how many keep anything, and how many of those fit."""
+    readable, compiled = kept_price(problem), Compiled(problem).kept_prices(problem)
+    kept = fits = 0
+    for step in asked:
+        expected = readable(step)
+        assert compiled.price(*step) == (None if expected is None else tuple(expected)), step
+        kept += step.kept_bytes > 0
+        fits += step.kept_bytes > 0 and expected is not None
+    return kept, fits
+
+
+def in_memory_of(problem: Problem, network: Network, size: int) -> Problem:
+    """Return the problem with another network in buffers of other sizes."""
+    machine = problem.accelerator
+    chosen = replace(machine, **{name: size for name in ("shared_buffer", "global_buffer") if getattr(machine, name)})
+    return replace(problem, networks=(network,), accelerator=chosen)
+
+
+def test_engines_agree_on_random_plans():
+    """All kinds of layers, cores, batches, metrics, both tile rules; tight and ample buffers."""
+    kept = fits = 0
+    for seed in range(150):
+        problem = random_problem(seed)
+        network = problem.networks[0] if seed % 3 == 0 else random_net(seed)
+        for i in range(4):
+            partition = random_kept_plan(network, 7 * seed + i)
+            for size in (1 << random.Random(seed + i).randint(8, 14), 1 << 17):
+                priced = in_memory_of(problem, network, size)
+                more = compare(priced, steps(priced, partition))
+                kept, fits = kept + more[0], fits + more[1]
+    assert kept > 1000 and kept - 50 > fits > 500
+
+
+def every_kind() -> Network:
+    """Return products of activations, a softmax, a norm, grouped and depth-wise windows, a concat, a pool, a slice."""
+    b = Builder("every_kind")
+    x = b.conv("x", b.input("in", 12, 12, 24), 24, 1)
+    deep = b.depthwise("deep", b.conv("groups", x, 24, 3, padding=1, groups=3))
+    scores = b.softmax("softmax", b.matmul("scores", b.add("both", [deep, x]), x, transpose=True))
+    mixed = b.layernorm("norm", b.matmul("mixed", scores, x))
+    wide = b.conv("wide", b.concat("joined", [mixed, deep, x]), 40, 3)
+    b.conv("end", b.mul("gated", [b.maxpool("pool", wide, 2, 2), b.global_avgpool("mean", wide)]), 16, 1)
+    return b.build()
+
+
+@pytest.mark.parametrize("metric", ["ema", "energy"])
+def test_engines_agree_where_layers_do_not_fit(metric):
+    """Single layers in loop orders, in every memory from too little to ample."""
+    network, fits = every_kind(), 0
+    layers = [(v,) for v in range(len(network.layers))]
+    for seed in range(80):
+        rng = random.Random(seed)
+        machine = Accelerator(shared_buffer=int(2 ** rng.uniform(10, 18)), batch=1 + seed % 2)
+        spans = random_spans(network, layers, rng, rng.choice((0.1, 0.3, 0.7)))
+        problem = on_hardware(network, machine, metric=metric)
+        fits += compare(problem, steps(problem, Partition.from_ids(network, layers, keep=spans)))[1]
+    assert fits > 200

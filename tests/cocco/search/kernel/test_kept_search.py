@@ -1,0 +1,73 @@
+"""The compiled search with kept tensors finds the plans of the readable one, at the same costs, in as many steps."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import workloads
+from cocco.bounds.kept import cheapest_plans
+from cocco.problem.problem import on_hardware
+from cocco.search.kernel.choice import has_kernel
+from simulator import Accelerator
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price
+from tests.helpers.random_problems import random_problem
+from tests.helpers.search_graphs import chain, diamond
+
+pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+
+
+def test_engines_agree_on_random_problems():
+    """Up to 6 layers: cost, plan, states, steps, and why there is none; with little and with ample budgets."""
+    spans = plans = 0
+    for seed in range(250):
+        problem = random_problem(seed, 6)
+        budget = (500, 3_000) if seed % 5 == 0 else (100_000, 2_000_000)
+        may_keep = seed % 7 > 0
+        readable = cheapest_plans(problem, *budget, may_keep, "reference")
+        assert cheapest_plans(problem, *budget, may_keep, "fast") == readable, seed
+        plans += readable.is_proven
+        spans += len(readable.plans[0].spans)
+    assert plans > 150 and spans > 100
+
+
+@pytest.mark.parametrize("budget", [(3, 10_000), (1_000, 100)])
+def test_engines_give_up_for_the_same_reason(budget):
+    problem = on_hardware([chain(6, "a"), diamond("b")], Accelerator(shared_buffer=2048))
+    found = cheapest_plans(problem, *budget, engine="fast")
+    assert found == cheapest_plans(problem, *budget, engine="reference")
+    assert not found.is_proven and f"{min(budget)} st" in found.plans[-1].reason
+
+
+@pytest.mark.parametrize("metric", ["ema", "energy", "latency"])
+def test_engines_agree_on_a_network(metric):
+    machine = Accelerator(global_buffer=2**20, weight_buffer=1152 * 1024)
+    problem = on_hardware(workloads.load("vgg16"), machine, metric=metric)
+    assert cheapest_plans(problem, engine="fast") == cheapest_plans(problem, engine="reference")
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "ema_bytes"),
+    [("resnet50", 896, 26_657_960), ("resnet50", 1152, 25_654_440), ("googlenet", 512, 7_141_800)],
+)
+def test_networks_are_proven(name, size, ema_bytes):
+    """Regression values of the model as it is; the last two are weights, inputs and outputs once: the floor."""
+    found = cheapest_plans(on_hardware(workloads.load(name), Accelerator(shared_buffer=size * 1024), metric="ema"))
+    assert found.is_proven and found.cost == ema_bytes
+
+
+def test_more_memory_never_moves_more_off_chip():
+    """ResNet50 from 256 KB to 1.125 MB; nothing kept is never less; the way of `evaluate` prices the plans alike."""
+    network, last = workloads.load("resnet50"), math.inf
+    for size in range(256, 1153, 128):
+        problem = on_hardware(network, Accelerator(shared_buffer=size * 1024), metric="ema")
+        found = cheapest_plans(problem)
+        assert found.partitions is not None and found.cost <= last
+        assert found.cost <= cheapest_plans(problem, may_keep=False).cost
+        priced = price_partition(network, found.partitions[0], problem.accelerator)
+        assert sum(price.ema_bytes for price in priced.prices if isinstance(price, Price)) == found.cost
+        assert priced.fits
+        last = found.cost
+    assert last == 25_654_440
