@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack, get_args
 
 from cocco.exploration.result import Result
 from cocco.problem.effort import Effort, ExploreFields, PartitionFields, effort_of
-from cocco.problem.names import HardwareMethod, Metric, SpaceMethod
+from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
@@ -30,6 +30,7 @@ def partition(
     method: HardwareMethod = "auto",
     metric: Metric = DEFAULT_METRIC,
     tile_rule: TileRule = "exact",
+    keep: Keep = "none",
     effort: Effort | None = None,
     **fields: Unpack[PartitionFields],
 ) -> Result:
@@ -50,6 +51,10 @@ def partition(
         What to minimize: "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles).
     tile_rule
         As in `simulator.evaluate`.
+    keep
+        "none" (the paper: every tensor between subgraphs crosses to DRAM) or "auto": tensors stay on chip, whole, from
+        one subgraph to a later one where that is cheaper, proven by an exact search over partitions, orders and
+        intervals; where that gives up, what `method` found without.
     effort
         Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
     **fields
@@ -79,7 +84,18 @@ def partition(
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)
-    return _search(problem, method, chosen)
+    if keep not in get_args(Keep):
+        raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, got {keep!r}")
+    result = _search(problem, method, chosen)
+    if keep == "none":
+        return result
+    from cocco.exploration.kept import with_kept
+    from cocco.search.kernel.choice import engine_name
+
+    try:
+        return with_kept(problem, result, engine_name(chosen.engine, problem))
+    except KeyboardInterrupt:
+        raise Interrupted(replace(result, status="stopped", lower_bound=None, gap=None)) from None
 
 
 def explore(

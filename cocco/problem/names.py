@@ -6,6 +6,9 @@ from typing import Literal
 
 from simulator.metrics import Metric as Metric
 
+Keep = Literal["auto", "none"]
+"""Whether tensors may stay on chip between subgraphs: where that is proven to pay, or never, as in the paper."""
+
 HardwareMethod = Literal["auto", "ga", "exact", "greedy", "dp", "idp", "sa"]
 """How a partition for given hardware is found (cocco.exploration.methods)."""
 

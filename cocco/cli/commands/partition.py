@@ -31,6 +31,11 @@ def add_options(parser: Parser) -> None:
         parser, DEFAULT_METRIC, ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
         "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
     )  # fmt: skip
+    parser.add_argument(
+        "--keep", choices=("auto", "none"), default="none",
+        help="auto: tensors may stay on chip between subgraphs, with a proof that no plan costs less, where that "
+        "finishes; none (default): as in the paper",
+    )  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", help="write the partition to this file (.json, .yaml)")
     add_json(parser)
 
@@ -40,7 +45,7 @@ def run(options: Namespace) -> int:
     accelerator = accelerator_of(options)
     network = load(options.network, options)
     output = _partition_file(options.output)
-    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove")
+    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove", "keep")
     question = {name: getattr(options, name) for name in names}
     settings = Settings.plain() if options.plain else Settings()
 

@@ -89,6 +89,7 @@ def totals_text(evaluation: Evaluation) -> str:
         f"outputs {megabytes(evaluation.ema_output_bytes)}; "
         f"{evaluation.ema_bytes / evaluation.compulsory_bytes:,.2f} times the least (weights, inputs, outputs once)",
         *(f"    {reread_text(each, accelerator)}" for each in evaluation.rereads),
+        *_kept_lines(evaluation),
         f"  energy                  {millijoules(evaluation.energy_pj)}",
         f"  latency                 {milliseconds(evaluation.latency_cycles, clock)} (paper's sum), "
         f"{milliseconds(evaluation.latency_executed_cycles, clock)} executed "
@@ -99,6 +100,16 @@ def totals_text(evaluation: Evaluation) -> str:
         f"{evaluation.bandwidth_peak_bytes_per_cycle * clock:.2f} GB/s in the worst case",
         f"  buffer area             {area:.2f} mm2 at 12 nm",
     ])  # fmt: skip
+
+
+def _kept_lines(evaluation: Evaluation) -> list[str]:
+    """Return how many tensors stay on chip between subgraphs, and what that saves; nothing where none does."""
+    if not evaluation.keep:
+        return []
+    saved = evaluation.kept_saved_bytes
+    less = "; the same subgraphs without them do not run" if saved is None else f", {megabytes(saved)} less off chip"
+    tensors = {each.interval.tensor for each in evaluation.keep}
+    return [f"  kept on chip            {counted(len(tensors), 'tensor')} from one subgraph to a later one{less}"]
 
 
 def reread_text(reread: Reread, accelerator: Accelerator) -> str:

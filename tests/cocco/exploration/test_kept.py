@@ -1,0 +1,89 @@
+"""Partitions with kept tensors: proven, saved, evaluated and executed as they were found."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import cocco
+import workloads
+from cocco.bounds import kept as bounds_kept
+from cocco.problem.problem import on_hardware
+from simulator import Accelerator, KiB, Partition, evaluate
+from simulator.execution import verify
+from tests.helpers.command_line import answer, assert_malformed
+from tests.helpers.command_line import cocco as run
+
+CHIP = Accelerator(shared_buffer=896 * KiB)
+
+
+def test_resnet50_keeps_what_the_prototype_kept(tmp_path):
+    """26.66 MB in 896 KB, where no plan without kept tensors moves less than 32.98."""
+    network = workloads.load("resnet50")
+    plain = cocco.partition(network, CHIP, metric="ema", method="exact")
+    found = cocco.partition(network, CHIP, metric="ema", method="exact", keep="auto")
+    assert (plain.cost, found.cost) == (32_984_232, 26_657_960)
+    assert (found.status, found.lower_bound, found.gap) == ("optimal", found.cost, 0.0)
+    assert found.plan.keep and not plain.plan.keep
+    found.plan.save(tmp_path / "plan.json")
+    again = Partition.load(tmp_path / "plan.json", network)
+    assert again == found.plan and evaluate(network, again, CHIP) == found.evaluation
+    assert verify(network, again, CHIP).verified
+
+
+@pytest.mark.parametrize("metric", ["ema", "energy", "latency"])
+def test_nothing_is_worse_with_kept_tensors(metric):
+    for capacity in (128, 512, 2048):
+        chip = Accelerator(shared_buffer=capacity * KiB)
+        network = workloads.load("vgg16")
+        plain, kept = (
+            cocco.partition(network, chip, metric=metric, samples=300, keep=keep) for keep in ("none", "auto")
+        )
+        assert kept.status == "optimal" and kept.cost <= plain.cost
+
+
+def test_where_the_search_gives_up_the_plan_without_stays_and_claims_no_bound(monkeypatch):
+    network = workloads.load("vgg16")
+    plain = cocco.partition(network, CHIP, samples=300)
+    spent = bounds_kept.KeptOptimum(None, 0.0, ())
+    monkeypatch.setattr("cocco.exploration.kept.cheapest_plans", lambda *_, **__: spent)
+    found = cocco.partition(network, CHIP, samples=300, keep="auto")
+    assert (found.plans, found.cost) == (plain.plans, plain.cost)
+    assert (found.status, found.lower_bound, found.gap) == ("feasible", None, None)
+
+
+def test_a_search_that_lies_is_noticed(monkeypatch):
+    network = workloads.load("vgg16")
+    found = bounds_kept.cheapest_plans(on_hardware(network, CHIP, metric="ema"))
+    monkeypatch.setattr("cocco.exploration.kept.cheapest_plans", lambda *_, **__: found._replace(cost=found.cost - 1))
+    with pytest.raises(RuntimeError, match="please report this with the network"):
+        cocco.partition(network, CHIP, samples=300, keep="auto", metric="ema")
+
+
+def test_the_command_line_finds_saves_and_evaluates_them(tmp_path):
+    asked = ("partition", "vgg16", "--shared-buffer", "2MB", "--samples", 300, "--keep", "auto")
+    found = answer(run(*asked, "-o", "plan.json", "--json", folder=tmp_path))
+    assert found["keep"] and found["totals"]["kept_saved_bytes"] > 0
+    assert json.loads((tmp_path / "plan.json").read_text())["keep"]
+    again = answer(
+        run(
+            "evaluate",
+            "vgg16",
+            "--partition",
+            "plan.json",
+            "--shared-buffer",
+            "2MB",
+            "--verify",
+            "--json",
+            folder=tmp_path,
+        )
+    )
+    assert again["totals"] == found["totals"] and again["verified"] is True
+    assert "kept on chip" in run(*asked, folder=tmp_path).stdout
+
+
+def test_an_unknown_word_is_refused():
+    with pytest.raises(ValueError, match="keep must be one of auto, none, got 'all'"):
+        cocco.partition(workloads.load("vgg16"), CHIP, keep="all")
+    assert_malformed(run("partition", "vgg16", "--keep", "all"), "--keep")
