@@ -21,6 +21,7 @@ from simulator.model.pricing import PricingRules
 from simulator.model.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from tests.helpers.command_line import answer, assert_malformed, cocco
+from tests.helpers.graphs import chain
 from tests.helpers.search_graphs import networks
 
 POSITIVE = st.floats(1e-5, 1e6)
@@ -63,7 +64,7 @@ def test_what_is_written_is_read_again(tmp_path_factory, machine):
 
 def evaluated(machine: Accelerator) -> dict:
     """The accelerator as `cocco evaluate --json` prints it, of what it can run."""
-    network = workloads.load("vgg16")
+    network = chain()
     found = evaluate(network, Partition.layerwise(network), machine)
     return found.to_json()["accelerator"] if found.fits else machine.to_json()
 

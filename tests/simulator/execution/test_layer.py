@@ -199,6 +199,7 @@ def test_every_number_that_lies_is_different():
         network, batch, plans = some_plans(seed, 1)
         for plan in plans:
             counted = count_layer(network, 0, loops_of(plan), batch)._asdict()
+            counted = {name: number for name, number in counted.items() if number is not None}  # nothing is kept
             assert {check.status for check in compare(counted, counted, {})} == {"equal"}
             for name in counted:
                 for error in (-1, 7):

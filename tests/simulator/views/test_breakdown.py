@@ -68,11 +68,11 @@ def test_the_parts_sum_to_what_the_evaluation_says(graph, cuts, size, cores, bat
         if each.status == "infeasible":
             answer = next(short)
             assert each.reason == answer.reason
-            if each.tensors:
-                assert each.weight_bytes == -(-whole_weights // cores)
-            else:  # a single layer, in the least of its loop orders
-                assert (len(each.layers), cores) == (1, 1)
+            if (len(each.layers), cores) == (1, 1):  # in the least of its loop orders
+                assert not each.tensors
                 held = each.activation_bytes
+            else:
+                assert each.weight_bytes == -(-whole_weights // cores)
             if answer.needed_bytes is not None:
                 assert held == each.activation_bytes
                 assert held + each.weight_bytes == answer.needed_bytes
