@@ -1,4 +1,4 @@
-"""Every printed number beside the one that was counted: equal, within the closed form's error, or different."""
+"""Every printed number beside the one that was counted: equal, within the room that is given, or different."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ADDED = tuple(name for name in Count._fields if name not in HELD)  #: over subgr
 class Check:
     """One number. subgraph: its position in execution order, None for the whole partition. Units are in the name.
 
-    status: "within" where the price gives a closed form that is known not to be exact, and of a memory where what is
-    counted is not more than it has; "not executed" where nothing was counted.
+    status: "within" of bytes on chip where what is counted is not more than a memory has, or than a loop order gives
+    its regions (judge.ROOMY); "not executed" where nothing was counted.
     """
 
     name: str
@@ -65,9 +65,9 @@ def numbers(count: Count, accelerator: Accelerator) -> dict[str, Number]:
 
 
 def compare(
-    claimed: dict[str, Number], counted: dict[str, Number], closed: dict[str, Number], subgraph: int | None = None
+    claimed: dict[str, Number], counted: dict[str, Number], accepted: dict[str, Number], subgraph: int | None = None
 ) -> Iterator[Check]:
-    """Yield a check for every claimed number; closed: what a price may say instead of what is counted."""
+    """Yield a check for every claimed number; accepted: what a price may say instead of what is counted."""
     for name, claim in claimed.items():
         found = counted.get(name)
         status: Status = "different"
@@ -75,7 +75,7 @@ def compare(
             status = "not executed"
         elif claim == found:
             status = "equal"
-        elif claim == closed.get(name):
+        elif claim == accepted.get(name):
             status = "within"
         yield Check(name, claim, found, status, subgraph)
 

@@ -84,11 +84,11 @@ def check(accelerator: Accelerator, prices: Sequence[Price], found: Sequence[Cou
     checks += _memories(accelerator, counts)
     keeps = any(price.kept_bytes or each.count.kept_bytes for price, each in zip(prices, found))
     for i, (price, each) in enumerate(zip(prices, found)):
-        counted, closed = numbers(each.count, accelerator), numbers(accepted[i], accelerator)
+        counted, allowed = numbers(each.count, accelerator), numbers(accepted[i], accelerator)
         claims = subgraph_claims(price, accelerator)
         if keeps:
             claims["kept_bytes"] = price.kept_bytes
-        checks += compare(claims, counted, closed, i)
+        checks += compare(claims, counted, allowed, i)
     return tuple(checks)
 
 
