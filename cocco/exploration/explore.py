@@ -83,9 +83,7 @@ def partition(
     """
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
-    problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)
-    if keep not in get_args(Keep):
-        raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, got {keep!r}")
+    problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=keep)
     result = _search(problem, method, chosen)
     if keep == "none":
         return result

@@ -39,7 +39,20 @@ def judged(
     two may differ: 0 where both make the same float of the same whole numbers.
     Raises RuntimeError where they differ: one of the two is wrong, and no answer is better.
     """
-    accelerator, plans = problem.accelerator_of(capacities), problem.partitions(groups_of(labels))
+    plans = problem.partitions(groups_of(labels))
+    return judged_plans(problem, plans, capacities, claimed, values, rounding)
+
+
+def judged_plans(
+    problem: Problem,
+    plans: tuple[Partition, ...],
+    capacities: Sequence[int],
+    claimed: Sequence[float],
+    values: Values | None = None,
+    rounding: float = 0.0,
+) -> Judged:
+    """Return plans, one per network, with their order and kept intervals, as the simulator prices them; see judged."""
+    accelerator = problem.accelerator_of(capacities)
     evaluations = tuple(
         evaluate(network, plan, accelerator, problem.tile_rule) for network, plan in zip(problem.networks, plans)
     )

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
-from cocco.problem.names import Metric
+from cocco.problem.names import Keep, Metric
 from cocco.problem.objective import Objective
 from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
 from simulator.accelerator import Accelerator, Machine, MachineFields, machine_of
@@ -39,6 +39,7 @@ class Problem:
     objective: Objective
     tile_rule: TileRule = "exact"
     chosen_by: Metric | None = None  #: by which tiles and loop orders are chosen; None: the metric of the objective
+    keep: Keep = "none"  #: whether tensors may stay on chip between subgraphs
 
     def __post_init__(self) -> None:
         if not self.networks:
@@ -57,6 +58,8 @@ class Problem:
             raise ValueError(f"accelerator must be a simulator.Accelerator, got {self.accelerator!r}")
         if self.tile_rule not in TILE_RULES:
             raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {self.tile_rule!r}")
+        if self.keep not in get_args(Keep):
+            raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, got {self.keep!r}")
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
@@ -163,10 +166,12 @@ def on_hardware(
     metric: Metric = DEFAULT_METRIC,
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
+    keep: Keep = "none",
 ) -> Problem:
     """Return the problem of Formula 1: networks, one after the other, on given hardware."""
     together = _as_tuple(networks)
-    return Problem(together, accelerator, {}, Objective(metric, None, _weights(weights, together)), tile_rule)
+    objective = Objective(metric, None, _weights(weights, together))
+    return Problem(together, accelerator, {}, objective, tile_rule, keep=keep)
 
 
 def over_space(
@@ -178,6 +183,7 @@ def over_space(
     metric: Metric = DEFAULT_METRIC,
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
+    keep: Keep = "none",
     **fields: Unpack[MachineFields],
 ) -> Problem:
     """Return the problem of Formula 2: several networks, one after the other, on one memory to be chosen.
@@ -193,7 +199,7 @@ def over_space(
         raise ValueError("alpha must be a finite number of at least 0, got None")
     accelerator = machine_of(machine, fields).with_buffers(**{name: sizes[0] for name, sizes in space.buffers.items()})
     objective = Objective(metric, alpha, _weights(weights, together))
-    return Problem(together, accelerator, space.buffers, objective, tile_rule)
+    return Problem(together, accelerator, space.buffers, objective, tile_rule, keep=keep)
 
 
 def _as_tuple(networks: Network | Sequence[Network]) -> tuple[Network, ...]:
