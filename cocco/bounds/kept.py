@@ -8,7 +8,7 @@ DRAM that has readers left, one reading.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,19 +16,21 @@ from typing import NamedTuple
 from cocco.bounds.buffers import met_bytes
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.search.keeping.exact import (
+from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
+from cocco.search.keeping.moves import Memo
+from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
+from cocco.search.keeping.state import members
+from cocco.search.keeping.window import (
     LOOK_STEPS,
     MAX_SETS,
     MAX_STATES,
     MAX_STEPS,
     PRICE_STEPS,
-    ExactPlan,
-    exact_plan,
-    no_plan,
-    plan_of,
+    Limits,
+    Way,
+    Window,
+    all_of,
 )
-from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
-from cocco.search.keeping.state import members
 from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -36,6 +38,9 @@ from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import Kept, Reserved
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
 from simulator.partition.partition import Partition
+
+ROUNDING = 1e-12  #: relative; above what the order of summation can change
+Searcher = Callable[[Window, Limits], Way]
 
 MEMO = 2**12  #: our choice: models kept, those not used for longest are forgotten
 
@@ -59,22 +64,29 @@ def cheapest_plans(
     max_steps: int = MAX_STEPS,
     may_keep: bool = True,
     engine: EngineName | None = None,
+    below: float = math.inf,
 ) -> KeptOptimum:
     """Return the cheapest partition, order and kept intervals of each network on given hardware.
 
     The networks run one after the other and nothing is kept between them, so each is searched by itself; budgets are
-    for all together. engine: None for the default.
+    for all together. engine: None for the default. below: plans that cost this much (Formula 1) or more together are
+    not looked for; then the status of the last one searched is "none_below".
     """
     plans: list[ExactPlan] = []
     partitions, cost = [], 0.0
-    for i, network in enumerate(problem.networks):
+    questions = [keep_question(problem, i, may_keep, engine) for i in range(len(problem.networks))]
+    for i, (network, question) in enumerate(zip(problem.networks, questions)):
         states, steps = (sum(each) for each in zip(*((plan.states, plan.steps) for plan in plans))) if plans else (0, 0)
-        question = keep_question(problem, i, may_keep, engine)
-        found = _search(problem, i, question, max_states - states, max_steps - steps, engine)
+        left = _left_below(below, cost, questions[i + 1 :])
+        limits = Limits(max_states - states, max_steps - steps, left)
+        found = plan_of(searcher(problem, i, question, limits, engine)(all_of(network), limits), limits)
         plans.append(found)
         if found.subgraphs is None:
             return KeptOptimum(None, math.inf, tuple(plans))
         cost += found.cost
+        if cost >= below:  # by what the cut of several networks lets through
+            plans[-1] = no_plan("none_below", found.states, found.steps)
+            return KeptOptimum(None, math.inf, tuple(plans))
         partitions.append(Partition.from_ids(network, found.subgraphs, problem.metric, found.spans))
     return KeptOptimum(tuple(partitions), cost, tuple(plans))
 
@@ -85,30 +97,40 @@ def _part(problem: Problem, i: int) -> Problem:
     return replace(problem, networks=problem.networks[i : i + 1], objective=objective)
 
 
-def _search(
-    problem: Problem, i: int, question: KeepQuestion, max_states: int, max_steps: int, engine: EngineName | None
-) -> ExactPlan:
-    """Ask the compiled search, or the readable one: the same plan, costs and counts."""
+def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> float:
+    """Return what a network must cost less than; of several networks a little more, so that rounding cuts nothing."""
+    if not cost and not after:
+        return below
+    for question in after:
+        for each in question.layer_floor:
+            cost += each
+    return (below - cost) + ROUNDING * abs(below)
 
-    def readable() -> ExactPlan:
-        return exact_plan(question, max_states, max_steps)
 
-    def compiled() -> ExactPlan:
-        part = _part(problem, i)
-        why, groups, kept, cost, states, steps = Compiled(part).kept_search(
-            part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
-            (max_states, MAX_SETS, max_steps, LOOK_STEPS, PRICE_STEPS),
-        )  # fmt: skip
-        if not why:
-            return plan_of(groups, kept, cost, states, steps)
-        limits = (f"{max_states} states", f"{max_steps} steps", f"{MAX_SETS} sets of layers")
-        if why > len(limits):
-            return no_plan("infeasible", states, steps)
-        return no_plan("gave_up", states, steps, f"more than {limits[why - 1]}")
+def searcher(
+    problem: Problem, i: int, question: KeepQuestion, most: Limits, engine: EngineName | None
+) -> Searcher:
+    """Return what finds cheapest ways through windows of a network, compiled or readable: the same, in as many steps.
+
+    most: the most that any of them may take. What was priced for one window is remembered for the others.
+    """
+    memo = Memo(question, most)
+
+    def readable(window: Window, limits: Limits) -> Way:
+        return exact_way(memo, window, limits)
 
     if engine_name(engine, problem) == "reference":
-        return readable()
-    return first_of(compiled, readable)()
+        return readable
+    part = _part(problem, i)
+    search = Compiled(part).kept_search(
+        part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
+        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS),
+    )  # fmt: skip
+
+    def compiled(window: Window, limits: Limits) -> Way:
+        return Way(*search.run(window.start, window.goal, limits))
+
+    return first_of(compiled, readable)
 
 
 def keep_question(

@@ -432,4 +432,5 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
 include "_improve.pxi"
 include "_kept_prices.pxi"
 include "_kept_search.pxi"
+include "_kept_floors.pxi"
 include "_kept_steps.pxi"

@@ -14,15 +14,12 @@ from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 
 if TYPE_CHECKING:
-    from cocco.search.kernel._kernel import KeptPrices, Orders
+    from cocco.search.kernel._kernel import KeptPrices, KeptSearch, Orders
 
 Asked = TypeVarTuple("Asked")
 Answered = TypeVar("Answered")
 Row = tuple[int, int, int, int, int, int]  # as simulator.model.cost.Totals
 Enumerated = tuple[list[list[int]] | None, int, int, int, float]  # groups, states, transitions, steps, cost
-
-Kept = tuple[int, list[list[int]], list[list[int]], float, int, int]
-"""Why the search ended, subgraphs, tensors kept beyond each, cost, states, steps."""
 
 
 def first_of(
@@ -59,9 +56,9 @@ class Compiled:
         """Return what prices steps beside kept tensors; the problem is this one, of one network on given hardware."""
         return self._twin.KeptPrices(self.kernel, self.scratches[0], problem)
 
-    def kept_search(self, problem: Problem, *question: Any) -> Kept:
-        """Return the cheapest plan with kept tensors: the kernel's `KeptSearch`, which says what the question is."""
-        return self._twin.KeptSearch(self.kept_prices(problem), *question).run()
+    def kept_search(self, problem: Problem, *question: Any) -> KeptSearch:
+        """Return what searches windows of plans with kept tensors; the kernel says what the question is."""
+        return self._twin.KeptSearch(self.kept_prices(problem), *question)
 
     def orders(self, memo: int) -> Orders:
         """Return what improves partitions by random orders; memo: prices remembered."""
