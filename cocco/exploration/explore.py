@@ -84,7 +84,7 @@ def partition(
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=keep)
-    result = _search(problem, method, chosen)
+    result = _search(replace(problem, keep="none"), method, chosen)
     if keep == "none":
         return result
     from cocco.exploration.kept import with_kept
