@@ -107,9 +107,7 @@ def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> flo
     return (below - cost) + ROUNDING * abs(below)
 
 
-def searcher(
-    problem: Problem, i: int, question: KeepQuestion, most: Limits, engine: EngineName | None
-) -> Searcher:
+def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, engine: EngineName | None) -> Searcher:
     """Return what finds cheapest ways through windows of a network, compiled or readable: the same, in as many steps.
 
     most: the most that any of them may take. What was priced for one window is remembered for the others.

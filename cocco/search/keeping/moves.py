@@ -181,9 +181,7 @@ class Moves:
         options = [] if needed and not later else [_Option()]
         return [*options, _Option(written=1 << u)] if self.question.may_keep and (later or needed) else options
 
-    def _choices(
-        self, choices: list[list[_Option]], stored: int, size: int
-    ) -> Iterator[tuple[int, int, int, int]]:
+    def _choices(self, choices: list[list[_Option]], stored: int, size: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield what is kept unwritten, kept written, and written, and the bytes kept: all choices with that room."""
         if not choices:
             yield 0, 0, stored, size
