@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from dataclasses import astuple
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 from cocco.bounds.kept import keep_question
 from cocco.exploration.question import check_layers_run
@@ -51,6 +53,18 @@ def small_space(seed: int, most_layers: int = 4) -> Problem | None:
     except ValueError:
         return None
     return problem
+
+
+def question_of(problem: Problem) -> dict[str, Any]:
+    """Return the keywords of `explore`, `pareto` and `minimize` that such a problem comes from, its metric aside."""
+    ranges = [Range(sizes[0], sizes[-1], max(1, sizes[-1] - sizes[-2])) for sizes in problem.buffers.values()]
+    space = SeparateBuffers(*ranges) if len(ranges) == 2 else SharedBuffer(*astuple(ranges[0]))
+    machine = problem.accelerator
+    return {
+        "networks": list(problem.networks), "space": space, "weights": list(problem.objective.weights),
+        "tile_rule": problem.tile_rule, "cores": machine.cores, "batch": machine.batch,
+        "max_regions": machine.max_regions,
+    }  # fmt: skip
 
 
 def values_by_memory(problem: Problem) -> dict[tuple[int, ...], float]:
