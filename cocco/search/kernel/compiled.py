@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
+import numpy as np
+
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 
@@ -47,6 +49,13 @@ class Compiled:
         self.scratches = [_kernel.Scratch(self.kernel) for _ in range(threads)]
         #: what a subgraph costs in buffers of so many bytes, None where it does not fit
         self.price: Callable[[Sequence[int], int, int], Row | None] = partial(self.kernel.price, self.scratches[0])
+
+    def value(self, labels: Sequence[int], capacities: Sequence[int]) -> tuple[float, float]:
+        """Return Formula 1 and the cost of a genome that is valid and fits."""
+        memory = (*capacities, *[0] * (2 - len(capacities)))
+        value, cost = np.zeros(1), np.zeros(1)
+        self.kernel.values(self.scratches[0], np.array([labels]), np.array([memory]), value, cost)
+        return float(value[0]), float(cost[0])
 
     def exact(self, *budgets: int) -> Enumerated:
         """Return the cheapest partition: the kernel's `exact`, which says what the budgets are."""
