@@ -10,6 +10,8 @@ from cocco.search.keeping.question import KeepQuestion, KeptStep, sets_of_consum
 from cocco.search.keeping.state import members
 from cocco.search.keeping.window import LOOK_STEPS, MANY_SETS, MANY_STEPS, MAX_SETS, PRICE_STEPS, Limits, Place, Window
 
+DEFAULT = Limits()
+
 
 class OutOfBudgetError(Exception):
     """The search has outgrown its bounds."""
@@ -22,8 +24,8 @@ class OutOfBudgetError(Exception):
 class Memo:
     """What windows of one network share: which sets of layers may fit, and prices of steps."""
 
-    def __init__(self, question: KeepQuestion, most: Limits = Limits()) -> None:
-        """most: of all windows; says how many prices are remembered."""
+    def __init__(self, question: KeepQuestion, most: Limits = DEFAULT) -> None:
+        """most: the most that any of them may take; says how many prices are remembered."""
         network = question.network
         self.most_prices = most.steps // PRICE_STEPS + 2
         self.question, self.count = question, len(network.layers)
