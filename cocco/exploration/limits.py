@@ -21,6 +21,7 @@ from cocco.exploration.pareto import cheapest, front_question, of_metric, point_
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
 from cocco.problem.effort import Effort, FrontFields
+from cocco.problem.names import Keep
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
@@ -121,6 +122,7 @@ def minimize(
     machine: Machine | None = None,
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
+    keep: Keep = "none",
     effort: Effort | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:
@@ -135,7 +137,7 @@ def minimize(
     limits
         The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2 or bytes per
         cycle.
-    space, machine, weights, tile_rule, effort, **fields
+    space, machine, weights, tile_rule, keep, effort, **fields
         As in `pareto`.
 
     Raises
@@ -185,7 +187,11 @@ def minimize(
     except KeyboardInterrupt:
         pass
     limited = _answer(question, cloud, judge, None if lower == math.inf else lower, status)
-    if status == "stopped":
+    if keep == "auto" and status != "stopped":
+        from cocco.exploration.kept_limits import limited_with_kept
+
+        limited = limited_with_kept(replace(question, problem=replace(problem, keep=keep)), judge, limited)
+    if limited.status == "stopped":
         raise Interrupted(limited)
     return limited
 

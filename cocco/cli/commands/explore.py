@@ -14,11 +14,13 @@ from cocco.cli.networks import load
 from cocco.cli.options import (
     add_addresses,
     add_json,
+    add_keep,
     add_machine,
     add_mapper,
     add_networks,
     add_search,
     add_space,
+    keep_of,
 )
 from cocco.cli.output import output_path
 from cocco.cli.proofs import proof
@@ -65,6 +67,7 @@ def add_options(parser: Parser) -> None:
         "--alpha", type=values.number, default=0.002, metavar="A",
         help="bytes of buffer that one pJ (byte, cycle) is worth: cost = buffer bytes + A * metric; default 0.002",
     )  # fmt: skip
+    add_keep(parser)
     _add_limits(parser)
     parser.add_argument(
         "--compare", action="store_true",
@@ -115,7 +118,7 @@ def run(options: Namespace) -> int:
                 raise Interrupted(result) from None
         return result
 
-    settings = settings_of(options, networks, space, SETTINGS)
+    settings = settings_of(options, networks, space, SETTINGS) | {"keep": question["keep"]}
     show = partial(_shown, options, networks, folder, settings, paid)
     return run_search(options, folder, files, find, show, "best {:.6g}")
 
@@ -126,7 +129,7 @@ def _question(options: Namespace) -> dict[str, Any]:
         "check_addresses",
     )  # fmt: skip
     settings = Settings.plain() if options.plain else Settings()
-    return {**{name: getattr(options, name) for name in names}, "settings": settings}
+    return {**{name: getattr(options, name) for name in names}, "settings": settings, "keep": keep_of(options)}
 
 
 def _shown(

@@ -7,7 +7,16 @@ from pathlib import Path
 
 from cocco.cli.hardware import accelerator_of
 from cocco.cli.networks import load
-from cocco.cli.options import add_buffers, add_json, add_machine, add_mapper, add_network, add_search
+from cocco.cli.options import (
+    add_buffers,
+    add_json,
+    add_keep,
+    add_machine,
+    add_mapper,
+    add_network,
+    add_search,
+    keep_of,
+)
 from cocco.cli.output import output_path
 from cocco.cli.proofs import proof
 from cocco.cli.searches import Progress, Shown, run_search
@@ -31,11 +40,7 @@ def add_options(parser: Parser) -> None:
         parser, DEFAULT_METRIC, ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
         "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
     )  # fmt: skip
-    parser.add_argument(
-        "--keep", choices=("auto", "none"), default="none",
-        help="auto: tensors may stay on chip between subgraphs, with a proof that no plan costs less, where that "
-        "finishes; none (default): as in the paper",
-    )  # fmt: skip
+    add_keep(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write the partition to this file (.json, .yaml)")
     add_json(parser)
 
@@ -45,8 +50,8 @@ def run(options: Namespace) -> int:
     accelerator = accelerator_of(options)
     network = load(options.network, options)
     output = _partition_file(options.output)
-    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove", "keep")
-    question = {name: getattr(options, name) for name in names}
+    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove")
+    question = {name: getattr(options, name) for name in names} | {"keep": keep_of(options)}
     settings = Settings.plain() if options.plain else Settings()
 
     def find(progress: Progress | None) -> Result:

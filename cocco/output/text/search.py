@@ -126,8 +126,10 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
         which = f"enumeration found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
     else:
         which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
-    if result.method == "exact" and len(result.points) == 1:
-        search = f"  search          exact: {result.samples:,} subgraphs tried"
+    if _is_exact(result):
+        what = "steps" if _keeps(result) else "subgraphs tried"
+        sizes = f", {len(result.points)} sizes solved" if len(result.points) > 1 else ""
+        search = f"  search          exact: {result.samples:,} {what}{sizes}"
     else:
         search = f"  search          {result.samples:,} samples, seed {result.seed}; {which}"
     alone = [
@@ -157,12 +159,21 @@ def _networks(result: Result) -> str:
     return table(("network", "weight", "subgraphs", "energy", "latency", "off-chip"), rows)
 
 
+def _is_exact(result: Result) -> bool:
+    """Whether all samples are optima of memories that were solved."""
+    return result.method == "exact" and (len(result.points) == 1 or (_keeps(result) and len(result.history) == 1))
+
+
+def _keeps(result: Result) -> bool:
+    return any(plan.keep for plan in result.plans)
+
+
 def _sizes_seen(result: Result) -> str:
     """Return the sizes with the cheapest samples: how flat the cost is around the recommendation."""
     points = result.points
     names = buffer_columns(points.columns)
     best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES, "cost").sort_values(names)
-    head, scale = _shown(result.metric)
+    metric, scale = _shown(result.metric)
     rows = [
         (
             *(capacity(int(row[name])) for name in names),
@@ -172,7 +183,10 @@ def _sizes_seen(result: Result) -> str:
         )
         for _, row in best.iterrows()
     ]
-    heads = [*map(buffer_name, names), head, "cost", "to the best"]
-    return "The cheapest samples by size; a search at a fixed size may still improve them:\n\n" + table(
-        heads, rows, left=0
-    )
+    heads = [*map(buffer_name, names), metric, "cost", "to the best"]
+    head = "The cheapest samples by size; a search at a fixed size may still improve them:"
+    if _is_exact(result) and _keeps(result):
+        head = "The optima of the sizes that were solved; all others cost more:"
+        if result.status != "optimal":
+            head = "The optima of the sizes that were solved:"
+    return head + "\n\n" + table(heads, rows, left=0)
