@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from simulator.accelerator import Accelerator
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
+if TYPE_CHECKING:
+    from cocco.plans.keeping import KeptChoice
+
 LAYERWISE = "layerwise"
+PLAN_SUFFIXES = (".json", ".yaml", ".yml")  #: of partition files
 
 
 def read_partition(
@@ -19,3 +25,19 @@ def read_partition(
     from cocco.plans.files import load_partition
 
     return load_partition(text, network, accelerator, tile_rule=tile_rule)
+
+
+def kept_by_choice(
+    text: str, network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule
+) -> KeptChoice:
+    """Return the partition of a file, in the order in which it is written, with the tensors that are best kept."""
+    from cocco.plans.files import written_order
+    from cocco.plans.keeping import keep_on_chip
+
+    order = None if text == LAYERWISE else written_order(text, network, partition)
+    return keep_on_chip(network, partition, accelerator, order=order, tile_rule=tile_rule)
+
+
+def without_kept(network: Network, partition: Partition) -> Partition:
+    """Return the same subgraphs with nothing kept between them."""
+    return Partition.from_ids(network, partition.subgraphs, partition.metric)
