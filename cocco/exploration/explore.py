@@ -87,11 +87,13 @@ def partition(
     result = _search(problem, method, chosen)
     if keep == "none":
         return result
+    from cocco.exploration.given import no_worse
     from cocco.exploration.kept import with_kept
     from cocco.search.kernel.choice import engine_name
 
     try:
-        return with_kept(problem, result, engine_name(chosen.engine, problem))
+        found = with_kept(problem, result, engine_name(chosen.engine, problem))
+        return no_worse(problem, found, chosen.initial)
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped", lower_bound=None, gap=None)) from None
 
@@ -183,6 +185,10 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     result = result_of(problem, outcome, effort.seed)
     if outcome.trace.is_stopped:
         raise Interrupted(result)
+    if problem.keep == "none":
+        from cocco.exploration.given import no_worse
+
+        result = no_worse(problem, result, effort.initial)
     if not effort.check_addresses or not result.plans:
         return result
     from cocco.exploration.addresses import with_addresses
