@@ -172,12 +172,12 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     result = result_of(problem, outcome, effort.seed)
     if outcome.trace.is_stopped:
         raise Interrupted(result)
-    if not effort.check_addresses or not result.plans:
-        return result
     from cocco.exploration.addresses import with_addresses
+    from cocco.exploration.given import no_worse
 
     try:
-        return with_addresses(problem, result)
+        result = no_worse(problem, result, effort.initial)
+        return with_addresses(problem, result) if effort.check_addresses and result.plans else result
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped")) from None
 

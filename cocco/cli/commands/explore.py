@@ -23,6 +23,7 @@ from cocco.cli.options import (
     keep_of,
 )
 from cocco.cli.output import output_path
+from cocco.cli.plans import add_start, start_of
 from cocco.cli.proofs import proof
 from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
 from cocco.cli.usage import Parser, UsageError
@@ -42,7 +43,10 @@ from simulator.hardware_files import MACHINE
 from workloads.network.network import Network
 
 #: what limits take the place of, and what a search under limits has no use for: options and their defaults
-NOT_LIMITED = {"method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False}
+NOT_LIMITED = {
+    "method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False,
+    "from": None,
+}  # fmt: skip
 SETTINGS = (
     "alpha", "metric", "method", "samples", *MACHINE, "tile_rule", "plain", "prove", "check_addresses",
 )  # fmt: skip
@@ -69,6 +73,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     add_keep(parser)
     _add_limits(parser)
+    add_start(parser)
     parser.add_argument(
         "--compare", action="store_true",
         help="search the best memory for each network alone too, and say what the common one costs it: as many "
@@ -107,10 +112,11 @@ def run(options: Namespace) -> int:
     folder = output_path(options.output)
     files = run_folder.file_names(names) + (address_names(names) if options.addresses else [])
     question = {"space": space, **_question(options), **machine_of(options)}
+    initial = start_of(options, networks)
     paid: list[Compromise] = []
 
     def find(progress: Progress | None) -> Result:
-        result = explore(networks, **question, progress=progress)
+        result = explore(networks, **question, initial=initial, progress=progress)
         if options.compare:
             try:
                 paid.extend(compromise(result, networks, **question))

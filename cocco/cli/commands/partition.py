@@ -18,6 +18,7 @@ from cocco.cli.options import (
     keep_of,
 )
 from cocco.cli.output import output_path
+from cocco.cli.plans import PLAN_SUFFIXES, add_start, start_of
 from cocco.cli.proofs import proof
 from cocco.cli.searches import Progress, Shown, run_search
 from cocco.cli.usage import Parser, UsageError
@@ -26,8 +27,6 @@ from cocco.exploration.result import Result
 from cocco.output.text.search import partition_text
 from cocco.problem.settings import Settings
 from simulator.metrics import DEFAULT_METRIC
-
-SUFFIXES = (".json", ".yaml", ".yml")  #: of partition files
 
 
 def add_options(parser: Parser) -> None:
@@ -41,6 +40,7 @@ def add_options(parser: Parser) -> None:
         "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
     )  # fmt: skip
     add_keep(parser)
+    add_start(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write the partition to this file (.json, .yaml)")
     add_json(parser)
 
@@ -53,9 +53,10 @@ def run(options: Namespace) -> int:
     names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove")
     question = {name: getattr(options, name) for name in names} | {"keep": keep_of(options)}
     settings = Settings.plain() if options.plain else Settings()
+    initial = start_of(options, [network], accelerator)
 
     def find(progress: Progress | None) -> Result:
-        return partition(network, accelerator, settings=settings, **question, progress=progress)
+        return partition(network, accelerator, settings=settings, **question, initial=initial, progress=progress)
 
     def show(result: Result) -> Shown:
         def save(_: float) -> list[Path]:
@@ -74,6 +75,6 @@ def run(options: Namespace) -> int:
 
 def _partition_file(text: str | None) -> Path | None:
     path = output_path(text)
-    if path is not None and path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"-o {path}: a partition file ends in one of {', '.join(SUFFIXES)}; got {path.suffix!r}")
+    if path is not None and path.suffix.lower() not in PLAN_SUFFIXES:
+        raise UsageError(f"-o {path}: a partition file ends in one of {', '.join(PLAN_SUFFIXES)}; got {path.suffix!r}")
     return path

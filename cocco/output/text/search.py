@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cocco.exploration.compromise import Compromise
 from cocco.exploration.front import buffer_bytes
+from cocco.exploration.given import METHOD
 from cocco.exploration.result import Result
 from cocco.output.text.evaluation import energy_text, infeasible_text, subgraphs_text, totals_text
 from cocco.output.text.hardware import buffers, machine
@@ -122,7 +123,9 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
         gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
         bound = f"  lower bound     {result.lower_bound:,.0f}{gap}"
     first = int(result.points["cost"].to_numpy().argmin())
-    if result.cost < float(result.points["cost"].iloc[first]):
+    if result.method == METHOD:
+        which = "none better than a partition that it started from"
+    elif result.cost < float(result.points["cost"].iloc[first]):
         which = f"enumeration found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
     else:
         which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
