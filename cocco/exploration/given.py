@@ -62,8 +62,7 @@ def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
         return result
     winner = judged_plans(problem, best.plans, best.capacities, [best.cost], None, ROUNDING)
     cost = winner.values[0]
-    keeps = any(plan.keep for plan in winner.plans)
-    bound = None if keeps else result.lower_bound  # it may hold for plans that keep nothing only
+    bound = result.lower_bound
     status = "optimal" if bound is not None and cost <= bound else result.status
     return replace(
         result, method=METHOD, status=status, cost=cost, accelerator=winner.accelerator, plans=winner.plans,

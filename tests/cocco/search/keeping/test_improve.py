@@ -1,4 +1,4 @@
-"""First plans and better ones, as the simulator prices them; both engines walk alike; Ctrl-C returns the best so far."""
+"""First plans and better ones, as the simulator prices them; both engines walk alike; Ctrl-C returns the best."""
 
 from __future__ import annotations
 
