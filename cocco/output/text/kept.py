@@ -51,9 +51,9 @@ def _kept_row(each: KeptReason) -> tuple[object, ...]:
     return interval.tensor, start, until, why, kilobytes(each.size_bytes), kilobytes(-each.saved_bytes)
 
 
-def reasons_text(found: KeptReasons) -> Iterator[str]:
-    """Yield a paragraph on what is kept, one on the room of the steps, one on what is not kept."""
-    if found.kept:
+def reasons_text(found: KeptReasons, is_listed: bool = False) -> Iterator[str]:
+    """Yield a paragraph on what is kept, unless it is listed already, on the room of the steps, on what is not kept."""
+    if found.kept and not is_listed:
         yield kept_table(found.kept)
     yield _rooms_text(found.rooms)
     if found.missed:
