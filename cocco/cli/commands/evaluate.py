@@ -113,7 +113,7 @@ class Answer(NamedTuple):
             yield choice_text(self.choice)
         yield evaluation_text(self.evaluation)
         if self.explanation is not None:
-            yield from explanation_text(self.explanation)
+            yield from explanation_text(self.explanation, is_listed=self.choice is not None)
         if self.addresses is not None:
             yield map_text(self.addresses)
         if self.verification is not None:

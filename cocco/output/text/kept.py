@@ -17,13 +17,13 @@ def choice_text(found: KeptChoice) -> str:
     """Return what was chosen for a partition by hand, and what it saves."""
     metric = found.partition.metric
     known = "no other choice for these subgraphs in this order costs less" if found.exact else "the best of a beam"
+    if not found.evaluation.fits:
+        return "Kept on chip: as it was given; nothing was found with which these subgraphs run."
     if not found.partition.keep:
         return f"Kept on chip: nothing ({known})."
     saved = found.saved
     gain = "as it was given it does not run"
-    if not found.evaluation.fits:
-        gain = "it does not run"
-    elif saved is not None:
+    if saved is not None:
         unit = CRITERIA[metric]
         given: float = getattr(found.given, unit.column)
         gain = f"{saved * unit.scale:,.3f} {unit.shown} less than as it was given ({percent(saved, given)})"
@@ -51,9 +51,9 @@ def _kept_row(each: KeptReason) -> tuple[object, ...]:
     return interval.tensor, start, until, why, kilobytes(each.size_bytes), kilobytes(-each.saved_bytes)
 
 
-def reasons_text(found: KeptReasons) -> Iterator[str]:
-    """Yield a paragraph on what is kept, one on the room of the steps, one on what is not kept."""
-    if found.kept:
+def reasons_text(found: KeptReasons, is_listed: bool = False) -> Iterator[str]:
+    """Yield a paragraph on what is kept, unless it is listed already, on the room of the steps, on what is not kept."""
+    if found.kept and not is_listed:
         yield kept_table(found.kept)
     yield _rooms_text(found.rooms)
     if found.missed:

@@ -48,6 +48,7 @@ def test_people_read_what_was_chosen_and_why_not_more(by_hand: Path):
     text = evaluate(by_hand, *CHIP, "--keep", "auto", "--explain").stdout
     head = text.splitlines()[0]
     assert head.startswith("Kept on chip for the least energy: ") and " mJ less than as it was given (" in head
+    assert "activations      kept" in text  # a column of the table of subgraphs
     for words in ("kept tensor", "from step", "not kept", "lacks", "room", "needs", "free"):
         assert words in text, words
 
@@ -76,3 +77,23 @@ def test_o_writes_what_was_asked_for(by_hand: Path, tmp_path: Path):
     assert_malformed(evaluate(by_hand, "--keep", "auto", "-o", tmp_path / "plan.csv"), ["-o", "--addresses"])
     assert_malformed(evaluate(by_hand, "--keep", "auto", "-o", tmp_path / "plan.txt"), [".csv", ".json", ".yaml"])
     assert_malformed(evaluate(by_hand, "--keep", "all"), ["--keep", "auto", "none"])
+
+
+def test_subgraphs_that_do_not_run_whatever_is_kept_say_so(tmp_path: Path):
+    plan = write_json(tmp_path / "deep.json", {"subgraphs": [["s4b1_a..s4b3_add"]]})
+    finished = evaluate(plan, *CHIP, "--keep", "auto")
+    assert finished.returncode == 1
+    assert finished.stdout.startswith(
+        "Kept on chip: as it was given; nothing was found with which these subgraphs run."
+    )
+    assert answer(evaluate(plan, *CHIP, "--keep", "auto", "--json"), code=1)["choice"]["given"] is None
+
+
+def test_the_plan_that_was_chosen_is_executed_placed_and_traced(by_hand: Path, tmp_path: Path):
+    words = ("--keep", "auto", "--verify", "--addresses", "--explain", "--trace", tmp_path / "t.json", "--json")
+    found = answer(evaluate(by_hand, "--shared-buffer", "2MB", *words))
+    assert found["verified"] is True and found["addresses"]
+    slices = [
+        each for each in json.loads((tmp_path / "t.json").read_text())["traceEvents"] if each.get("cat") == "kept"
+    ]
+    assert [each["name"] for each in slices] == [each["tensor"] for each in found["keep"]]
