@@ -87,11 +87,13 @@ def partition(
     result = _search(problem, method, chosen)
     if keep == "none":
         return result
+    from cocco.exploration.addresses import with_addresses
     from cocco.exploration.kept import with_kept
     from cocco.search.kernel.choice import engine_name
 
     try:
-        return with_kept(problem, result, engine_name(chosen.engine, problem))
+        found = with_kept(problem, result, engine_name(chosen.engine, problem))
+        return with_addresses(problem, found, False) if any(plan.keep for plan in found.plans) else found
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped", lower_bound=None, gap=None)) from None
 

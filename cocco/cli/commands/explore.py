@@ -31,7 +31,7 @@ from cocco.exploration.result import Result
 from cocco.output.folders import addresses
 from cocco.output.folders import run as run_folder
 from cocco.output.folders.about import address_names, partition_names
-from cocco.output.text.addresses import map_text, splits_text
+from cocco.output.text.addresses import changes_text, map_text
 from cocco.output.text.front import limited_text
 from cocco.output.text.search import explore_text
 from cocco.problem.settings import Settings
@@ -144,8 +144,7 @@ def _shown(
     content = addresses.with_maps(content, maps)
 
     def text() -> str:
-        parts = [explore_text(result, networks, paid), *map(map_text, maps)]
-        return "\n\n".join([*parts, *([splits_text(result.splits)] if result.splits else [])])
+        return "\n\n".join([explore_text(result, networks, paid), *map(map_text, maps), *changes_text(result)])
 
     def save(seconds: float) -> list[Path]:
         assert folder is not None

@@ -14,6 +14,7 @@ from cocco.cli.searches import Progress, Shown, run_search
 from cocco.cli.usage import Parser, UsageError
 from cocco.exploration.explore import partition
 from cocco.exploration.result import Result
+from cocco.output.text.addresses import changes_text
 from cocco.output.text.search import partition_text
 from cocco.problem.settings import Settings
 from simulator.metrics import DEFAULT_METRIC
@@ -61,7 +62,9 @@ def run(options: Namespace) -> int:
 
         content = result.to_json() | {"verified": None}
         proofs = [proof(options, options.network, result, output)] if output else []
-        return Shown(content, lambda: partition_text(result, [network]), save, proofs)
+        return Shown(
+            content, lambda: "\n\n".join([partition_text(result, [network]), *changes_text(result)]), save, proofs
+        )
 
     folder, files = (output.parent, [output.name]) if output else (None, [])
     return run_search(options, folder, files, find, show, "best {:.6g}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.allocation.address_map import AddressMap, MemoryMap
+from cocco.exploration.result import Result
 from cocco.output.text.numbers import counted, percent, table
 
 NAMED = 8  #: subgraphs that a sentence names; our choice
@@ -20,9 +21,26 @@ def map_text(found: AddressMap) -> str:
     return "\n".join(lines)
 
 
-def splits_text(splits: int) -> str:
-    """Return the sentence about subgraphs that were split because they found no addresses."""
-    return f"For the addresses {counted(splits, 'subgraph')} were split, and the answer was priced again."
+def changes_text(result: Result) -> list[str]:
+    """Return the paragraphs about what was changed for the addresses, and whether the optimum is still reached."""
+    found = []
+    if result.moved:
+        networks = {each.network for each in result.moved}
+        bound = ""
+        if result.lower_bound is not None:
+            bound = "; it " + ("still reaches" if result.status == "optimal" else "is above") + " the lower bound"
+        lines = [f"For the addresses {counted(len(result.moved), 'change')} of the plan, priced again{bound}:"]
+        lines += [f"  {each.network + ': ' if len(networks) > 1 else ''}{each.text}" for each in result.moved]
+        found.append("\n".join(lines))
+    elif result.splits:
+        found.append(
+            f"For the addresses {counted(result.splits, 'subgraph')} were split, and the answer was priced again."
+        )
+    if result.placed is False:
+        found.append(
+            "No addresses were found for all that is kept on chip: the bytes of the plan fit, its regions do not."
+        )
+    return found
 
 
 def _memory_text(found: AddressMap, each: MemoryMap) -> str:
