@@ -21,6 +21,16 @@ def map_text(found: AddressMap) -> str:
     return "\n".join(lines)
 
 
+def height_text(found: AddressMap) -> str:
+    """Return a line on the map of a plan that keeps tensors on chip."""
+    parts = [
+        f"{each.height_bytes or 0:,} of {each.capacity_bytes:,} bytes of the {each.memory} memory"
+        for each in found.memories
+        if each.fits
+    ]
+    return f"Every region has its address, in {' and '.join(parts)}." if found.fits else map_text(found)
+
+
 def changes_text(result: Result) -> list[str]:
     """Return the paragraphs about what was changed for the addresses, and whether the optimum is still reached."""
     found = []

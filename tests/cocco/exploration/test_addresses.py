@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,8 @@ from simulator import Accelerator, KiB, evaluate
 from simulator.allocation.judge import Buffer
 from simulator.execution import verify
 from simulator.model.priced import price_partition
+from tests.helpers.command_line import answer
+from tests.helpers.command_line import cocco as run
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 from workloads.network.network import Network
@@ -116,3 +120,17 @@ def test_every_change_is_a_plan_that_runs(seed: int):
             assert after < before
     if found and repair.priced(found[0].plan).fits:
         assert verify(network, found[0].plan, chip).verified
+
+
+def test_the_command_line_gives_the_map_of_a_plan_that_keeps_tensors(tmp_path: Path):
+    """And evaluates and executes the saved plan in it."""
+    asked = ("partition", "resnet50", "--shared-buffer", "896KB", "--samples", 300, "--keep", "auto", "-o", "plan.json")
+    found = answer(run(*asked, "--json", folder=tmp_path))
+    assert found["addresses"]["fits"] and (found["moved"], found["placed"]) == ([], True)
+    kinds = {p["kind"] for step in found["addresses"]["memories"][0]["regions"] for p in step}
+    assert "kept" in kinds
+    assert "Every region has its address" in run(*asked, folder=tmp_path).stdout
+    words = ("evaluate", "resnet50", "--partition", "plan.json", "--shared-buffer", "896KB", "--addresses", "--verify")
+    again = answer(run(*words, "--json", "-o", "map.csv", folder=tmp_path))
+    assert again["verified"] is True and again["addresses"]["fits"] and again["totals"] == found["totals"]
+    assert "kept" in {row["kind"] for row in csv.DictReader((tmp_path / "map.csv").open())}
