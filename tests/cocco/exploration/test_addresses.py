@@ -17,6 +17,7 @@ from cocco.exploration.addresses import with_addresses
 from cocco.exploration.moves import changes
 from cocco.exploration.repair import Repair
 from cocco.exploration.result import Result
+from cocco.output.folders.addresses import maps_of, save
 from cocco.output.text.addresses import changes_text
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator, KiB, evaluate
@@ -134,3 +135,11 @@ def test_the_command_line_gives_the_map_of_a_plan_that_keeps_tensors(tmp_path: P
     again = answer(run(*words, "--json", "-o", "map.csv", folder=tmp_path))
     assert again["verified"] is True and again["addresses"]["fits"] and again["totals"] == found["totals"]
     assert "kept" in {row["kind"] for row in csv.DictReader((tmp_path / "map.csv").open())}
+
+
+def test_a_map_with_kept_tensors_is_saved_with_its_picture(tmp_path: Path):
+    network, chip = workloads.load("resnet50"), Accelerator(shared_buffer=896 * KiB)
+    found = cocco.partition(network, chip, samples=300, keep="auto")
+    paths = save(tmp_path, maps_of([network], found))
+    assert [path.name for path in paths] == ["addresses.csv", "addresses-shared.png", "addresses-shared.svg"]
+    assert all(path.stat().st_size for path in paths)
