@@ -15,20 +15,23 @@ from cocco.allocation.solvers import cp
 
 LOOKS_PER_NODE = 100  #: our choice: as many looks take about as long as ten nodes of a long list
 SOLVER_SHARE = 200  #: nodes of the search for one of CP-SAT's; our choice: what it solves of these, it solves soon
-SOLVER_LEAST = 100  #: nodes for which CP-SAT is asked at all; our choice: for fewer, to start it takes most of the time
 
 
 class Rescue:
-    """The methods after the search: ejection with a limit for all parts of time together, CP-SAT with one for each."""
+    """The methods after the search: ejection with a limit for all parts of time together, CP-SAT with one for each.
 
-    def __init__(self, nodes: int, engine: str) -> None:
-        self.looks, self.solver_nodes, self.engine = LOOKS_PER_NODE * nodes, nodes // SOLVER_SHARE, engine
+    asks_solver: False where many small questions are asked, of which CP-SAT's start would take most of the time.
+    """
+
+    def __init__(self, nodes: int, engine: str, asks_solver: bool = True) -> None:
+        self.looks, self.engine = LOOKS_PER_NODE * nodes, engine
+        self.solver_nodes = nodes // SOLVER_SHARE if asks_solver else 0
 
     def solve(self, part: AllocationProblem, capacity: int) -> Outcome:
         """Return how they end; `nodes` are the moves and the branches."""
         tried, looks = eject(part, capacity, self.looks, self.engine)
         self.looks -= looks
-        if tried.address is not None or self.solver_nodes < SOLVER_LEAST or not has_solver():
+        if tried.address is not None or not self.solver_nodes or not has_solver():
             return tried
         found = cp(part, capacity, False, self.solver_nodes)
         return found._replace(nodes=(tried.nodes or 0) + (found.nodes or 0))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cocco.allocation.allocate import allocate
+from cocco.allocation.complete import complete
 from cocco.allocation.greedy import PORTFOLIO, greedy
 from cocco.allocation.least import height_of
-from cocco.allocation.problem import make_problem, time_parts
+from cocco.allocation.problem import KERNEL, make_problem, time_parts
+from cocco.allocation.rescue import Rescue
 from simulator.allocation.judge import Buffer
 
 Shape = tuple[tuple[int, int, int, int], ...]  #: of a part: (first and last step from its start, size, alignment)
@@ -58,11 +59,14 @@ class Windows:
         return found
 
     def _missing(self, part: Sequence[Buffer]) -> int:
-        if allocate(part, self.capacity, nodes=self.nodes, explain=False).allocation is not None:
-            return 0
         problem = make_problem(part)
         height = min(height_of(problem, greedy(problem, *rule)) for rule in PORTFOLIO) * problem.granule
-        return max(1, height - self.capacity)
+        if height <= self.capacity:
+            return 0
+        engine = KERNEL.choice(None)
+        rescue = Rescue(self.nodes, engine, asks_solver=False).solve
+        found = complete(problem, self.capacity // problem.granule, self.nodes, engine, rescue=rescue)
+        return height - self.capacity if found.address is None else 0
 
 
 def clip(buffers: Sequence[Buffer], steps: range) -> list[Buffer]:
