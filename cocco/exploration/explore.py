@@ -177,7 +177,8 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
 
     try:
         result = no_worse(problem, result, effort.initial)
-        return with_addresses(problem, result) if effort.check_addresses and result.plans else result
+        keeps = any(plan.keep for plan in result.plans)
+        return with_addresses(problem, result, effort.check_addresses) if keeps or effort.check_addresses else result
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped")) from None
 

@@ -34,7 +34,7 @@ from cocco.exploration.result import Result
 from cocco.output.folders import addresses
 from cocco.output.folders import run as run_folder
 from cocco.output.folders.about import address_names, partition_names
-from cocco.output.text.addresses import map_text, splits_text
+from cocco.output.text.addresses import changes_text, height_text, map_text
 from cocco.output.text.front import limited_text
 from cocco.output.text.search import explore_text
 from cocco.problem.settings import Settings
@@ -146,20 +146,21 @@ def _shown(
     paid: list[Compromise],
     result: Result,
 ) -> Shown:
-    maps = addresses.maps_of(networks, result) if options.addresses else []
+    is_kept = any(plan.keep for plan in result.plans)
+    maps = addresses.maps_of(networks, result) if options.addresses or is_kept else []
     content = result.to_json() | {"verified": None}  # nothing was executed yet
     if paid:
         content["compromise"] = [each.to_json() for each in paid]
     content = addresses.with_maps(content, maps)
 
     def text() -> str:
-        parts = [explore_text(result, networks, paid), *map(map_text, maps)]
-        return "\n\n".join([*parts, *([splits_text(result.splits)] if result.splits else [])])
+        shown = map_text if options.addresses else height_text
+        return "\n\n".join([explore_text(result, networks, paid), *map(shown, maps), *changes_text(result)])
 
     def save(seconds: float) -> list[Path]:
         assert folder is not None
         written = run_folder.save(folder, result, about(options, settings, result, content, seconds))
-        return written + addresses.save(folder, maps)
+        return written + addresses.save(folder, maps if options.addresses else [])
 
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
     proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]

@@ -24,6 +24,8 @@ from cocco.cli.searches import Progress, Shown, run_search
 from cocco.cli.usage import Parser, UsageError
 from cocco.exploration.explore import partition
 from cocco.exploration.result import Result
+from cocco.output.folders import addresses
+from cocco.output.text.addresses import changes_text, height_text
 from cocco.output.text.search import partition_text
 from cocco.problem.settings import Settings
 from simulator.metrics import DEFAULT_METRIC
@@ -59,15 +61,20 @@ def run(options: Namespace) -> int:
         return partition(network, accelerator, settings=settings, **question, initial=initial, progress=progress)
 
     def show(result: Result) -> Shown:
+        maps = addresses.maps_of([network], result) if any(plan.keep for plan in result.plans) else []
+
         def save(_: float) -> list[Path]:
             if output is None or not result.plans:
                 return []
             result.plan.save(output)
             return [output]
 
-        content = result.to_json() | {"verified": None}
+        def text() -> str:
+            return "\n\n".join([partition_text(result, [network]), *map(height_text, maps), *changes_text(result)])
+
+        content = addresses.with_maps(result.to_json() | {"verified": None}, maps)
         proofs = [proof(options, options.network, result, output)] if output else []
-        return Shown(content, lambda: partition_text(result, [network]), save, proofs)
+        return Shown(content, text, save, proofs)
 
     folder, files = (output.parent, [output.name]) if output else (None, [])
     return run_search(options, folder, files, find, show, "best {:.6g}")
