@@ -1,4 +1,4 @@
-"""First plans and better ones, as the simulator prices them; both engines walk alike; Ctrl-C returns the best so far."""
+"""First plans and better ones: priced as `evaluate` does, alike in both engines, never worse, stopped by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 import workloads
 from cocco.bounds.kept import cheapest_plans
 from cocco.problem.problem import on_hardware
-from cocco.search.kernel.choice import has_kernel
 from cocco.search.keeping import neighbourhood
 from cocco.search.keeping.improve import first_plans, improve_plans
+from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator, Partition, evaluate
 from tests.helpers.random_problems import random_problem
 
