@@ -126,7 +126,7 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
     )  # fmt: skip
 
     def compiled(window: Window, limits: Limits) -> Way:
-        return Way(*search.run(window.start, window.goal, limits))
+        return Way(*search.run(*window, limits))
 
     return first_of(compiled, readable)
 

@@ -64,9 +64,24 @@ class Moves:
         self.needed = window.goal.unwritten | window.goal.written
         self.readers = [consumers & self.inside for consumers in memo.consumers]
         self.layers = list(members(self.inside))
+        self.upward, self.heads = self._units()  # per layer: its unit and what that needs; the first layers of units
         self.groups: dict[int, list[int]] = {}
         self.steps = 0
         memo.make_room(limits)
+
+    def _units(self) -> tuple[list[int], int]:
+        if not self.window.units:
+            return self.memo.upward, self.inside
+        upward, heads = [0] * self.memo.count, 0
+        for unit in self.window.units:
+            needs = unit
+            for v in members(unit):
+                for p in members(self.memo.producers[v] & self.inside & ~unit):
+                    needs |= upward[p]
+            for v in members(unit):
+                upward[v] = needs
+            heads |= unit & -unit
+        return upward, heads
 
     def read_beyond(self, u: int) -> bool:
         """Return whether a layer after the window reads a tensor."""
@@ -84,10 +99,11 @@ class Moves:
         found: list[int] = []
         seen: set[int] = set()
         for v in self.layers:
-            if executed >> v & 1 or self.memo.producers[v] & ~executed or 1 << v in seen:
+            unit = self.upward[v] & ~executed
+            if executed >> v & 1 or (unit & self.heads).bit_count() > 1 or unit in seen:
                 continue
-            stack = [1 << v]
-            self._meet(1 << v, seen)
+            stack = [unit]
+            self._meet(unit, seen)
             while stack:
                 group = stack.pop()
                 self._count(1)
@@ -98,8 +114,8 @@ class Moves:
                 for u in members(group):
                     readers |= self.readers[u]
                 for w in members(readers & ~group):
-                    grown = group | self.memo.upward[w] & ~executed
-                    if grown not in seen and not 0 < self.limits.layers < grown.bit_count():
+                    grown = group | self.upward[w] & ~executed
+                    if grown not in seen and not 0 < self.limits.units < (grown & self.heads).bit_count():
                         self._meet(grown, seen)
                         stack.append(grown)
         self.groups[executed] = found

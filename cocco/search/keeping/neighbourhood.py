@@ -19,10 +19,12 @@ from cocco.search.keeping.window import FOUND, MANY_SETS, MANY_STATES, MANY_STEP
 Searcher = Callable[[Window, Limits], Way]
 
 CAPS = (1, 2, 3, 4, 6, 0)  #: layers of a subgraph, 0 for any number
+MERGED = (-1, -2)  #: subgraphs as they are, or two of them together
+KINDS = CAPS + 2 * MERGED
 STATES, STEPS = 20_000, 400_000  #: of one window, our choice: some 50 ms of the compiled engine
 WINDOW_STEPS = 2_000  #: what a window takes beside its search: to price a plan again
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
-LEAST, FIRST = 4.0, 8.0  #: layers of a window: at least, at first
+LEAST, FIRST = 4.0, 16.0  #: layers of a window: at least, at first
 
 
 class Neighbourhood:
@@ -33,14 +35,14 @@ class Neighbourhood:
         self.pricing, self.search, self.stream, self.plan = pricing, search, stream, plan
         self.least = least * (1 + ROUNDING)
         self.layers = len(pricing.question.network.layers)
-        self.sizes = dict.fromkeys(CAPS, FIRST)  # layers of a window, by cap
+        self.sizes = dict.fromkeys((*CAPS, *MERGED), FIRST)  # layers of a window, by cap
         self.steps = 0
 
     def go(self, most_steps: int) -> None:
         """Try windows anywhere until the walk has taken so many steps."""
         while self.steps < most_steps and self.plan.cost > self.least:
             first = self.stream.below(len(self.plan.route.groups))
-            cap = CAPS[self.stream.below(len(CAPS))]
+            cap = KINDS[self.stream.below(len(KINDS))]
             self.better(first, self.end(first, self._size(cap)), cap)
 
     def sweep(self, cap: int, most_steps: int) -> None:
@@ -52,8 +54,8 @@ class Neighbourhood:
             first = max(first + 1, (first + last) // 2)
 
     def _size(self, cap: int) -> int:
-        """Return how many layers a window is to have: 3/5 to 7/5 of what its cap stands at."""
-        return int(self.sizes[cap] * (0.6 + self.stream.below(1000) / 1250))
+        """Return how many layers a window is to have: 1/4 to 5/4 of what its cap stands at."""
+        return int(self.sizes[cap] * (0.25 + self.stream.below(1000) / 1000))
 
     def end(self, first: int, size: int) -> int:
         """Return where a window of so many layers ends: at least two steps, as far as there are."""
@@ -70,13 +72,15 @@ class Neighbourhood:
         plan = self.plan
         largest = max(group.bit_count() for group in plan.route.groups[first:last])
         below = plan.cost_of(first, last) * (1 + ROUNDING)
-        layers = max(cap, largest) if cap else 0
-        way = self.search(plan.window(first, last), Limits(STATES, STEPS, below, layers))
+        window, units = plan.window(first, last), max(cap, largest) if cap else 0
+        if cap < 0:
+            window, units = window._replace(units=plan.route.groups[first:last]), -cap
+        way = self.search(window, Limits(STATES, STEPS, below, units))
         self.steps += way.steps + WINDOW_STEPS
         if way.why in (MANY_STATES, MANY_STEPS, MANY_SETS):
-            self.sizes[cap] = max(LEAST, self.sizes[cap] * 0.95)
+            self.sizes[cap] = max(LEAST, self.sizes[cap] * 0.93)
         elif way.steps < STEPS // 8:
-            self.sizes[cap] = min(self.sizes[cap] * 1.05, float(self.layers))
+            self.sizes[cap] = min(self.sizes[cap] * 1.1, float(self.layers))
         if way.why == FOUND:
             new = self.pricing.priced(plan.route.with_way(first, last, way))
             if new.cost <= plan.cost:

@@ -29,10 +29,15 @@ class Place(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The states at both ends of a stretch of a plan."""
+    """The states at both ends of a stretch of a plan.
+
+    units: sets of layers that run together, in an order in which they can run, all of the window; empty: each layer is
+    a unit. Of large units a search reaches further: it merges them, finds their order, and what is kept.
+    """
 
     start: Place
     goal: Place
+    units: tuple[int, ...] = ()
 
 
 class Limits(NamedTuple):
@@ -41,7 +46,7 @@ class Limits(NamedTuple):
     states: int = MAX_STATES
     steps: int = MAX_STEPS
     below: float = math.inf  #: plans that cost this much or more are not looked for
-    layers: int = 0  #: the most layers of a subgraph that is tried, 0: any number
+    units: int = 0  #: the most units of a subgraph that is tried, 0: any number
 
 
 class Way(NamedTuple):

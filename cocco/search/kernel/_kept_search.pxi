@@ -57,7 +57,7 @@ cdef class KeptSearch:
     cdef KeptPrices prices
     cdef Kernel kernel
     cdef i64 words, size, room, may_keep, steps, next_look, pushed, waiting, queue_room, why, is_cut, stamp
-    cdef i64 state_room, step_room, most_states, most_sets, most_steps, most_layers, look_steps, price_steps
+    cdef i64 state_room, step_room, most_states, most_sets, most_steps, most_units, look_steps, price_steps
     cdef double below
     cdef list arrays
     cdef i64* whole
@@ -66,6 +66,8 @@ cdef class KeptSearch:
     cdef u64* consumers     # by tensor
     cdef u64* reads         # by layer
     cdef u64* ancestors     # by layer, itself included
+    cdef u64* upward        # by layer of the window: its unit and what that needs
+    cdef u64* heads         # the first layers of units
     # the window: its layers, who reads in it, what is read beyond it, what must be kept in the end
     cdef i64 inside_count
     cdef i64* inside
@@ -151,7 +153,8 @@ cdef class KeptSearch:
         self.inside, self.read_here = <i64*>self.room_for(n), <i64*>self.room_for(tensors)
         self.readers, self.beyond = <u64*>self.room_for(tensors * words), <u64*>self.room_for(words)
         self.start, self.goal = <u64*>self.room_for(3 * words), <u64*>self.room_for(3 * words)
-        self.needed = <u64*>self.room_for(words)
+        self.needed, self.heads = <u64*>self.room_for(words), <u64*>self.room_for(words)
+        self.upward = <u64*>self.room_for(n * words)
         self.queue_room = 0
 
     def __dealloc__(self):
@@ -181,15 +184,17 @@ cdef class KeptSearch:
             index_again(sets, words, 4 * sets.index_size)
         return add_set(sets, members, words)
 
-    def run(self, start, goal, limits):
+    def run(self, start, goal, units, limits):
         """Return (why it ended, layers of each step, tensors kept beyond each, cost, states, steps).
 
-        start, goal: of a window, three sets each, as integers; limits: states, steps, below, layers
+        start, goal: of a window, three sets each, as integers; units: sets of layers; limits: states, steps, below,
+        units of a subgraph
         (cocco.search.keeping.window).
         """
         cdef i64 state, found = -1
         cdef double cost = 0.0
         self.begin_window(start, goal, limits)
+        self.set_units(units)
         self.reach(self.start, 0.0, -1, -1)
         while found < 0 and not self.why and self.waiting:
             state = self.pop()
@@ -218,7 +223,7 @@ cdef class KeptSearch:
     cdef int begin_window(self, start, goal, limits) except -1:
         cdef i64 i, u, words = self.words
         cdef bint is_read
-        self.most_states, self.most_steps, self.below, self.most_layers = limits
+        self.most_states, self.most_steps, self.below, self.most_units = limits
         self.steps = self.next_look = self.pushed = self.waiting = self.why = self.is_cut = self.listed_count = 0
         if self.most_states > self.state_room or self.most_steps > self.step_room:
             raise ValueError("the search was made for smaller budgets")
@@ -253,6 +258,31 @@ cdef class KeptSearch:
             if is_read:
                 self.read_here[self.read_count] = u
                 self.read_count += 1
+        return 0
+
+    cdef int set_units(self, units) except -1:
+        """moves.py, _units"""
+        cdef i64 words = self.words, i, j, k, v, p, count
+        cdef u64* unit = self.spare
+        cdef u64* needs = self.spare + words
+        for i in range(words):
+            self.heads[i] = 0 if units else self.goal[i] & ~self.start[i]
+        if not units:
+            memcpy(self.upward, self.ancestors, self.size * words * sizeof(u64))
+        for each in units:
+            for i in range(words):
+                unit[i] = needs[i] = (each >> (64 * i)) & 0xFFFFFFFFFFFFFFFF
+            count = list_set(unit, words, self.ids)
+            for k in range(count):
+                v = self.ids[k]
+                for j in range(self.kernel.net.producer_start[v], self.kernel.net.producer_start[v + 1]):
+                    p = self.kernel.net.producers[j]
+                    if p < self.size and not has(self.start, p) and not has(unit, p):
+                        for i in range(words):
+                            needs[i] |= self.upward[p * words + i]
+            for k in range(count):
+                memcpy(self.upward + self.ids[k] * words, needs, words * sizeof(u64))
+            put(self.heads, self.ids[0])
         return 0
 
     cdef list list_of(self, u64* members):

@@ -48,25 +48,21 @@ cdef bint may_run(KeptSearch s, i64 number) noexcept:
 
 cdef int list_groups(KeptSearch s, i64 downset) except -1:
     """List the sets of layers that can run next and may fit; 1 where the search must end."""
-    cdef i64 words = s.words, each, v, i, j, k, top, number, count, size
+    cdef i64 words = s.words, each, v, i, k, top, number, count, size
     cdef u64* executed = s.downsets.members + downset * words
     cdef u64* grown = s.spare
     cdef u64* readers = s.spare + words
     cdef u64* group
-    cdef Net* net = &s.kernel.net
-    cdef bint is_ready
     s.begin[downset] = s.listed_count
     s.stamp += 1
     for each in range(s.inside_count):
         v = s.inside[each]
-        is_ready = not has(executed, v)
-        for j in range(net.producer_start[v], net.producer_start[v + 1]):
-            if net.producers[j] < s.size and not has(executed, net.producers[j]):
-                is_ready = False
-        if not is_ready:
+        size = 0
+        for i in range(words):
+            grown[i] = s.upward[v * words + i] & ~executed[i]
+            size += popcount64(grown[i] & s.heads[i])
+        if has(executed, v) or size > 1:
             continue
-        memset(grown, 0, words * sizeof(u64))
-        put(grown, v)
         number = number_of(s, grown)
         if number < 0:
             return 1
@@ -97,9 +93,9 @@ cdef int list_groups(KeptSearch s, i64 downset) except -1:
             for k in range(count):
                 size = 0
                 for i in range(words):
-                    grown[i] = group[i] | (s.ancestors[s.ids[k] * words + i] & ~executed[i])
-                    size += popcount64(grown[i])
-                if 0 < s.most_layers < size:
+                    grown[i] = group[i] | (s.upward[s.ids[k] * words + i] & ~executed[i])
+                    size += popcount64(grown[i] & s.heads[i])
+                if 0 < s.most_units < size:
                     continue
                 number = number_of(s, grown)
                 if number < 0:

@@ -83,5 +83,9 @@ class KeptSearch:
         budgets: Sequence[int],
     ) -> None: ...
     def run(
-        self, start: tuple[int, int, int], goal: tuple[int, int, int], limits: tuple[int, int, float, int]
+        self,
+        start: tuple[int, int, int],
+        goal: tuple[int, int, int],
+        units: tuple[int, ...],
+        limits: tuple[int, int, float, int],
     ) -> tuple[int, list[list[int]], list[list[int]], float, int, int]: ...

@@ -1,4 +1,4 @@
-"""First plans and better ones, as the simulator prices them; both engines walk alike; Ctrl-C returns the best."""
+"""First plans and better ones: priced as `evaluate` does, alike in both engines, never worse, stopped by Ctrl-C."""
 
 from __future__ import annotations
 

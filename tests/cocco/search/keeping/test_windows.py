@@ -101,7 +101,7 @@ def test_a_question_without_an_answer_is_infeasible_with_and_without_a_cut():
 def test_of_subgraphs_as_large_as_allowed_the_cheapest_way_is_found():
     for seed in range(30):
         question = random_question(seed, 5)
-        limited = exact_way(Memo(question), all_of(question.network), Limits(layers=2))
+        limited = exact_way(Memo(question), all_of(question.network), Limits(units=2))
         small = question._replace(may_fit=lambda group, question=question: len(group) <= 2 and question.may_fit(group))
         assert limited.cost >= exact_plan(question).cost
         if limited.why == FOUND:
