@@ -17,7 +17,10 @@ cdef struct Keeping:  # what a thread decodes with
     i64* active         # stays that reach the current step or did so
     i64* heap
     i64* waits          # by first layer of a subgraph
-    int32_t* key
+    int32_t* keys       # of the steps: layers, then what is touched
+    i64* key_start
+    i64* key_length
+    u64* hash           # by step: first of its layers, then of its key
     i64* spare
     u64* sets[3]        # on chip, loaded, written
 
@@ -135,9 +138,16 @@ cdef int place_tensors(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory
     cdef int status
     memset(p.count, 0, p.tensors * sizeof(i64))
     for step in range(k.steps):
+        k.hash[step] = ask_floor(
+            net, m, &k.memo, k.members + k.member_start[step], k.member_start[step + 1] - k.member_start[step],
+            memory.weights,
+        )
+    for step in range(k.steps):
+        fetch_ahead(&k.memo.floor_arena[k.memo.floors[k.hash[step] & (FLOOR_ENTRIES - 1)].at])
+    for step in range(k.steps):
         status = floor_again(
-            net, m, w, &k.memo, k.members + k.member_start[step], k.member_start[step + 1] - k.member_start[step],
-            memory.weights, k.spare, &floor,
+            net, m, w, &k.memo, k.hash[step], k.members + k.member_start[step],
+            k.member_start[step + 1] - k.member_start[step], memory.weights, k.spare, &floor,
         )
         if status != FITS:
             return status
@@ -176,6 +186,12 @@ cdef int settle(
         crossing = 1.0 / <double>m.bandwidth
     for stay in range(p.stay_count):
         reserve(k, stay, 1)
+    k.key_start[0] = 0
+    for step in range(k.steps):
+        write_key(net, k, memory, step)
+        k.key_start[step + 1] = k.key_start[step] + k.key_length[step]
+    for step in range(k.steps):
+        fetch_ahead(&k.memo.price_arena[k.memo.prices[k.hash[step] & (KEPT_ENTRIES - 1)].at])
     for step in range(k.steps):
         stay = p.first_stay[step]
         while stay >= 0:
@@ -207,6 +223,8 @@ cdef int settle(
             count -= 1
             k.active[worst] = k.active[count]
             reserve(k, stay, -1)
+            for each in range(p.stays[stay].start, p.stays[stay].end + 1):
+                write_key(net, k, memory, each)
             for each in range(p.stays[stay].start, step + 1):
                 status = price_step(net, m, w, k, memory, each)
                 if status != FITS:
@@ -233,51 +251,90 @@ cdef void reserve(Keeping* k, i64 number, i64 sign) noexcept nogil:
             p.stay[at] = -1
 
 
-cdef int price_step(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory, i64 step) noexcept nogil:
-    """_Run._priced: the row and the status of a step; OVERFLOW where 64 bits do not do."""
+cdef void write_key(Net* net, Keeping* k, Memory* memory, i64 step) noexcept nogil:
+    """What the price of a step depends on; a key is never longer than the one that was written there first."""
     cdef Places* p = &k.places
     cdef i64* layers = k.members + k.member_start[step]
-    cdef i64 count = k.member_start[step + 1] - k.member_start[step], length, i, u, at, crosses
+    cdef i64 count = k.member_start[step + 1] - k.member_start[step], length = count, i, at
+    cdef int32_t* key = k.keys + k.key_start[step]
     cdef Memory beside = memory[0]
+    k.key_length[step] = length
+    if not k.reserved[step]:
+        return
+    for i in range(count):
+        key[i] = <int32_t>layers[i]
+        at = p.start[layers[i]]
+        if p.stay[at] >= 0:
+            key[length] = <int32_t>(-1 - 2 * layers[i] - crosses_as_made(net, p, layers[i]))
+            length += 1
+    for i in range(k.input_start[step], k.input_start[step + 1], 2):
+        at = k.inputs[i + 1]
+        if p.stay[at] >= 0:
+            key[length] = <int32_t>(-1 - 2 * k.inputs[i] - (p.stays[p.stay[at]].start == step))
+            length += 1
+    k.key_length[step] = length
+    beside.reserved = k.reserved[step]
+    k.hash[step] = ask_price(&k.memo, key, length, &beside)
+
+
+cdef inline bint crosses_as_made(Net* net, Places* p, i64 u) noexcept nogil:
+    """Whether a step writes what it makes."""
+    cdef i64 stay = p.stay[p.start[u]]
+    if stay >= 0:
+        return p.stays[stay].last < p.count[u] - 1
+    return p.count[u] > 1 or net.reader_start[u] == net.reader_start[u + 1]
+
+
+cdef int price_step(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory, i64 step) noexcept nogil:
+    """_Run._priced: the row and the status of a step; OVERFLOW where 64 bits do not do."""
+    cdef i64* layers = k.members + k.member_start[step]
+    cdef i64 count = k.member_start[step + 1] - k.member_start[step]
+    cdef int32_t* key = k.keys + k.key_start[step]
+    cdef Memory beside = memory[0]
+    cdef KeptEntry* entry
     cdef Kept kept
-    cdef int status
     if not k.reserved[step]:
         k.rows[step], k.status[step] = k.alone[layers[0]], FITS
         return FITS
-    length = count
-    for i in range(count):
-        u = layers[i]
-        k.key[i] = <int32_t>u
-        at = p.start[u]
-        crosses = p.count[u] > 1 or net.reader_start[u] == net.reader_start[u + 1]
-        if p.stay[at] >= 0:
-            crosses = p.stays[p.stay[at]].last < p.count[u] - 1
-            k.key[length] = <int32_t>(-1 - 2 * u - crosses)
-            length += 1
+    beside.reserved = k.reserved[step]
+    entry = known_price(&k.memo, k.hash[step], key, k.key_length[step], &beside)
+    if entry is not NULL:
+        k.rows[step], k.status[step] = entry.row, entry.status
+        return OVERFLOW if entry.status == OVERFLOW else FITS
+    put_step(net, k, step)
+    kept.on_chip, kept.loaded, kept.written = k.sets[0], k.sets[1], k.sets[2]
+    k.status[step] = new_price(
+        net, m, w, &k.memo, k.hash[step], key, k.key_length[step], count, &beside, layers, &kept,
+        &k.layers[layers[0]] if m.has_loops else NULL, k.spare, &k.rows[step],
+    )
+    take_out_step(k, step)
+    return OVERFLOW if k.status[step] == OVERFLOW else FITS
+
+
+cdef void put_step(Net* net, Keeping* k, i64 step) noexcept nogil:
+    """Where the tensors of a step lie, into the sets."""
+    cdef Places* p = &k.places
+    cdef i64 i, u, at
+    for i in range(k.member_start[step], k.member_start[step + 1]):
+        u = k.members[i]
+        if p.stay[p.start[u]] >= 0:
             put(k.sets[0], u)
-        if crosses:
+        if crosses_as_made(net, p, u):
             put(k.sets[2], u)
     for i in range(k.input_start[step], k.input_start[step + 1], 2):
         u, at = k.inputs[i], k.inputs[i + 1]
-        crosses = 1
         if p.stay[at] >= 0:
-            crosses = p.stays[p.stay[at]].start == step
-            k.key[length] = <int32_t>(-1 - 2 * u - crosses)
-            length += 1
             put(k.sets[0], u)
-        if crosses:
+        if p.stay[at] < 0 or p.stays[p.stay[at]].start == step:
             put(k.sets[1], u)
-    beside.reserved = k.reserved[step]
-    kept.on_chip, kept.loaded, kept.written = k.sets[0], k.sets[1], k.sets[2]
-    status = kept_price_again(
-        net, m, w, &k.memo, k.key, length, count, &beside, layers, &kept,
-        &k.layers[layers[0]] if m.has_loops else NULL, k.spare, &k.rows[step],
-    )
-    for i in range(count):
-        take_out(k.sets[0], layers[i])
-        take_out(k.sets[2], layers[i])
+
+
+cdef void take_out_step(Keeping* k, i64 step) noexcept nogil:
+    """Empty the sets again."""
+    cdef i64 i
+    for i in range(k.member_start[step], k.member_start[step + 1]):
+        take_out(k.sets[0], k.members[i])
+        take_out(k.sets[2], k.members[i])
     for i in range(k.input_start[step], k.input_start[step + 1], 2):
         take_out(k.sets[0], k.inputs[i])
         take_out(k.sets[1], k.inputs[i])
-    k.status[step] = status
-    return OVERFLOW if status == OVERFLOW else FITS

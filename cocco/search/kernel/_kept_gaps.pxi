@@ -1,5 +1,9 @@
 # Which tensors stay on chip over which steps: cocco/search/keeping/gaps.py
 
+cdef enum:
+    SORTED = 8          # runs that are sorted one by one
+
+
 cdef struct Candidate:  # gaps of one tensor from one place to another
     double worth
     i64 saved
@@ -35,6 +39,7 @@ cdef struct Places:  # where tensors are made and read; the places of a tensor f
     i64* slots
     Candidate* candidates
     i64 candidate_count
+    i64* ranked         # their numbers, twice
     Stay* stays
     i64 stay_count
     i64* first_stay     # by step: those that begin there
@@ -54,30 +59,53 @@ cdef inline double worth_of(Places* p, i64 u, i64 first, i64 last) noexcept nogi
     return <double>saved_by(p, u, first, last) / <double>(p.whole[u] * steps)
 
 
-cdef int compare_candidates(const void* one, const void* other) noexcept nogil:
-    cdef const Candidate* a = <const Candidate*>one
-    cdef const Candidate* b = <const Candidate*>other
-    if a.worth != b.worth:
-        return -1 if a.worth > b.worth else 1
-    if a.saved != b.saved:
-        return -1 if a.saved > b.saved else 1
-    if a.tensor != b.tensor:
-        return -1 if a.tensor < b.tensor else 1
-    if a.first != b.first:
-        return -1 if a.first < b.first else 1
-    return 0 if a.last == b.last else -1 if a.last < b.last else 1
+cdef inline bint is_before(const Candidate* a, const Candidate* b) noexcept nogil:
+    """Whether the one is taken first; of equals those that were offered first, by tensor and place, are."""
+    return a.worth > b.worth or (a.worth == b.worth and a.saved > b.saved)
+
+
+cdef i64* sorted_candidates(Places* p) noexcept nogil:
+    """The numbers of the candidates in the order in which they are taken: a merge sort, which is stable."""
+    cdef i64 width = SORTED, low, middle, high, i, j, k
+    cdef i64* from_ = p.ranked
+    cdef i64* into = p.ranked + p.candidate_count
+    for i in range(p.candidate_count):
+        j = i
+        while j % SORTED and is_before(&p.candidates[i], &p.candidates[from_[j - 1]]):
+            from_[j] = from_[j - 1]
+            j -= 1
+        from_[j] = i
+    while width < p.candidate_count:
+        low = 0
+        while low < p.candidate_count:
+            middle, high = imin(low + width, p.candidate_count), imin(low + 2 * width, p.candidate_count)
+            i, j = low, middle
+            for k in range(low, high):
+                if j == high or (i < middle and not is_before(&p.candidates[from_[j]], &p.candidates[from_[i]])):
+                    into[k] = from_[i]
+                    i += 1
+                else:
+                    into[k] = from_[j]
+                    j += 1
+            low = high
+        from_, into = into, from_
+        width *= 2
+    return from_
 
 
 cdef inline void offer_gaps(Places* p, i64 u, i64 first, i64 last) noexcept nogil:
+    """Without room now there is none later."""
     cdef Candidate* candidate = &p.candidates[p.candidate_count]
-    p.candidate_count += 1
-    candidate.worth, candidate.saved = worth_of(p, u, first, last), saved_by(p, u, first, last)
     candidate.tensor, candidate.first, candidate.last = u, first, last
+    if has_room(p, candidate):
+        candidate.worth, candidate.saved = worth_of(p, u, first, last), saved_by(p, u, first, last)
+        p.candidate_count += 1
 
 
 cdef void choose_stays(Places* p) noexcept nogil:
     """chosen_stays."""
     cdef i64 u, at, count
+    cdef i64* ranked
     p.candidate_count = p.stay_count = 0
     for u in range(p.tensors):
         count = p.count[u]
@@ -88,10 +116,10 @@ cdef void choose_stays(Places* p) noexcept nogil:
             offer_gaps(p, u, at, at + 1)
         if u < p.layers and count > 2:
             offer_gaps(p, u, 0, count - 1)
-    qsort(p.candidates, p.candidate_count, sizeof(Candidate), compare_candidates)
+    ranked = sorted_candidates(p)
     for at in range(p.candidate_count):
-        if has_room(p, &p.candidates[at]):
-            keep_gaps(p, &p.candidates[at])
+        if has_room(p, &p.candidates[ranked[at]]):
+            keep_gaps(p, &p.candidates[ranked[at]])
     for u in range(p.tensors):
         list_stays(p, u)
 

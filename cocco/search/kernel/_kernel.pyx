@@ -8,7 +8,7 @@ that each file repeats; 64-bit overflow is found, and the caller turns to the Py
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, qsort, realloc
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -335,6 +335,7 @@ cdef class Scratch:
         p.stay = <i64*>self._hold(places, 8)
         p.free, p.slots, p.first_stay = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
         p.candidates = <Candidate*>self._hold(places + tensors, sizeof(Candidate))
+        p.ranked = <i64*>self._hold(2 * (places + tensors), 8)
         p.stays = <Stay*>self._hold(places, sizeof(Stay))
         k.by, k.layers, k.alone = kernel.may_keep - 1, kernel.kept_layers, <Row*>self._hold(n, sizeof(Row))
         k.members, k.member_start = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
@@ -342,7 +343,9 @@ cdef class Scratch:
         k.reserved, k.rows = <i64*>self._hold(n, 8), <Row*>self._hold(n, sizeof(Row))
         k.status, k.active = <int32_t*>self._hold(n, 4), <i64*>self._hold(places, 8)
         k.heap, k.waits = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
-        k.key, k.spare = <int32_t*>self._hold(2 * tensors + n, 4), <i64*>self._hold(tensors + kernel.kept_numbers, 8)
+        k.keys, k.key_start = <int32_t*>self._hold(n + places, 4), <i64*>self._hold(n, 8)
+        k.key_length, k.hash = <i64*>self._hold(n, 8), <u64*>self._hold(n, 8)
+        k.spare = <i64*>self._hold(tensors + kernel.kept_numbers, 8)
         for i in range(3):
             k.sets[i] = <u64*>self._hold(tensors // 64 + 1, 8)
         k.memo.floors = <FloorEntry*>self._hold(FLOOR_ENTRIES, sizeof(FloorEntry))
