@@ -76,8 +76,11 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
     trace, samples = found.trace, found.samples
     if not trace.is_stopped and method in GENETIC:
         share = replace(question, samples=max(1, question.samples // 2))
-        trace = genetic_search(share, known_best)
-        samples += trace.samples
+        try:
+            trace = genetic_search(share, known_best)
+            samples += trace.samples
+        except KeyboardInterrupt:  # before it had an answer
+            trace.is_stopped = True
     if not trace.is_stopped:
         trace.is_stopped = improve(question, known_best)
     name = "exact" if known_best.planned is known else found.method
