@@ -1,8 +1,8 @@
 """Answers that keep tensors on chip between subgraphs: proven where the exact search finishes, else searched.
 
 The proof comes first: where the memory is chosen, the optima of its memories are the samples. Where it gives up, the
-search without kept tensors gives the plans to start from, so that no answer is worse than without; what improves them
-is the best known of a second, smaller proof.
+search without kept tensors gives the plans to start from, so that no answer is worse than without
+(cocco.exploration.kept_search), and what that finds is the best known of a second proof.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, KeptProof, Stopped, prove_kept
 from cocco.exploration import methods
+from cocco.exploration.kept_search import Best, genetic_search, improve
 from cocco.exploration.methods import Outcome
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome, groups_of
@@ -23,6 +24,7 @@ from cocco.search.keeping.window import MAX_STEPS
 from cocco.search.pricing.genomes import Sample
 
 QUICK_HARDWARE = 2 * QUICK_STEPS  #: steps on given hardware: there is only one memory; our choice
+GENETIC = ("auto", "ga", "sa")  #: methods that search once more, with the intervals of each genome
 MANY = 10  #: times MAX_STEPS that the exact method takes for all memories together; our choice
 AGAIN = 8  #: the second proof takes a share of the first, where that solved no memory at all; our choice
 
@@ -63,17 +65,26 @@ def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
 
 
 def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Planned | None = None) -> Outcome:
-    """Return the better of what a method finds without kept tensors, improved by them, and of what is known."""
+    """Return what is best of what a method finds without kept tensors and of what is known, improved with them."""
     problem = question.problem
     found = methods.answer(method, replace(question, problem=replace(problem, keep="none")))
     best = found.trace.best
     if found.proof is not None and found.proof.best is not None:
         best = found.proof.best
     planned = priced(problem, best.genome.capacities, problem.partitions(groups_of(best.genome.labels)))
-    name = found.method if best.cost >= found.trace.best.cost else "exact"
-    if known is not None and known.cost < planned.cost:
-        planned, name = known, "exact"
-    return Outcome(found.trace, found.samples, name, planned=planned, bound=_least(problem))
+    known_best = Best(problem, planned if known is None or planned.cost <= known.cost else known)
+    trace, samples = found.trace, found.samples
+    if not trace.is_stopped and method in GENETIC:
+        share = replace(question, samples=max(1, question.samples // 2))
+        try:
+            trace = genetic_search(share, known_best)
+            samples += trace.samples
+        except KeyboardInterrupt:  # before it had an answer
+            trace.is_stopped = True
+    if not trace.is_stopped:
+        trace.is_stopped = improve(question, known_best)
+    name = "exact" if known_best.planned is known else found.method
+    return Outcome(trace, samples, name, planned=known_best.planned, bound=_least(problem))
 
 
 def _prove(

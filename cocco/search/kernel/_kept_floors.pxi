@@ -46,7 +46,7 @@ cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
     return found
 
 
-cdef double floor_beyond(KeptSearch s, i64 downset, const u64* place) noexcept:
+cdef double least_left(KeptSearch s, i64 downset, const u64* place) noexcept:
     cdef double total = s.floor[downset]
     cdef i64 i, u
     cdef u64 left

@@ -316,7 +316,7 @@ cdef class KeptSearch:
         if found >= 0 and cost >= self.cost[found]:
             return 0
         downset = downset_of(self, place)
-        bound = cost + floor_beyond(self, downset, place)
+        bound = cost + least_left(self, downset, place)
         if bound >= self.below:
             self.is_cut = 1
             return 0
