@@ -14,9 +14,9 @@ from cocco.search.baselines.annealing import annealing
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine, make_engine
 from cocco.search.genetic.genetic import genetic
 from cocco.search.kernel.choice import has_kernel
-from tests.cocco.search.kernel.test_kept_prices import every_kind
-from tests.cocco.search.kernel.test_kernel import assert_same_search
+from tests.helpers.every_kind import every_kind
 from tests.helpers.random_problems import random_twin
+from tests.helpers.twin_search import assert_same_search
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
