@@ -26,7 +26,7 @@ from cocco.search.pricing.genomes import Sample
 QUICK_HARDWARE = 2 * QUICK_STEPS  #: steps on given hardware: there is only one memory; our choice
 GENETIC = ("auto", "ga", "sa")  #: methods that search once more, with the intervals of each genome
 MANY = 10  #: times MAX_STEPS that the exact method takes for all memories together; our choice
-AGAIN = 8  #: the second proof takes a share of the first, where that solved no memory at all; our choice
+AGAIN = 64  #: the second proof takes a share of the first, where that solved no memory at all; our choice
 
 
 def answer(method: HardwareMethod | SpaceMethod, question: Question, is_thorough: bool = False) -> Outcome:

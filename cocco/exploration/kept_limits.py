@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, solve
 from cocco.exploration.front import FrontPoint
-from cocco.exploration.kept_front import FAILURES, of_value, point_with, with_points
+from cocco.exploration.kept_front import FAILURES, of_value, point_with
 from cocco.exploration.question import Question
 from cocco.problem.criteria import metric_of, metrics_of
 from cocco.problem.names import Metric
 from cocco.problem.plane import Plane
 from cocco.problem.planned import ROUNDING
 from cocco.problem.status import Status
-
-if TYPE_CHECKING:
-    from cocco.exploration.limits import Limited
 
 
 class Judge(Protocol):
@@ -39,21 +35,6 @@ class Judge(Protocol):
 
     def key(self, values: Sequence[float]) -> tuple[float, ...]:
         """Return what is less for a better row."""
-
-
-def limited_with_kept(question: Question, judge: Judge, plain: Limited) -> Limited:
-    """Return the answer with kept tensors, which is never worse than the one without."""
-    known = plain.best or plain.nearest
-    found = limited_points(question, judge, known)
-    point = min([known, *found.found], key=lambda each: judge.key(each.values))
-    return replace(
-        plain,
-        status=found.status,
-        best=point if judge.excess(point.values) <= 1 else None,
-        nearest=point,
-        lower_bound=None if found.lower == math.inf else found.lower,
-        points=with_points(plain.points, plain.objectives, found.found),
-    )
 
 
 class LimitedPoints(NamedTuple):

@@ -17,6 +17,8 @@ from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.least import totals_of
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.kept_front import with_points
+from cocco.exploration.kept_limits import limited_points
 from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, rows_of, searched
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
@@ -188,9 +190,7 @@ def minimize(
         pass
     limited = _answer(question, cloud, judge, None if lower == math.inf else lower, status)
     if keep == "auto" and status != "stopped":
-        from cocco.exploration.kept_limits import limited_with_kept
-
-        limited = limited_with_kept(replace(question, problem=replace(problem, keep=keep)), judge, limited)
+        limited = _with_kept(replace(question, problem=replace(problem, keep=keep)), judge, limited)
     if limited.status == "stopped":
         raise Interrupted(limited)
     return limited
@@ -335,6 +335,21 @@ def _bounds(judge: _Judge) -> list[_MemoryBound]:
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
         found.append(_MemoryBound(plane.least(plane.machine(memory), totals), memory))
     return sorted(found, key=lambda bound: (judge.key(bound.values), bound.memory))
+
+
+def _with_kept(question: Question, judge: _Judge, plain: Limited) -> Limited:
+    """Return the answer with kept tensors, which is never worse than the one without."""
+    known = plain.best or plain.nearest
+    found = limited_points(question, judge, known)
+    point = min([known, *found.found], key=lambda each: judge.key(each.values))
+    return replace(
+        plain,
+        status=found.status,
+        best=point if judge.excess(point.values) <= 1 else None,
+        nearest=point,
+        lower_bound=None if found.lower == math.inf else found.lower,
+        points=with_points(plain.points, plain.objectives, found.found),
+    )
 
 
 def _answer(question: Question, cloud: Cloud, judge: _Judge, lower: float | None, status: Status) -> Limited:

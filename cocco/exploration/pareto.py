@@ -11,6 +11,8 @@ import numpy as np
 
 from cocco.bounds.enumeration import Solver
 from cocco.exploration.front import Front, FrontPoint
+from cocco.exploration.kept_front import KeptPoints, best_points, with_points
+from cocco.exploration.kept_pareto import points_with_kept
 from cocco.exploration.polish import LEAST_SAMPLES, polish
 from cocco.exploration.question import Question, question_of
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
@@ -115,13 +117,29 @@ def pareto(
     )  # fmt: skip
     question, plane = front_question(problem, effort, fields), Plane(problem, checked)
     if keep == "auto":
-        from cocco.exploration.kept_pareto import front_with_kept
-
-        return front_with_kept(question, plane, method)
+        return _with_kept(question, plane, method)
     if method == "exact":
         cloud, is_proven = enumerated(question, plane)
         return front_of_cloud(cloud, question.seed, "exact", "optimal" if is_proven else "gave_up")
     return front_of_cloud(searched(question, plane), question.seed, "nsga2", "feasible")
+
+
+def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
+    """Return the front with kept tensors, beside the one without."""
+    plain = replace(question, problem=replace(question.problem, keep="none"))
+    if method == "exact":
+        cloud = empty_cloud(plain, plane)
+        cloud.price(np.arange(question.problem.size)[None], np.zeros((1, 2), np.int64))
+    else:
+        cloud = searched(plain, plane)
+    rows = [point_of(cloud, row) for row in range(len(cloud.values))]
+    kept = KeptPoints([], False, True) if cloud.is_stopped else points_with_kept(question, plane, method, rows)
+    status: Status = "optimal" if kept.is_proven else "gave_up" if method == "exact" else "feasible"
+    front = front_with(cloud, question.seed, method, status, best_points([*kept.found, *rows]))
+    front = replace(front, points=with_points(front.points, plane.names, kept.found))
+    if kept.is_stopped:
+        raise Interrupted(replace(front, status="stopped"))
+    return front
 
 
 def front_question(problem: Problem, effort: Effort | None, fields: Mapping[str, object]) -> Question:

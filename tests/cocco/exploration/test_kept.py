@@ -90,3 +90,19 @@ def test_an_unknown_word_is_refused():
     with pytest.raises(ValueError, match="keep must be one of auto, none, got 'all'"):
         cocco.partition(workloads.load("vgg16"), CHIP, keep="all")
     assert_malformed(run("partition", "vgg16", "--keep", "all"), "--keep")
+
+
+def test_the_command_line_proves_memories_fronts_and_limits(tmp_path):
+    """Each as its own process, and its files; --plain is the paper's, which keeps nothing."""
+    space = ("--range", "512KB:1024KB:256KB", "--samples", 300)
+    found = answer(run("explore", "vgg16", *space, "--keep", "auto", "--json", "-o", "run", folder=tmp_path))
+    assert found["status"] == "optimal" and found["keep"] and found["method"] == "exact"
+    assert json.loads((tmp_path / "run/result.json").read_text())["settings"]["keep"] == "auto"
+    assert json.loads((tmp_path / "run/partition.json").read_text())["keep"]
+    plain = answer(run("explore", "vgg16", *space, "--plain", "--json"))
+    assert "keep" not in plain and plain["cost"] > found["cost"]
+    front = answer(run("pareto", "vgg16", *space, "--keep", "auto", "--json", "-o", "front", folder=tmp_path))
+    assert front["status"] == "optimal" and front["front"][-1]["keep"]
+    limits = ("--minimize", "capacity", "--limit", "ema=143000000", "--keep", "auto")
+    limited = answer(run("explore", "vgg16", *space, *limits, "--json"))
+    assert limited["status"] == "optimal" and limited["keep"]
