@@ -1,9 +1,4 @@
-"""The exact search with kept tensors on the simulator's prices, network by network.
-
-The floors are what `least.least_totals` says of all layers together, told apart by layer and by tensor: weights read
-once, results written once and what windows meet read once on chip, model outputs written to DRAM; and of each tensor in
-DRAM that has readers left, one reading.
-"""
+"""The exact search with kept tensors on the simulator's prices, network by network."""
 
 from __future__ import annotations
 
@@ -13,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from cocco.bounds.buffers import met_bytes
+from cocco.bounds.kept_floors import floors, with_forced
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
@@ -36,7 +31,7 @@ from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import Kept, Reserved
-from simulator.model.pricing import Price, PricingRules, SubgraphModel
+from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import Partition
 
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
@@ -122,6 +117,7 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
     part = _part(problem, i)
     search = Compiled(part).kept_search(
         part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
+        question.crosses,
         (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS),
     )  # fmt: skip
 
@@ -137,11 +133,12 @@ def keep_question(
     """Return what the exact search asks of one network of a problem on given hardware."""
     part = _part(problem, i)
     (network,), (rules,) = part.networks, part.rules
-    layers, crossings = _floors(part)
-    return KeepQuestion(
+    layers, crossings = floors(part)
+    question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), SubgraphCosts(part).may_fit, layers, crossings, may_keep,
     )  # fmt: skip
+    return with_forced(question, is_whole=part.objective.metric == "ema")
 
 
 def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], float]:
@@ -183,37 +180,3 @@ def kept_price(problem: Problem) -> Callable[[KeptStep], Totals | None]:
         return total([found], machine) if isinstance(found, Price) else None
 
     return price
-
-
-def _floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the floors of layers and of crossings; of latency either the cycles or what crosses, the larger in all."""
-    (rules,), machine = problem.rules, problem.accelerator
-    metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
-    rows = [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
-    sizes = [rules.batch * size for size in rules.geometry.size_bytes]
-    crossings = [Totals(size, size, 0, 0, 0, size) for size in sizes]
-    if problem.objective.metric == "latency":
-        computing = [cycles * machine.dram_bytes_per_cycle for cycles in rules.cycles]
-        if sum(computing) >= sum(row.ema_bytes for row in rows) + sum(sizes[len(rows) :]):
-            rows = [row._replace(slots=each) for row, each in zip(rows, computing)]
-            crossings = [row._replace(slots=0) for row in crossings]
-    return (
-        tuple(weight * metric(row, machine) for row in rows),
-        tuple(weight * metric(row, machine) for row in crossings),
-    )
-
-
-def _least_of_layer(rules: PricingRules, v: int) -> Totals:
-    """Return what a layer adds to the totals at least, wherever it runs; slots are those of what crosses."""
-    geometry, batch = rules.geometry, rules.batch
-    weights, result = geometry.network.layers[v].weight_bytes, geometry.size_bytes[v]
-    output = 0 if geometry.readers[v] else batch * result
-    ema = weights + output
-    return Totals(
-        ema_bytes=ema,
-        global_buffer_bytes=output + batch * (result + met_bytes(rules, v)),
-        weight_buffer_bytes=2 * weights,
-        crossbar_bytes=(rules.cores - 1) * weights,
-        operations=batch * geometry.operations[v],
-        slots=ema,
-    )

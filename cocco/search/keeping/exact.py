@@ -178,12 +178,15 @@ class _Search:
         return total
 
     def _floor_of_layers(self, executed: int) -> float:
-        """Return the floors of the layers that are left, and the writing of what must be in DRAM in the end."""
+        """Return the floors of the layers that are left, and the crossings of what they make that are certain."""
         total = 0.0
         for v in self.moves.layers:
             if not executed >> v & 1:
                 total += self.question.layer_floor[v]
-                if self.moves.read_beyond(v) and not self.window.goal.unwritten >> v & 1:
+                crosses, beyond = self.question.crosses >> v & 1, self.moves.read_beyond(v)
+                if crosses or (beyond and not self.window.goal.unwritten >> v & 1):
+                    total += self.question.crossing_floor[v]
+                if crosses and not beyond:
                     total += self.question.crossing_floor[v]
         return total
 

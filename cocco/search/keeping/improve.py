@@ -23,7 +23,7 @@ from cocco.search.keeping.window import Limits
 from simulator.partition.intervals import Span
 from simulator.partition.partition import Partition
 
-FIRST_STEPS = 3_000_000  #: of one first plan of a network, our choice: some seconds of the compiled engine
+FIRST_STEPS = 600_000  #: of one first plan of a network, our choice: a second of the compiled engine at most
 GAIN = 0.01  #: a sweep that gains a smaller share is the last; our choice
 FIRST_CAPS = (1, 3, 0)  #: layers of a subgraph in the first plans, 0 for any number
 REMEMBERED = 20_000_000  #: as many steps' prices are remembered; our choice, some 100 MB

@@ -33,7 +33,9 @@ cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
         v = s.inside[k]
         if not has(executed, v):
             total += s.layer_floor[v]
-            if has(s.beyond, v) and not has(s.goal + s.words, v):
+            if has(s.crosses, v) or (has(s.beyond, v) and not has(s.goal + s.words, v)):
+                total += s.crossing_floor[v]
+            if has(s.crosses, v) and not has(s.beyond, v):
                 total += s.crossing_floor[v]
     for k in range(s.read_count):
         u = s.read_here[k]

@@ -64,6 +64,7 @@ cdef class KeptSearch:
     cdef double* layer_floor
     cdef double* crossing_floor
     cdef u64* consumers     # by tensor
+    cdef u64* crosses       # tensors that every plan writes to DRAM and reads there
     cdef u64* reads         # by layer
     cdef u64* ancestors     # by layer, itself included
     cdef u64* upward        # by layer of the window: its unit and what that needs
@@ -107,7 +108,7 @@ cdef class KeptSearch:
     cdef i64* stack
     cdef Option* options
 
-    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, budgets):
+    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, crosses, budgets):
         cdef Kernel kernel = prices.kernel
         cdef i64 n = kernel.graph.size, tensors = kernel.net.tensors, words = prices.words, u, v, j, i
         self.prices, self.kernel, self.words, self.size, self.room = prices, kernel, words, n, room
@@ -120,6 +121,7 @@ cdef class KeptSearch:
         self.layer_floor = <double*>self.held(layer_floor, np.float64)
         self.crossing_floor = <double*>self.held(crossing_floor, np.float64)
         self.consumers = <u64*>self.held(np.zeros(tensors * words), np.uint64)
+        self.crosses = <u64*>self.held([(crosses >> (64 * i)) & 0xFFFFFFFFFFFFFFFF for i in range(words)], np.uint64)
         self.reads = <u64*>self.held(np.zeros(n * words), np.uint64)
         self.ancestors = <u64*>self.held(np.zeros(n * words), np.uint64)
         for v in range(n):

@@ -80,6 +80,7 @@ class KeptSearch:
         crossing_floor: Sequence[float],
         room: int,
         may_keep: bool,
+        crosses: int,
         budgets: Sequence[int],
     ) -> None: ...
     def run(
