@@ -78,7 +78,14 @@ def sweep(network: Network, space: Space, samples: int, seed: int, count: int) -
     found = []
     for alpha in np.geomspace(LEAST_ALPHA, MOST_ALPHA, count).tolist():
         result = cocco.explore(
-            network, space=space, alpha=alpha, method="ga", samples=samples // count, seed=seed, metric="energy"
+            network,
+            space=space,
+            alpha=alpha,
+            method="ga",
+            keep="none",
+            samples=samples // count,
+            seed=seed,
+            metric="energy",
         )
         buffers = [name for name in result.points.columns if name.endswith("_buffer_bytes")]
         found.append(np.column_stack([result.points[buffers].sum(axis=1), result.points["value"]]))

@@ -10,7 +10,7 @@ from cocco.cli import values
 from cocco.cli.usage import Parser
 from cocco.problem.names import Keep
 
-DEFAULT_KEEP: Keep = "none"
+DEFAULT_KEEP: Keep = "auto"
 
 NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
 PARTITION = "a partition file (.json, .yaml; docs/partitions.md), or 'layerwise': every layer alone"
@@ -127,8 +127,8 @@ def add_keep(parser: Parser) -> None:
     """Add whether tensors may stay on chip."""
     parser.add_argument(
         "--keep", choices=("auto", "none"),
-        help="auto: tensors may stay on chip between subgraphs, with a proof that no plan costs less, where that "
-        "finishes; none (default): as in the paper",
+        help="auto (default; with --plain: none): tensors may stay on chip between subgraphs, with a proof that no plan "
+        "costs less, where that finishes; none: as in the paper",
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def partition(
     method: HardwareMethod = "auto",
     metric: Metric = DEFAULT_METRIC,
     tile_rule: TileRule = "exact",
-    keep: Keep = "none",
+    keep: Keep = "auto",
     effort: Effort | None = None,
     **fields: Unpack[PartitionFields],
 ) -> Result:
@@ -99,7 +99,7 @@ def explore(
     weights: Sequence[float] | None = None,
     method: SpaceMethod = "auto",
     tile_rule: TileRule = "exact",
-    keep: Keep = "none",
+    keep: Keep = "auto",
     effort: Effort | None = None,
     **fields: Unpack[ExploreFields],
 ) -> Result:

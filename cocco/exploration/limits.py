@@ -124,7 +124,7 @@ def minimize(
     machine: Machine | None = None,
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
-    keep: Keep = "none",
+    keep: Keep = "auto",
     effort: Effort | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:

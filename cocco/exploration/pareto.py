@@ -50,7 +50,7 @@ def pareto(
     weights: Sequence[float] | None = None,
     method: FrontMethod = "nsga2",
     tile_rule: TileRule = "exact",
-    keep: Keep = "none",
+    keep: Keep = "auto",
     effort: Effort | None = None,
     **fields: Unpack[FrontFields],
 ) -> Front:
