@@ -127,8 +127,8 @@ def add_keep(parser: Parser) -> None:
     """Add whether tensors may stay on chip."""
     parser.add_argument(
         "--keep", choices=("auto", "none"),
-        help="auto (default; with --plain: none): tensors may stay on chip between subgraphs, with a proof that no plan "
-        "costs less, where that finishes; none: as in the paper",
+        help="auto (default; with --plain: none): tensors may stay on chip between subgraphs, with a proof that no "
+        "plan costs less, where that finishes; none: as in the paper",
     )  # fmt: skip
 
 
