@@ -28,9 +28,7 @@ from workloads.network.network import Network
 
 MOVES = 256  #: our choice: of one plan; each takes bytes out of the steps that lack addresses
 TRIES = 64  #: plans that are asked for addresses before the next move; our choice
-TRIES_IN_ALL = (
-    192  #: of one plan; our choice: some 15 seconds on NASNet, where a plan that needs more rarely gets there
-)
+LOOKS = 150_000  #: at steps of changed plans; our choice: 2 moves of NASNet, 20 of GoogleNet, some 10 seconds each
 TRY_NODES = 2_000  #: of the allocator, for each; our choice
 
 Key = tuple[tuple[tuple[int, ...], ...], tuple[KeptInterval, ...]]  #: what tells plans apart
