@@ -110,8 +110,11 @@ def _solved(question: Question, proof: KeptProof, is_stopped: bool) -> Outcome:
     trace = Trace(problem, len(proof.solved), question.progress, question.engine)
     for each in proof.solved:
         trace.add(Sample(Genome(problem.labels(each.plans), each.memory), each.value, each.cost))
-    trace.close()
     trace.is_stopped = is_stopped
+    try:
+        trace.close()
+    except KeyboardInterrupt:  # of the progress, which is told last: the samples are there
+        trace.is_stopped = True
     return Outcome(trace, max(1, proof.steps), "exact", planned=proof.best, bound=proof.lower_bound)
 
 
