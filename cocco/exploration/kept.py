@@ -17,7 +17,7 @@ from cocco.exploration.methods import Outcome
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome, groups_of
 from cocco.problem.names import HardwareMethod, SpaceMethod
-from cocco.problem.planned import Planned, confirmed, priced
+from cocco.problem.planned import Planned, confirmed
 from cocco.problem.problem import Problem
 from cocco.search.genetic.trace import Trace
 from cocco.search.keeping.window import MAX_STEPS
@@ -71,7 +71,8 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
     best = found.trace.best
     if found.proof is not None and found.proof.best is not None:
         best = found.proof.best
-    planned = priced(problem, best.genome.capacities, problem.partitions(groups_of(best.genome.labels)))
+    plans = problem.partitions(groups_of(best.genome.labels))
+    planned = confirmed(problem, Planned(best.genome.capacities, plans, best.value, best.cost))
     known_best = Best(problem, planned if known is None or planned.cost <= known.cost else known)
     trace, samples = found.trace, found.samples
     if not trace.is_stopped and method in GENETIC:
