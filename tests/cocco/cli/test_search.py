@@ -147,12 +147,15 @@ def test_names_of_network_files_cannot_leave_the_folder(tmp_path: Path):
     assert plans == ["partition-.._up-2.json", "partition-.._up.json"]
 
 
-def test_explore_for_people_recommends_first():
-    finished = cocco(*EXPLORE)
+@pytest.mark.parametrize(
+    ("keep", "table"), [("auto", "The optima of the sizes that were solved"), ("none", "cheapest samples by size")]
+)
+def test_explore_for_people_recommends_first(keep: str, table: str):
+    finished = cocco(*EXPLORE, "--keep", keep)
     assert finished.returncode == 0
     first = finished.stdout.splitlines()[0]
     assert first.startswith("Build a shared buffer of ") and "mJ" in first and "ms" in first
-    for part in ("lower bound", "layer by layer", "DRAM", "cheapest samples by size"):
+    for part in ("lower bound", "layer by layer", "DRAM", table):
         assert part in finished.stdout
     assert finished.stderr.count("\n") == 1 and " samples in " in finished.stderr  # no progress bar: no terminal
 
