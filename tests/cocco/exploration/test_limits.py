@@ -35,7 +35,7 @@ def test_the_least_under_limits_is_what_brute_force_finds(what, limited, share, 
     limits = {name: quantile(plans, name, share) * (1 + 1e-9) for name in limited}
     kept = [plan for plan in plans if all(criterion(name, plan) <= bound for name, bound in limits.items())]
     least = min(criterion(what, plan) for plan in kept)
-    found = cocco.minimize(BRANCHES, what, limits, space=SPACES[space], samples=1500, settings=SETTINGS)
+    found = cocco.minimize(BRANCHES, what, limits, space=SPACES[space], samples=1500, settings=SETTINGS, keep="none")
     assert found.value == pytest.approx(least, rel=1e-12)
     assert found.best is not None and found.status in ("optimal", "feasible")
     for name, value in zip(found.objectives, found.best.values):
@@ -67,7 +67,9 @@ def test_a_limit_that_is_met_exactly_is_proved_by_enumeration_where_the_search_d
     """One sample finds nothing; the least traffic is the bound of memories that hold all: an excess of exactly 1."""
     least = min(criterion("ema", plan) for plan in PLANS[space])
     kept = [plan for plan in PLANS[space] if criterion("ema", plan) <= least]
-    found = cocco.minimize(BRANCHES, what, {"ema": least}, space=SPACES[space], samples=1, settings=SETTINGS)
+    found = cocco.minimize(
+        BRANCHES, what, {"ema": least}, space=SPACES[space], samples=1, settings=SETTINGS, keep="none"
+    )
     assert (found.status, found.value) == ("optimal", min(criterion(what, plan) for plan in kept))
 
 
@@ -76,7 +78,9 @@ def test_a_search_of_one_sample_is_never_proved_wrongly(share):
     """What enumeration proves under limits is what brute force finds; what it leaves open has a bound below that."""
     bound = quantile(PLANS["shared"], "latency", share)
     least = min(criterion("capacity", plan) for plan in PLANS["shared"] if criterion("latency", plan) <= bound)
-    found = cocco.minimize(BRANCHES, "capacity", {"latency": bound}, space=SPACE, samples=1, settings=SETTINGS)
+    found = cocco.minimize(
+        BRANCHES, "capacity", {"latency": bound}, space=SPACE, samples=1, settings=SETTINGS, keep="none"
+    )
     assert found.status == "optimal" and found.value == least == found.lower_bound
 
 
@@ -87,7 +91,9 @@ def test_two_metrics_without_a_search_are_never_proved_wrongly(what, limited, sh
     bound = quantile(PLANS["shared"], limited, share) * (1 + 1e-9)
     least = min(criterion(what, plan) for plan in PLANS["shared"] if criterion(limited, plan) <= bound)
     for seed in range(4):
-        found = cocco.minimize(BRANCHES, what, {limited: bound}, space=SPACE, samples=1, seed=seed, settings=SETTINGS)
+        found = cocco.minimize(
+            BRANCHES, what, {limited: bound}, space=SPACE, samples=1, seed=seed, settings=SETTINGS, keep="none"
+        )
         assert found.status != "infeasible"
         assert found.lower_bound is not None and found.lower_bound <= least * (1 + 1e-12)
         if found.status == "optimal":
@@ -95,7 +101,9 @@ def test_two_metrics_without_a_search_are_never_proved_wrongly(what, limited, sh
 
 
 def test_a_limit_on_capacity_that_is_a_candidate_is_kept_by_it():
-    found = cocco.minimize(BRANCHES, "ema", {"capacity": 4096.0}, space=SPACE, samples=200, settings=SETTINGS)
+    found = cocco.minimize(
+        BRANCHES, "ema", {"capacity": 4096.0}, space=SPACE, samples=200, settings=SETTINGS, keep="none"
+    )
     kept = [plan for plan in PLANS["shared"] if plan.machine.shared_buffer <= 4096]
     assert found.best is not None and found.value == min(criterion("ema", plan) for plan in kept)
     assert found.best.accelerator.shared_buffer <= 4096
@@ -128,8 +136,8 @@ def test_what_each_network_pays_is_the_difference_to_its_own_optimum():
     """Enumerated here: Formula 2 of each network alone, with its weight."""
     networks, weights = [chain(6), dag([[], [0], [0], [1, 2]], "other", kernel=3)], [3.0, 0.5]
     question = {"space": SPACE, "alpha": 0.003, "weights": weights, "samples": 800, "settings": SETTINGS}
-    result = cocco.explore(networks, **question)
-    paid = cocco.compromise(result, networks, **question)
+    result = cocco.explore(networks, **question, keep="none")
+    paid = cocco.compromise(result, networks, **question, keep="none")
     common = result.accelerator.shared_buffer
     for each, network, weight, plan in zip(paid, networks, weights, result.plans):
         alone = everything([network], SPACE)
