@@ -159,7 +159,7 @@ def minimize(
     >>> space = cocco.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
     >>> found = cocco.minimize(workloads.load("vgg16"), "capacity", {"ema": 145_000_000}, space=space, samples=500)
     >>> found.status, found.value
-    ('optimal', 1048576.0)
+    ('optimal', 786432.0)
     """
     check_keywords(minimize, fields, FrontFields.__optional_keys__)
     bounds = check_limits(criterion, limits)
