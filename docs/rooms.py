@@ -28,6 +28,7 @@ ROOMS = (
     "workloads",
     "simulator.keywords",
     "simulator.metrics",
+    "simulator.memory",
     "simulator.technology",
     "simulator.mapping",
     "simulator.accelerator",
