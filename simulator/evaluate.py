@@ -79,7 +79,7 @@ class SubgraphCost:
         if self.kept_bytes is None:
             del content["kept_bytes"]
         loops = None if self.loops is None else self.loops.choices()
-        return content | {"energy_breakdown": self.energy_breakdown._asdict(), "loops": loops}
+        return content | {"energy_breakdown": self.energy_breakdown.parts(), "loops": loops}
 
 
 @dataclass(frozen=True)

@@ -78,4 +78,4 @@ def of_memory(name: str, machine: Accelerator) -> float:
     """Return the capacity (bytes of one core) or the area (mm2, all cores) of the buffers."""
     if name == "capacity":
         return float(machine.buffer_bytes)
-    return machine.technology.sram_area_mm2(machine.buffer_bytes) * machine.cores
+    return machine.area_mm2

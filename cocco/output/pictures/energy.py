@@ -23,7 +23,7 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
     whole = sum(breakdown.total for breakdown in bars.values())
     parts = {}
     for part, name in PARTS.items():
-        heights = [getattr(breakdown, part) * CRITERIA["energy"].scale for breakdown in bars.values()]
+        heights = [(getattr(breakdown, part) or 0.0) * CRITERIA["energy"].scale for breakdown in bars.values()]
         share = sum(heights) / CRITERIA["energy"].scale / whole if whole else 0.0
         if share:
             parts[f"{name} {share:.1%}"] = heights

@@ -27,6 +27,8 @@ FILLS = (
     Fill("#9fc5d8", "///"),
     Fill("#f2d398", "\\\\\\"),
     Fill("#fbf6ea", "xxx"),
+    Fill("#c0504d", "++"),
+    Fill("#8f8f8f", "oo"),
 )
 
 

@@ -23,7 +23,7 @@ MANY = 16  #: subgraphs up to which a table shows all of them
 SHOWN = 12  #: how many it shows otherwise
 PARTS = {
     "dram": "DRAM", "global_buffer": "global buffer", "weight_buffer": "weight buffer",
-    "compute": "computing", "crossbar": "crossbar",
+    "compute": "computing", "crossbar": "crossbar", "leakage": "leakage", "dram_background": "DRAM background",
 }  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def infeasible_text(evaluation: Evaluation) -> str:
 def totals_text(evaluation: Evaluation) -> str:
     """Return the totals, one per line."""
     accelerator, clock = evaluation.accelerator, evaluation.accelerator.technology.clock_ghz
-    area = accelerator.technology.sram_area_mm2(accelerator.buffer_bytes) * accelerator.cores
+    area = accelerator.area_mm2
     return "\n".join([
         f"  off-chip traffic (EMA)  {megabytes(evaluation.ema_bytes)}: "
         f"weights {megabytes(evaluation.ema_weight_bytes)}, inputs {megabytes(evaluation.ema_input_bytes)}, "
@@ -127,7 +127,7 @@ def energy_text(evaluation: Evaluation) -> str:
     assert evaluation.energy_breakdown is not None
     rows = [
         (PARTS[part], f"{value * 1e-9:,.3f}", percent(value, evaluation.energy_pj))
-        for part, value in evaluation.energy_breakdown._asdict().items()
+        for part, value in evaluation.energy_breakdown.parts().items()
     ]
     return table(("energy", "mJ", "share"), rows)
 
