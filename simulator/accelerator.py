@@ -252,6 +252,13 @@ class Accelerator:
             total += memory.area_mm2
         return total * self.cores
 
+    def memory_json(self) -> dict[str, Any]:
+        """Return as plain data what the buffers of all cores cost together, and which miss the clock."""
+        return {
+            "cores": self.cores, "area_mm2": self.area_mm2, "leakage_mw": self.leakage_mw,
+            "missed_clock_ns": self.missed_clock,
+        }  # fmt: skip
+
     @property
     def missed_clock(self) -> dict[str, float]:
         """Cycle time, ns, of each buffer that does not cycle in one clock; empty where all do."""

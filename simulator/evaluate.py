@@ -274,6 +274,7 @@ class Evaluation:
             "totals": totals,
             "subgraphs": [cost.to_json() for cost in self.subgraphs],
             **kept,
+            **({"memory": self.accelerator.memory_json()} if self.accelerator.has_tables else {}),
         }
 
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cocco.bounds.buffers import met_bytes
+from cocco.problem.floor import floor_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.keeping.exact import (
@@ -148,7 +149,7 @@ def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], 
 
 def kept_price(problem: Problem) -> Callable[[KeptStep], Totals | None]:
     """Return what prices a step of the one network of a problem as the simulator does; None where it does not fit."""
-    (rules,), machine = problem.rules, problem.accelerator
+    (rules,), machine = problem.rules, floor_of(problem.accelerator)
 
     @lru_cache(MEMO)
     def model(layers: Group, kept: Kept | None) -> SubgraphModel:
@@ -167,7 +168,7 @@ def kept_price(problem: Problem) -> Callable[[KeptStep], Totals | None]:
 
 def _floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the floors of layers and of crossings; of latency either the cycles or what crosses, the larger in all."""
-    (rules,), machine = problem.rules, problem.accelerator
+    (rules,), machine = problem.rules, floor_of(problem.accelerator)
     metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
     rows = [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
     sizes = [rules.batch * size for size in rules.geometry.size_bytes]

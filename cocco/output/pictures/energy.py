@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from cocco.output.pictures.style import FILLS, bar_figure, stack
+from cocco.output.pictures.style import FILLS, MORE_FILLS, bar_figure, stack
 from cocco.output.text.evaluation import PARTS
 from cocco.problem.criteria import CRITERIA
 from simulator.evaluate import Evaluation
@@ -27,7 +27,7 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
         share = sum(heights) / CRITERIA["energy"].scale / whole if whole else 0.0
         if share:
             parts[f"{name} {share:.1%}"] = heights
-    stack(axes, parts, FILLS)
+    stack(axes, parts, FILLS if len(parts) <= len(FILLS) else (*FILLS, *MORE_FILLS))
     axes.set_ylabel("energy (mJ)")
     axes.set_xlabel(axis)
     if len(bars) <= MOST_NAMES:

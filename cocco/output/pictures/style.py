@@ -27,9 +27,8 @@ FILLS = (
     Fill("#9fc5d8", "///"),
     Fill("#f2d398", "\\\\\\"),
     Fill("#fbf6ea", "xxx"),
-    Fill("#c0504d", "++"),
-    Fill("#8f8f8f", "oo"),
 )
+MORE_FILLS = (Fill("#c0504d", "++"), Fill("#8f8f8f", "oo"))  #: of bars with more parts, on top: what grows with time
 
 
 def bytes_unit(size: int) -> tuple[int, str]:
