@@ -62,6 +62,7 @@ ROOMS = (
     "cocco.scheduling.pieces",
     "cocco.scheduling",
     "cocco.exploration",
+    "cocco.memory",
     "cocco.output.text",
     "cocco.output.pictures",
     "cocco.output.folders",

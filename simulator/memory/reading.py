@@ -40,7 +40,32 @@ def shipped() -> dict[str, Path]:
 
 
 def find_table(name: str, folder: str | PathLike[str] = ".") -> SramTable:
-    """Return the table of this name that ships, or else of a file, its path relative to a folder."""
+    """Return the table of this name that ships, or else of a file.
+
+    Parameters
+    ----------
+    name : str
+        Of a table that ships (`cocco hardware --list`), or the path of a .csv file.
+    folder : str or PathLike
+        What the path is relative to.
+
+    Returns
+    -------
+    SramTable
+
+    Raises
+    ------
+    ValueError
+        One line that names the file, the row, the column and the rule.
+
+    Examples
+    --------
+    >>> from simulator import Accelerator, KiB, Sram, Technology, find_table
+    >>> fast = Sram(find_table("cacti7_22nm_hp"))
+    >>> chip = Accelerator(shared_buffer=896 * KiB, technology=Technology(activation_sram=fast, weight_sram=fast))
+    >>> chip.leakage_mw, chip.area_mm2, chip.missed_clock
+    (84.808, 0.8769, {})
+    """
     known = shipped()
     if name in known:
         return read_table(known[name])

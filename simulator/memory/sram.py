@@ -38,7 +38,7 @@ class Sram:
 
     Examples
     --------
-    >>> from simulator.memory.table import SramRow
+    >>> from simulator import Sram, SramRow, SramTable
     >>> table = SramTable("mine", (SramRow(1024, 0.5, 0.5, 2.0, 0.01, 0.7), SramRow(4096, 1.0, 1.0, 8.0, 0.04, 1.1)))
     >>> Sram(table).at(1024)
     SramRow(capacity_bytes=1024, read_pj_per_byte=0.5, write_pj_per_byte=0.5, leakage_mw=2.0, area_mm2=0.01, \

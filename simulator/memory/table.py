@@ -19,6 +19,7 @@ class SramRow(NamedTuple):
 
     Examples
     --------
+    >>> from simulator import SramRow
     >>> row = SramRow(1024, read_pj_per_byte=0.5, write_pj_per_byte=0.75, leakage_mw=0.1, area_mm2=0.01)
     >>> row.energy_pj(100, 20)  # 80 bytes are read and 20 are written
     55.0
@@ -65,6 +66,7 @@ class SramTable:
 
     Examples
     --------
+    >>> from simulator import SramRow, SramTable
     >>> small = SramRow(1024, 0.5, 0.5, 0.0, 0.01)
     >>> table = SramTable("mine", (small, SramRow(4096, 1.0, 2.0, 3.0, 0.01)))
     >>> table.at(2048)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.output.text.hardware import buffers, machine
+from cocco.output.text.memory import missed_lines
 from cocco.output.text.numbers import (
     capacity_above,
     counted,
@@ -98,8 +99,18 @@ def totals_text(evaluation: Evaluation) -> str:
         f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; computing never waits with "
         f"{evaluation.bandwidth_mean_bytes_per_cycle * clock:.2f} GB/s in the mean subgraph, "
         f"{evaluation.bandwidth_peak_bytes_per_cycle * clock:.2f} GB/s in the worst case",
-        f"  buffer area             {area:.2f} mm2 at 12 nm",
+        f"  buffer area             {area:.2f} mm2 {'of all cores' if accelerator.has_tables else 'at 12 nm'}",
+        *_table_lines(evaluation),
     ])  # fmt: skip
+
+
+def _table_lines(evaluation: Evaluation) -> list[str]:
+    """Return what tables say beside energy and area; nothing without one."""
+    accelerator = evaluation.accelerator
+    if not accelerator.has_tables:
+        return []
+    leakage = f"  leakage                 {accelerator.leakage_mw:,.4g} mW in the buffers of all cores"
+    return [leakage, *(f"  {line}" for line in missed_lines(accelerator))]
 
 
 def _kept_lines(evaluation: Evaluation) -> list[str]:
