@@ -16,7 +16,7 @@ from cocco.search.genetic.engine import FastEngine, ReferenceEngine
 from cocco.search.genetic.population import Population
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.genomes import Pricer
-from simulator import Accelerator, KiB, MiB, Partition, Technology, evaluate
+from simulator import Accelerator, KiB, MiB, Partition, Technology, evaluate, least_capacity
 from simulator.execution.verify import verify
 from simulator.memory.reading import find_table
 from simulator.memory.sram import Sram
@@ -188,3 +188,9 @@ def assert_same_generations(problem: Problem, samples: int) -> None:
         for field in Population._fields:
             assert np.array_equal(getattr(found, field), getattr(expected, field)), (generation, field)
         parents = found.by_cost()
+
+
+def test_the_least_capacity_does_not_depend_on_a_table():
+    network = workloads.load("vgg16")
+    plan = Partition.layerwise(network)
+    assert least_capacity(network, plan, technology=ON_HP) == least_capacity(network, plan)
