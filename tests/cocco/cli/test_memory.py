@@ -19,7 +19,7 @@ PRINTED = """    Cycle time (ns):  0.513812
     Total leakage power of a bank (mW): 10.5147
     Total gate leakage power of a bank (mW): 0.0863
     Cache height x width (mm): 0.6 x 1.5
-"""  #: what CACTI 7 prints of 896 KB, 22 nm, hp; height and width made round
+"""  #: lines in the form of CACTI 7, with numbers that come to the row of 896 KB of cacti7_22nm_hp but for the area
 
 
 @pytest.fixture
