@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from simulator.accelerator import Accelerator
+from simulator.accelerator import Accelerator, static_pj_per_slot
 from simulator.mapping.mappers import Work
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
-from simulator.model.cheapest import Goal, Room, cheapest_plan
+from simulator.model.cheapest import Goal, Room, cheapest_plan, goal_of
 from simulator.model.kept import NOTHING, Kept, Reserved
 from simulator.model.least_room import least_room
 from simulator.model.loop_regions import loop_regions
@@ -48,12 +48,22 @@ class Price(NamedTuple):
     crossbar_bytes: int
     operations: int  #: MACs and the operations of pools and element-wise layers
     compute_cycles: int
+    global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
 
     @property
     def ema_bytes(self) -> int:
         """External memory access of the subgraph."""
         return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
+
+
+class BufferWork(NamedTuple):
+    """Bytes through the global buffer of one sample, what of it is written, through the weight buffer, and cycles."""
+
+    buffered: int
+    written: int
+    weighed: int
+    cycles: int
 
 
 class Shortage(NamedTuple):
@@ -114,7 +124,7 @@ class PricingRules:
         return self._loop_layers[v, kept]
 
     def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
-        """Return what is to be least in buffers of these bytes.
+        """Return what is to be least in buffers of these bytes, without the cycles of a layer.
 
         Cycles of a layer do not depend on its tile: where latency is to be least, it is the bytes that decide.
         """
@@ -123,10 +133,10 @@ class PricingRules:
         key = activation_capacity, weight_capacity
         if key not in self._goals:
             technology = self.geometry.technology
-            self._goals[key] = Goal(
-                "energy" if self.metric == "energy" else "ema", technology.dram_pj_per_byte,
-                technology.sram_pj_per_byte(activation_capacity), technology.sram_pj_per_byte(weight_capacity),
-            )  # fmt: skip
+            activation = technology.sram("activation", activation_capacity)
+            weights = activation if self.is_shared else technology.sram("weight", weight_capacity)
+            static = static_pj_per_slot(technology, self.cores, activation, None if self.is_shared else weights)
+            self._goals[key] = goal_of(self.metric, technology.dram_pj_per_byte, activation, weights, static)
         return self._goals[key]
 
 
@@ -172,7 +182,7 @@ class SubgraphModel:
         self.is_single = len(subgraph.layers) == 1
         self.candidates = self._candidates()
         self._tilings: dict[TileShape, tuple[Tiling, dict[int, Region]] | None] = {}
-        self._moved: dict[TileShape, tuple[int, int, int]] = {}
+        self._moved: dict[TileShape, BufferWork] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
 
     def price(self, activation_capacity: int, weight_capacity: int, reserved: Reserved = NOTHING) -> Price | Shortage:
@@ -331,29 +341,26 @@ class SubgraphModel:
             found = self.tiling(tile)
             assert found is not None
             self._moved[tile] = self._work(*found)
-        buffered, weighed, cycles = self._moved[tile]
+        work = self._moved[tile]
         rounds = -(-self.rules.samples // at_once)
         return self._total(
             tile, at_once, at_once * self._need(tile), self.weight_need, None, self.weights, self.inputs,
-            (buffered, rounds * weighed, cycles),
+            work._replace(weighed=rounds * work.weighed),
         )  # fmt: skip
 
     def _rank(self, price: Price, goal: Goal) -> tuple[float, ...]:
         """Return what to compare: the metric, then EMA, energy, latency, the larger tile."""
         ema, slots = price.ema_bytes, max(price.compute_cycles * self.rules.bandwidth, price.ema_bytes)
-        energy = goal.energy(ema, price.global_buffer_bytes, price.weight_buffer_bytes)
+        energy = goal.pj(price, slots)
         first = {"ema": ema, "energy": energy, "latency": slots}[self.rules.metric]
         return (first, ema, energy, slots, -self.candidates.area(price.tile))
 
-    def _work(self, tiling: Tiling, regions: dict[int, Region]) -> tuple[int, int, int]:
-        """Return the traffic of the global buffer, one sample, of the weight buffer in one round, and the cycles."""
+    def _work(self, tiling: Tiling, regions: dict[int, Region]) -> BufferWork:
+        """Return what the buffers move, and the cycles."""
         works = self._works(tiling)
         cycles = self.cycles if works is None else sum(work.cycles for work in works.values())
-        return (
-            buffer_bytes(self.subgraph, tiling, regions, works),
-            weight_buffer_bytes(self.subgraph, tiling, works),
-            cycles,
-        )
+        moved = buffer_bytes(self.subgraph, tiling, regions, works)
+        return BufferWork(*moved, weight_buffer_bytes(self.subgraph, tiling, works), cycles)
 
     def _works(self, tiling: Tiling) -> dict[int, Work] | None:
         """Return what the mapper makes of each layer's updates, None where it does not look at them."""
@@ -374,7 +381,7 @@ class SubgraphModel:
         rules, (v,) = self.rules, self.subgraph.layers
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
         layer = rules.loop_layer(v, self.kept)
-        plan = cheapest_plan(layer, room, goal)
+        plan = cheapest_plan(layer, room, goal.of_cycles(self.cycles * rules.bandwidth))
         if plan is None:
             least = least_room(layer, rules.is_shared)
             if room.weights is not None and least.activation <= room.activation:
@@ -385,6 +392,7 @@ class SubgraphModel:
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, None, is_streamed,
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
             plan.global_buffer_bytes, plan.weight_buffer_bytes, 0, self.operations, self._loop_cycles(v, plan),
+            plan.global_written_bytes,
         )  # fmt: skip
 
     def _loop_cycles(self, v: int, plan: LoopPlan) -> int:
@@ -418,18 +426,18 @@ class SubgraphModel:
 
     def _total(
         self, tile: TileShape, at_once: int, activation: int, weights: int, streaming: Streaming | None,
-        weight_reads: int, input_reads: int, work: tuple[int, int, int],
+        weight_reads: int, input_reads: int, work: BufferWork,
     ) -> Price:  # fmt: skip
-        buffered, weighed, cycles = work
         batch = self.rules.batch
         inputs, outputs = batch * input_reads, batch * self.outputs
         return Price(
             tile, at_once, activation, weights, None, streaming, streaming is not None, weight_reads, inputs, outputs,
-            global_buffer_bytes=inputs + outputs + batch * buffered,
-            weight_buffer_bytes=weight_reads + weighed,
+            global_buffer_bytes=inputs + outputs + batch * work.buffered,
+            weight_buffer_bytes=weight_reads + work.weighed,
             crossbar_bytes=(self.rules.cores - 1) * self.weights,
             operations=self.operations,
-            compute_cycles=cycles,
+            compute_cycles=work.cycles,
+            global_written_bytes=inputs + batch * work.written,
         )  # fmt: skip
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:

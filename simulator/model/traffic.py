@@ -16,14 +16,17 @@ from simulator.model.updates import Updates, derive_updates, starts_full
 
 def buffer_bytes(
     subgraph: Subgraph, tiling: Tiling, regions: dict[int, Region], works: Mapping[int, Work] | None = None
-) -> int:
-    """Return the global-buffer traffic of one sample beside the DRAM side: results, windows read, SIDE copies.
+) -> tuple[int, int]:
+    """Return the global-buffer traffic of one sample beside the DRAM side, and what of it is written.
+
+    Results are written, windows read, SIDE copies both.
 
     works: how often a mapper moves each word; without, operands are read and results written once for each update.
     """
     geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
     total = sum(_often(geometry.size_bytes[v], _of(works, v).outputs) for v in subgraph.layers)
+    written = sum(_often(geometry.size_bytes[v], _written(_of(works, v).outputs)) for v in subgraph.layers)
     for u in subgraph.tensors:
         for v, local, whole in subgraph.readers[u]:
             if whole:
@@ -35,8 +38,9 @@ def buffer_bytes(
                 total += _often(window * geometry.channels[u], _of(works, v).inputs)
         if regions[u].side_bytes:
             again = rows_again(subgraph, tiling, regions[u], u, is_full)
-            total += 2 * again * geometry.extent[COLUMNS][u] * geometry.channels[u]
-    return total
+            copied = again * geometry.extent[COLUMNS][u] * geometry.channels[u]
+            total, written = total + 2 * copied, written + copied
+    return total, written
 
 
 def weight_buffer_bytes(subgraph: Subgraph, tiling: Tiling, works: Mapping[int, Work] | None = None) -> int:
@@ -140,6 +144,11 @@ _ONCE = Work(0)
 
 def _of(works: Mapping[int, Work] | None, layer: int) -> Work:
     return _ONCE if works is None else works[layer]
+
+
+def _written(times: Times) -> Times:
+    """Return how often a word of the result is written that is moved so often: all but the last are read back."""
+    return times[0] + times[1], 2 * times[1]
 
 
 def _often(size: int, times: Times) -> int:

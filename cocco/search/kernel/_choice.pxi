@@ -59,7 +59,8 @@ cdef int price_in_loops(Net* net, Machine* m, Work* w, LoopLayer* loops, Memory*
     room.activations, room.weights = memory.activations - memory.reserved, memory.weights
     room.is_shared = m.is_shared
     goal.is_energy, goal.dram = m.is_energy, m.dram
-    goal.activations, goal.weights = memory.activation_pj, memory.weight_pj
+    goal.activations, goal.weights, goal.leakage = memory.activation_pj, memory.weight_pj, memory.static_pj
+    goal.slots = net.cycles[v] * m.bandwidth
     status = cheapest_plan(loops, room, &goal, &best)
     if status != FITS:
         return status
@@ -68,6 +69,7 @@ cdef int price_in_loops(Net* net, Machine* m, Work* w, LoopLayer* loops, Memory*
     row.crossbar = 0
     row.operations = m.batch * net.operations[v]
     row.slots = imax(net.cycles[v] * m.bandwidth, row.ema)
+    row.global_written, row.weight_written = best.plan.totals.written, best.plan.totals.ema_weights
     return FITS
 
 
@@ -175,6 +177,9 @@ cdef void offer_held(
     cdef Row row
     moved(net, w, &buffered, &weighed)
     total_up(net, m, w, w.weights, w.inputs, buffered, ceil_div(m.samples, at_once) * weighed, &row)
-    energy = m.dram * row.ema + memory.activation_pj * row.global_buffer + memory.weight_pj * row.weight_buffer
+    energy = (
+        m.dram * row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
+        + buffer_pj(&memory.weight_pj, row.weight_buffer, row.weight_written) + memory.static_pj * <double>row.slots
+    )
     if not best.found or energy < best.energy or (energy == best.energy and area > best.area):
         best.found, best.energy, best.area, best.row = 1, energy, area, row

@@ -129,13 +129,14 @@ cdef i64 rows_again(Net* net, Work* w, i64 u, bint is_full) noexcept nogil:
 
 cdef void moved(Net* net, Work* w, i64* buffered, i64* weighed) noexcept nogil:
     """simulator.model.traffic.buffer_bytes and weight_buffer_bytes, of one sample."""
-    cdef i64 u, v, gu, gv, k, total = 0, weight = 0
+    cdef i64 u, v, gu, gv, k, total = 0, weight = 0, written = 0, copied
     cdef bint is_full = starts_full(net, w, 0)
     derive_updates(net, w, 0, is_full)
     derive_updates(net, w, 1, starts_full(net, w, 1))
     for v in range(w.layers):
         gv = w.ids[v]
         total += net.size_bytes[gv]
+        written += net.size_bytes[gv]
         if net.weight_bytes[gv]:
             weight += updates_of(w, v) * net.weight_bytes[gv]
     for u in range(w.tensors):
@@ -147,7 +148,10 @@ cdef void moved(Net* net, Work* w, i64* buffered, i64* weighed) noexcept nogil:
             if w.is_local[k]:
                 total += window(net, w, 0, v, u) * window(net, w, 1, v, u) * net.channels[gu]
         if w.side_bytes[u]:
-            total += 2 * rows_again(net, w, u, is_full) * net.extent[1][gu] * net.channels[gu]
+            copied = rows_again(net, w, u, is_full) * net.extent[1][gu] * net.channels[gu]
+            total += 2 * copied
+            written += copied
+    w.written = written
     buffered[0] = total
     weighed[0] = weight
 
@@ -166,3 +170,4 @@ cdef void total_up(
     row.crossbar = (m.cores - 1) * w.weights
     row.operations = m.batch * operations
     row.slots = imax(cycles * m.bandwidth, row.ema)
+    row.global_written, row.weight_written = inputs + m.batch * w.written, weight_reads

@@ -6,7 +6,10 @@ import pytest
 
 import cocco
 from cocco.problem.settings import Settings
+from simulator import Technology
 from simulator.evaluate import evaluate
+from simulator.memory.sram import Sram
+from simulator.memory.table import SramRow, SramTable
 from tests.helpers.every_plan import everything
 from tests.helpers.search_graphs import BRANCHES, SPACE, TWO, chain, criterion, dag, diamond
 
@@ -107,6 +110,22 @@ def test_a_limit_on_capacity_that_is_a_candidate_is_kept_by_it():
     kept = [plan for plan in PLANS["shared"] if plan.machine.shared_buffer <= 4096]
     assert found.best is not None and found.value == min(criterion("ema", plan) for plan in kept)
     assert found.best.accelerator.shared_buffer <= 4096
+
+
+def test_a_limit_of_area_on_separate_buffers_is_that_of_their_tables():
+    """Area by table: of 1,024 and 2,048 bytes 5 and 1 mm2 in the one buffer, 2 and 9 in the other; each has its own."""
+    rows = ((1024, 5.0, 2.0), (2048, 1.0, 9.0))
+    tables = [SramTable("t", tuple(SramRow(row[0], 1.0, 1.0, 0.0, row[i]) for row in rows)) for i in (1, 2)]
+    technology = Technology(activation_sram=Sram(tables[0]), weight_sram=Sram(tables[1]))
+    space = cocco.SeparateBuffers(cocco.Range(1024, 2048, 1024), cocco.Range(1024, 2048, 1024))
+    question = {"space": space, "technology": technology, "samples": 20, "keep": "none"}
+    for least, allowed in ((3.0, 3.0), (3.0, 6.9), (3.0, 10.0), (None, 2.9)):
+        found = cocco.minimize(chain(4), "area", {"area": allowed, "ema": 10**9}, **question)
+        assert found.value == least and found.status == ("infeasible" if least is None else "optimal")
+    found = cocco.minimize(chain(4), "capacity", {"area": 7.0, "ema": 10**9}, **question)
+    assert found.value == 2048.0 and found.best.accelerator.area_mm2 == 7.0
+    found = cocco.minimize(chain(4), "capacity", {"area": 6.9, "ema": 10**9}, **question)
+    assert (found.best.accelerator.global_buffer, found.best.accelerator.weight_buffer) == (2048, 1024)
 
 
 def test_one_limit_on_the_memory_alone_takes_the_least_energy_there():
