@@ -19,7 +19,7 @@ from cocco.output.folders import run as run_folder
 @pytest.fixture(scope="module")
 def result() -> Result:
     """A short search of a shared buffer for vgg16."""
-    return cocco.explore(workloads.load("vgg16"), space=cocco.SharedBuffer(), alpha=0.002, samples=300)
+    return cocco.explore(workloads.load("vgg16"), space=cocco.SharedBuffer(), alpha=0.002, samples=300, keep="none")
 
 
 def test_cost_falls_with_samples_in_steps(result: Result):
