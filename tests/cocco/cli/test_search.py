@@ -241,7 +241,7 @@ def interrupted(arguments: list[str], folder: Path, until: Path) -> tuple[int, s
 
 
 def test_ctrl_c_keeps_and_saves_the_best_so_far(tmp_path: Path):
-    arguments = ["explore", "resnet50", "--shared", "--samples", "10000000", "-o", "run", "--json"]
+    arguments = ["explore", "resnet50", "--shared", "--samples", "10000000", "--keep", "none", "-o", "run", "--json"]
     code, out, err = interrupted(arguments, tmp_path, tmp_path / "run")
     assert code == 130, err
     content: dict[str, Any] = json.loads(out)
