@@ -21,6 +21,7 @@ from simulator.execution.judge import judge, where
 from simulator.execution.layer import LayerPlan, run_scaled
 from simulator.execution.miss import Miss
 from simulator.execution.residents import Residents
+from simulator.execution.stays import NOTHING_STAYS
 from simulator.execution.verification import Verification
 from simulator.model.held import make_plan
 from simulator.model.priced import PricedPartition, price_partition
@@ -232,7 +233,8 @@ def run_subgraph(
         (v,) = subgraph.layers
         plan = LayerPlan._make(price.loops[: len(LayerPlan._fields)])
         word = rules.geometry.technology.channel_alignment
-        return run_scaled(rules.geometry.network, v, plan, rules.batch, word, scale.channels is None)
+        lies = NOTHING_STAYS if stays is None else stays.here
+        return run_scaled(rules.geometry.network, v, plan, rules.batch, word, scale.channels is None, lies)
     if price.streaming is not None:
         return False  # of several cores, which are not executed
     found = derive_tiling(subgraph, price.tile, rules.tile_rule)

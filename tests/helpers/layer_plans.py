@@ -6,6 +6,7 @@ import random
 
 from simulator.execution.count import Count
 from simulator.execution.layer import LayerPlan
+from simulator.execution.stays import Lies
 from simulator.model.cheapest import Room, plans_of
 from simulator.model.loops import loop_layer
 from simulator.model.orders import LoopPlan
@@ -49,3 +50,11 @@ def odd_plan(rng: random.Random, layer: Layer) -> LayerPlan:
     chunk, size, inner = (rng.randint(1, most + 3) for most in (layer.channels, layer.in_channels, layer.channels))
     tile = rng.randint(1, layer.height + 1), width
     return LayerPlan(order, mode, tile, apart, chunk, size, inner, rng.randint(1, 4), rng.randint(0, 9))
+
+
+def random_lies(rng: random.Random, network: Network) -> Lies:
+    """Return some operands, or the output, of the only layer on chip."""
+    on_chip = frozenset(u for u in {0, *network.operands[0]} if rng.random() < 0.5)
+    there = frozenset(u for u in on_chip - {0} if rng.random() < 0.7)
+    written = frozenset() if 0 in on_chip and rng.random() < 0.7 else frozenset({0})
+    return Lies(on_chip, there, written, on_chip)

@@ -22,12 +22,13 @@ def run_apart(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> 
             chip.weights.hold("weights", weights)
             chip.load_weights(weights)
             for samples in cuts(problem.batch, plan.at_once):
-                source = Map(chip, values[at(samples, channels)], problem.seen, chip.rounded(len(channels)))
+                coming = 0 if u in problem.on_chip else len(channels)
+                source = Map(chip, values[at(samples, channels)], problem.seen, chip.rounded(coming), coming)
                 for tile in sweep(problem.windows, plan.tile, plan.mode, source):
                     window = source.read(problem.windows.area(*tile))
                     chip.weight_buffer += weights
                     size = len(samples) * len(tile[0]) * len(tile[1]) * chip.rounded(len(channels))
-                    chip.activations.hold("output", size * len(often))
+                    chip.hold_results(size * len(often))
                     for i in often:
                         first = int(problem.starts[i]) + channels.start
                         mine = factors[first : first + len(channels)]
@@ -42,7 +43,7 @@ def run_sums(problem: Problem, chip: Chip, output: Values) -> None:
         for u, values in problem.maps.items():
             for channels in cuts(values.shape[1], chip.word):
                 part = values[sample][at(channels)]
-                run = _RunningSums(problem, chip, output, sample, channels, problem.places(u))
+                run = _RunningSums(problem, chip, output, sample, channels, problem.places(u), u in problem.on_chip)
                 run.run(part)
 
 
@@ -50,10 +51,11 @@ class _RunningSums:
     """A word of channels of one input: the sums of the output rows that are begun and not finished."""
 
     def __init__(
-        self, problem: Problem, chip: Chip, output: Values, sample: int, channels: range, often: list[int]
-    ) -> None:
+        self, problem: Problem, chip: Chip, output: Values, sample: int, channels: range, often: list[int],
+        is_there: bool,
+    ) -> None:  # fmt: skip
         self.problem, self.chip, self.output = problem, chip, output
-        self.sample, self.channels, self.often = sample, channels, often
+        self.sample, self.channels, self.often, self.is_there = sample, channels, often, is_there
         self.columns = problem.windows.meet(1, range(problem.windows.outputs[1]))
         self.reach = [[row for _, row in met] for met in problem.windows.taps[0]]
         self.sums: dict[tuple[int, int], Values] = {}
@@ -63,8 +65,9 @@ class _RunningSums:
         """Run all input rows; an output row that meets none is made of nothing."""
         met = int(self.columns.sum())
         for row in sorted({row for each in self.reach for row in each}):
-            self.chip.activations.hold("row", met * self.chip.word)
-            self.chip.load_input(met * len(self.channels))
+            if not self.is_there:
+                self.chip.activations.hold("row", met * self.chip.word)
+                self.chip.load_input(met * len(self.channels))
             self.problem.seen[row] |= self.columns
             added = [(r, i) for r, each in enumerate(self.reach) if row in each for i in self.often]
             self.chip.global_buffer += met * len(self.channels) * (len(added) // len(self.often))
@@ -104,12 +107,12 @@ class _RunningSums:
 
 def run_copy(problem: Problem, chip: Chip, output: Values) -> None:
     """A word at a time: read, and written wherever it belongs."""
-    origins, elements = problem.origins(), problem.elements()
+    origins, elements, comes = problem.origins(), problem.elements(), problem.coming_elements()
     for sample, flat in enumerate(elements):
         target = output[sample].reshape(-1)
         for word in cuts(len(flat), chip.word):
             chip.activations.hold("word", chip.word)
-            chip.load_input(len(word))
+            chip.load_input(int(comes[word.start : word.stop].sum()))
             chip.global_buffer += len(word)
             for element in word:
                 places = np.flatnonzero(origins == element)

@@ -25,6 +25,7 @@ class Task:
     values: Values  #: of the inputs, each once
     places: Values  #: which of them each channel of the reduction is
     words: list[range]  #: channels of each input, rounded up each on its own
+    comes: list[bool]  #: whether each comes from DRAM; else it is on chip, whole
     weights: Stationary
     output: Values
 
@@ -42,15 +43,16 @@ class Task:
         """Return an empty region for the input of so many samples."""
         channels = channels or range(self.values.shape[1])
         overlaps = [min(w.stop, channels.stop) - max(w.start, channels.start) for w in self.words]
-        size = sum(self.chip.rounded(max(0, overlap)) for overlap in overlaps)
-        return Map(self.chip, self.values[at(samples, channels)], self.seen, size)
+        found = [max(0, overlap) for overlap, comes in zip(overlaps, self.comes) if comes]
+        size = sum(map(self.chip.rounded, found))
+        return Map(self.chip, self.values[at(samples, channels)], self.seen, size, sum(found))
 
     def compute(
         self, source: Map, samples: range, outputs: range, tile: tuple[range, range], weights: Stationary | None = None
     ) -> None:
         """Compute a chunk of a tile from what is in the memories."""
         values = source.read(self.windows.area(*tile))[:, self.places]
-        self.chip.activations.hold("output", _tile_bytes(self.chip, samples, outputs, tile))
+        self.chip.hold_results(_tile_bytes(self.chip, samples, outputs, tile))
         found = convolve(self.windows.taps, values, (weights or self.weights).read(outputs), *tile)
         deliver(self.chip, self.output, (samples, outputs, *tile), found)
 
@@ -73,19 +75,21 @@ def run_convolution(problem: Problem, chip: Chip, plan: LayerPlan, output: Value
         places = np.concatenate([np.arange(t.channels) + a for a, t in zip(first, problem.tensors)])
     for group in range(layer.groups):
         low, high = (0, values.shape[1]) if is_distinct else (group * inputs, (group + 1) * inputs)
-        words = [range(max(a, low) - low, min(b, high) - low) for a, b in zip(ends, ends[1:]) if a < high and b > low]
+        found = [(u, a, b) for u, a, b in zip(ids, ends, ends[1:]) if a < high and b > low]
+        words = [range(max(a, low) - low, min(b, high) - low) for _, a, b in found]
+        comes = [u not in problem.on_chip for u, _, _ in found]
         mine, reduction = slice(group * outputs, (group + 1) * outputs), slice(group * inputs, (group + 1) * inputs)
         weights = Stationary(chip, full[mine, reduction], "dense")
         run = Task(
-            problem.windows, chip, problem.seen, values[:, low:high], places[reduction] - low, words, weights,
-            output[:, mine],
+            problem.windows, chip, problem.seen, values[:, low:high], places[reduction] - low, words, comes,
+            weights, output[:, mine],
         )  # fmt: skip
         run_dense(run, plan)
 
 
 def run_product(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
     """Run samples, and heads, one after the other: each has its own second operand."""
-    layer = problem.layer
+    layer, (first, second) = problem.layer, (u in problem.on_chip for u in problem.ids)
     outputs, inputs = layer.channels // layer.groups, layer.in_channels // layer.groups
     for sample in range(problem.batch):
         for head in range(layer.groups):
@@ -93,7 +97,7 @@ def run_product(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -
             values = problem.maps[problem.ids[0]][sample : sample + 1, head * inputs : (head + 1) * inputs]
             run = Task(
                 problem.windows, chip, problem.seen, values, np.arange(inputs), [range(inputs)],
-                Stationary(chip, matrix, kind_of(problem.network, problem.v)),
+                [not first], Stationary(chip, matrix, kind_of(problem.network, problem.v), is_there=second),
                 output[sample : sample + 1, head * outputs : (head + 1) * outputs],
             )  # fmt: skip
             run_dense(run, plan)
@@ -140,7 +144,7 @@ def whole_chunks(run: Task, plan: LayerPlan) -> None:
 
 def tiles_partly(run: Task, plan: LayerPlan) -> None:
     """TP: as TK, and the weights of some outputs stay."""
-    stay = Stationary(run.chip, run.weights.values, run.weights.kind, "weights that stay")
+    stay = Stationary(run.chip, run.weights.values, run.weights.kind, "weights that stay", run.weights.is_there)
     stay.load(range(plan.kept), run.inputs)
     for samples in cuts(len(run.values), plan.at_once):
         source = run.source(samples)

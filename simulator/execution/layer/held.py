@@ -33,26 +33,32 @@ def at(*where: range) -> tuple[slice, ...]:
 
 
 class Map:
-    """Some channels of the input of some samples, of which positions are in MAIN and in SIDE, and which stay."""
+    """Some channels of the input of some samples, of which positions are in MAIN and in SIDE, and which stay.
 
-    def __init__(self, chip: Chip, values: Values, seen: np.ndarray, position_bytes: int) -> None:
+    coming: how many of the channels come from DRAM, and take position_bytes; the others are on chip, whole.
+    """
+
+    def __init__(
+        self, chip: Chip, values: Values, seen: np.ndarray, position_bytes: int, coming: int | None = None
+    ) -> None:
         self.chip, self.values, self.seen = chip, values, seen
         self.bytes, self.elements = position_bytes * len(values), values.shape[0] * values.shape[1]
+        self.coming = self.elements if coming is None else coming * len(values)
         self.main, self.side, self.stays = (np.zeros(values.shape[2:], dtype=bool) for _ in range(3))
 
     def load(self, need: np.ndarray, later_rows: np.ndarray | None = None) -> None:
         """Bring positions in, from SIDE or DRAM; rows that are needed later go to SIDE."""
         new = need & ~self.main
         kept, fresh = new & self.side, new & ~self.side
-        self.chip.load_input(int(fresh.sum()) * self.elements)
-        self.chip.global_buffer += int(kept.sum()) * self.elements
+        self.chip.load_input(int(fresh.sum()) * self.coming)
+        self.chip.global_buffer += int(kept.sum()) * self.coming
         self.seen |= fresh
         self.chip.activations.take("input that stays", int((new & self.stays).sum()) * self.bytes)
         self.chip.activations.take("MAIN", int((new & ~self.stays).sum()) * self.bytes)
         self.main |= new
         if later_rows is not None:
             out = new & later_rows[:, None]
-            self.chip.write(int(out.sum()) * self.elements)
+            self.chip.write(int(out.sum()) * self.coming)
             self._set_side((self.side & ~new) | out)
 
     def keep(self, mask: np.ndarray) -> None:
@@ -100,10 +106,13 @@ def sweep(windows: Windows, tile: tuple[int, int], mode: str, source: Map) -> It
 
 
 class Stationary:
-    """Weights, or the second operand of a product, of which a part is in its memory."""
+    """Weights, or the second operand of a product, of which a part is in its memory.
 
-    def __init__(self, chip: Chip, values: Values, kind: Kind, region: str = "weights") -> None:
-        self.chip, self.values, self.kind, self.region = chip, values, kind, region
+    is_there: it is on chip, whole, and no part comes in or takes a region.
+    """
+
+    def __init__(self, chip: Chip, values: Values, kind: Kind, region: str = "weights", is_there: bool = False) -> None:
+        self.chip, self.values, self.kind, self.region, self.is_there = chip, values, kind, region, is_there
         self.held: tuple[range, range] | None = None
 
     def load(self, outputs: range, inputs: range) -> None:
@@ -112,7 +121,8 @@ class Stationary:
             return
         self.clear()
         self.held = outputs, inputs
-        load_part(self.chip, self.kind, self._part(outputs, inputs), self.region)
+        if not self.is_there:
+            load_part(self.chip, self.kind, self._part(outputs, inputs), self.region)
 
     def read(self, outputs: range) -> Values:
         """Return the weights of some of the outputs that are there."""

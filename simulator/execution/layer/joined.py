@@ -92,14 +92,16 @@ class _Joined:
         wanted = range(min(channels.start, count - 1), min(channels.stop, count))
         key = u, wanted, down, across
         if key not in self.held:
-            self.chip.activations.take(f"operand {u}", self._bytes(key))
-            self.chip.load_input(len(down) * len(across) * len(wanted))
+            if u not in self.problem.on_chip:
+                self.chip.activations.take(f"operand {u}", self._bytes(key))
+                self.chip.load_input(len(down) * len(across) * len(wanted))
             self.held[key] = self.values[u][at(wanted, down, across)]
 
     def drop(self, is_gone: Callable[[Key], bool]) -> None:
         """Give up pieces."""
         for key in [key for key in self.held if is_gone(key)]:
-            self.chip.activations.give(f"operand {key[0]}", self._bytes(key))
+            if key[0] not in self.problem.on_chip:
+                self.chip.activations.give(f"operand {key[0]}", self._bytes(key))
             del self.held[key]
 
     def make(self, channels: range, down: range, across: range) -> None:
@@ -111,7 +113,7 @@ class _Joined:
         self._deliver(channels, down, across, join(self.problem.layer.op, [parts[u][None] for u in self.problem.ids]))
 
     def _deliver(self, channels: range, down: range, across: range, values: Values) -> None:
-        self.chip.activations.hold("output", len(down) * len(across) * self.chip.rounded(len(channels)))
+        self.chip.hold_results(len(down) * len(across) * self.chip.rounded(len(channels)))
         deliver(self.chip, self.output, (channels, down, across), values[0])
 
     def _read(self, u: int, channels: range, down: range, across: range) -> Values:

@@ -19,11 +19,12 @@ class Problem:
     """The inputs, weights and output of a layer. Numbers stand for the real ones: each result depends on all it meets.
 
     ids: tensors by operand; an input that is several operands is one. seen: positions that came from DRAM once.
+    on_chip: tensors that are whole in the activation buffer: they do not come, and take no region.
     """
 
-    def __init__(self, network: Network, v: int, batch: int, seed: int) -> None:
+    def __init__(self, network: Network, v: int, batch: int, seed: int, on_chip: frozenset[int] = frozenset()) -> None:
         rng = np.random.default_rng(seed)
-        self.network, self.v, self.batch = network, v, batch
+        self.network, self.v, self.batch, self.on_chip = network, v, batch, on_chip
         self.layer, self.ids = network.layers[v], network.operands[v]
         self.tensors = [network.tensors[u] for u in self.ids]
         self.maps = {
@@ -41,7 +42,7 @@ class Problem:
         """Bytes of all samples of inputs that no window asked for."""
         if self.layer.op not in WINDOW_OPS:
             return 0
-        channels = sum(self.network.tensors[u].channels for u in set(self.ids))
+        channels = sum(self.network.tensors[u].channels for u in set(self.ids) - self.on_chip)
         return int((~self.seen).sum()) * channels * self.batch
 
     def places(self, u: int) -> list[int]:
@@ -78,6 +79,10 @@ class Problem:
     def elements(self) -> Values:
         """Return all elements of the inputs of a rearrangement, for each sample."""
         return np.concatenate([each.reshape(self.batch, -1) for each in self.maps.values()], axis=1)
+
+    def coming_elements(self) -> Values:
+        """Return which of the elements of a sample come from DRAM."""
+        return np.concatenate([np.full(each[0].size, u not in self.on_chip) for u, each in self.maps.items()])
 
     def origins(self) -> Values:
         """Return for each element of a rearranged output which of `elements` it is."""

@@ -13,12 +13,20 @@ from simulator.execution.layer.joined import run_joined
 from simulator.execution.layer.plan import LayerPlan, check_plan
 from simulator.execution.layer.problem import Problem, Values
 from simulator.execution.miss import Miss
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from workloads.network.network import Network
 from workloads.network.ops import ELEMENTWISE_OPS
 
 
 def run_layer(
-    network: Network, v: int, plan: LayerPlan, rooms: tuple[float, float], batch: int = 1, word: int = 8, seed: int = 0
+    network: Network,
+    v: int,
+    plan: LayerPlan,
+    rooms: tuple[float, float],
+    batch: int = 1,
+    word: int = 8,
+    seed: int = 0,
+    lies: Lies = NOTHING_STAYS,
 ) -> Count:
     """Return what the loops of a layer take and move when they run with integers.
 
@@ -38,6 +46,8 @@ def run_layer(
         Channels to which a position is rounded up (`Technology.channel_alignment`).
     seed : int
         Of the values.
+    lies : Lies
+        Which inputs are on chip, whole, and whether the output stays there and goes to DRAM.
 
     Returns
     -------
@@ -57,12 +67,15 @@ def run_layer(
     >>> run_layer(b.build(), 0, LayerPlan("KT", "ring", (1, 4), chunk=8), (128, 576)).ema_input_bytes
     256
     """
-    problem, chip = Problem(network, v, batch, seed), Chip(*rooms, word)
-    layer = problem.layer
+    problem = Problem(network, v, batch, seed, lies.on_chip)
+    is_written = lies.written is None or v in lies.written
+    chip, layer = Chip(*rooms, word, has_results=v not in lies.on_chip, is_written=is_written), problem.layer
     check_plan(plan, layer)
     output = np.full((batch, layer.channels, layer.height, layer.width), LOST)
     _run(problem, chip, plan, output)
     chip.load_input(problem.unmet_bytes)  # what no window meets passes by once
+    for u in set(problem.ids) & lies.on_chip - lies.there:  # kept from here on
+        chip.load_input(problem.maps[u].size)
     if (output != problem.direct()).any():
         raise Miss(f"tensor {layer.name!r}: differs from the output computed directly")
     assert not any(chip.activations.used.values()) and not any(chip.weights.used.values())

@@ -13,6 +13,7 @@ from simulator.execution.layer.run import run_layer
 from simulator.execution.layer.small_layer import Scale, SmallLayer, shrink_layer
 from simulator.execution.layer.work import estimate_work
 from simulator.execution.miss import Miss
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from workloads.network.network import Network
 
 WORK = 50_000  #: units (work.py) up to which a layer runs as it is; our choice, some 0.05 s
@@ -27,7 +28,15 @@ SCALES = (
 )  #: until WORK does
 
 
-def run_scaled(network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8, full: bool = False) -> bool:
+def run_scaled(
+    network: Network,
+    v: int,
+    plan: LayerPlan,
+    batch: int = 1,
+    word: int = 8,
+    full: bool = False,
+    lies: Lies = NOTHING_STAYS,
+) -> bool:
     """Run the loops of a layer with values in memories of exactly the bytes that are counted, and compare both counts.
 
     Parameters
@@ -44,6 +53,8 @@ def run_scaled(network: Network, v: int, plan: LayerPlan, batch: int = 1, word: 
         Channels to which a position is rounded up (`Technology.channel_alignment`).
     full : bool
         Run far larger layers as they are.
+    lies : Lies
+        Which inputs are on chip, whole, and whether the output stays there and goes to DRAM.
 
     Returns
     -------
@@ -67,10 +78,10 @@ def run_scaled(network: Network, v: int, plan: LayerPlan, batch: int = 1, word: 
     check_plan(plan, network.layers[v])
     most = FULL_WORK if full else WORK
     if estimate_work(network, v, plan, batch, word) <= most:
-        run_counted(network, v, plan, batch, word)
+        run_counted(network, v, plan, batch, word, lies)
         return False
     found = scale_layer(network, v, plan, batch, word)
-    run_counted(found.network, 0, found.plan, found.batch, word)
+    run_counted(found.network, 0, found.plan, found.batch, word, lies_of_small(network, v, found.network, lies))
     return True
 
 
@@ -83,10 +94,19 @@ def scale_layer(network: Network, v: int, plan: LayerPlan, batch: int = 1, word:
     return found
 
 
-def run_counted(network: Network, v: int, plan: LayerPlan, batch: int, word: int) -> None:
+def run_counted(network: Network, v: int, plan: LayerPlan, batch: int, word: int, lies: Lies = NOTHING_STAYS) -> None:
     """Count a layer, and run it in rooms of so many bytes; raises Miss where a number is not the same."""
-    counted = count_layer(network, v, plan, batch, word)
-    ran = run_layer(network, v, plan, (counted.activation_bytes or 0, counted.weight_bytes or 0), batch, word)
+    counted = count_layer(network, v, plan, batch, word, lies)
+    rooms = counted.activation_bytes or 0, counted.weight_bytes or 0
+    ran = run_layer(network, v, plan, rooms, batch, word, lies=lies)
     for check in compare(counted._asdict(), ran._asdict(), {}):
         if check.status == "different":
             raise Miss(f"{check.name}: {check.claimed} are counted, {check.counted} run")
+
+
+def lies_of_small(network: Network, v: int, small: Network, lies: Lies) -> Lies:
+    """Return where the tensors of a layer lie, by their ids in the network of that layer alone."""
+    ids = {v: 0, **dict(zip(network.operands[v], small.operands[0]))}
+    here, there = (frozenset(ids[u] for u in each if u in ids) for each in (lies.on_chip, lies.there))
+    written = None if lies.written is None else frozenset({0} if v in lies.written else ())
+    return Lies(here, there, written, here)

@@ -19,10 +19,11 @@ from simulator.execution.layer.statistics import Statistics
 from simulator.execution.layer.sweeps import Sweep, pour, sweep, sweep_with_rows
 from simulator.execution.layer.windows import Line
 from simulator.execution.miss import Miss
+from simulator.execution.stays import NOTHING_STAYS, Lies
 from simulator.model.cheapest import Goal, Room, cheapest_plan
 from simulator.model.loops import loop_layer
 from simulator.technology import KiB
-from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, some_plans
+from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, random_lies, some_plans
 from tests.helpers.random_layers import random_layer
 from workloads import Builder
 
@@ -152,25 +153,46 @@ def test_layers_of_every_network_move_what_their_cheapest_plan_says(name):
     check_real(name, ROOMS, (1, 3, 8), ("ema", "energy"))
 
 
-def check_odd(seed):
+def check_odd(seed, keeps=False):
     """Run loops that nobody would choose both ways; return how many of them run."""
     rng = random.Random(seed)
     network, batch, ran = random_layer(rng), rng.choice((1, 2, 3)), 0
     for _ in range(12):
         plan = odd_plan(rng, network.layers[0])
+        lies = random_lies(rng, network) if keeps else NOTHING_STAYS
         try:
-            count = count_layer(network, 0, plan, batch)
+            count = count_layer(network, 0, plan, batch, 8, lies)
         except Miss:
             with pytest.raises(Miss):
-                run_layer(network, 0, plan, PLENTY, batch)
+                run_layer(network, 0, plan, PLENTY, batch, lies=lies)
             continue
-        assert run_layer(network, 0, plan, PLENTY, batch) == count, (network.layers[0], network.inputs, plan)
+        rooms = count[:2]
+        assert run_layer(network, 0, plan, rooms, batch, lies=lies) == count, (network.layers[0], plan, lies)
         ran += 1
     return ran
 
 
 def test_any_loops_are_counted_as_they_run():
     assert sum(check_odd(seed) for seed in range(80)) > 150
+
+
+def test_loops_beside_kept_operands_are_counted_as_they_run():
+    assert sum(check_odd(seed, True) for seed in range(80)) > 150
+
+
+def test_operands_that_are_not_there_are_noticed():
+    """Loops that hold their second operand, or their output, in a memory that has room for neither."""
+    network = same()
+    lies, plan = Lies(frozenset({1}), frozenset({1})), LayerPlan("KT", "ring", (1, 4), chunk=8)
+    rooms = count_layer(network, 0, plan, lies=lies)[:2]
+    assert run_layer(network, 0, plan, rooms, lies=lies).ema_input_bytes == 0
+    with pytest.raises(Miss, match="MAIN grows to"):
+        run_layer(network, 0, plan, rooms)
+
+
+@pytest.mark.slow
+def test_many_loops_beside_kept_operands_are_counted_as_they_run():
+    assert sum(check_odd(seed, True) for seed in range(1000, 5000)) > 10_000
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import workloads
 from simulator.execution.layer import LayerPlan, count_layer, run_layer
 from simulator.execution.layer import scaled as module
 from simulator.execution.layer.held import Map
-from simulator.execution.layer.scaled import SCALES, WORK, run_counted, run_scaled, scale_layer
+from simulator.execution.layer.scaled import SCALES, WORK, lies_of_small, run_counted, run_scaled, scale_layer
 from simulator.execution.layer.small_layer import Scale, shrink_layer
 from simulator.execution.layer.smaller import Axis, Small, shrink_axis, shrink_cut, shrink_parts
 from simulator.execution.layer.windows import Line
@@ -21,7 +21,7 @@ from simulator.execution.miss import Miss
 from simulator.model.cheapest import Goal, Room, cheapest_plan
 from simulator.model.loops import loop_layer
 from simulator.technology import KiB
-from tests.helpers.layer_plans import loops_of, odd_plan, some_plans
+from tests.helpers.layer_plans import loops_of, odd_plan, random_lies, some_plans
 from tests.helpers.layer_steps import capped, steps_of
 from tests.helpers.random_layers import random_layer
 
@@ -254,6 +254,8 @@ def check_random(seed):
         for scale in (SCALES[0], rng.choice(SCALES)):
             found = shrink_layer(network, 0, plan, batch, 8, scale)
             run_counted(found.network, 0, found.plan, found.batch, 8)
+            lies = lies_of_small(network, 0, found.network, random_lies(rng, network))
+            run_counted(found.network, 0, found.plan, found.batch, 8, lies)
             steps, before = steps_of(found.network, 0, found.plan, found.batch), steps_of(network, 0, plan, batch)
             assert steps.keys() == before.keys()
             assert all(steps[loop][0] <= before[loop][0] for loop in steps), (network.layers[0], plan, before, steps)
