@@ -16,6 +16,7 @@ from workloads.network.ops import OPS
 from workloads.network.shapes import Shape, check_layer, check_name, check_tensor
 
 if TYPE_CHECKING:
+    import networkx
     import pandas
 
 
@@ -114,6 +115,57 @@ class Network:
             }
             for layer in self.layers
         ])  # fmt: skip
+
+    def to_networkx(self) -> networkx.DiGraph[str]:
+        """Return the graph of model inputs and layers, by name, for tools of networkx.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Nodes have the fields of `Layer` as attributes, model inputs those of `Tensor` and op "input"; edges have
+            `operands`, the places among the operands of the reader. `graph.graph` has the name, and the concats that
+            are no layers.
+
+        Examples
+        --------
+        >>> import networkx, workloads
+        >>> graph = workloads.load("resnet50").to_networkx()
+        >>> networkx.dag_longest_path_length(graph), graph.nodes["conv1"]["kernel"]
+        (68, (7, 7))
+        >>> workloads.Network.from_networkx(graph) == workloads.load("resnet50")
+        True
+        """
+        from workloads.network.graphs import to_graph
+
+        return to_graph(self.name, self.inputs, self.layers, self.concats)
+
+    @staticmethod
+    def from_networkx(graph: networkx.DiGraph[str]) -> Network:
+        """Return the network of such a graph as `to_networkx` returns, changed or made by hand.
+
+        The layers stand in a topological order, the one nearest to that of the nodes. Without `operands` on the edges
+        into a layer, their order is that of the operands. Other attributes are ignored.
+
+        Raises
+        ------
+        NetworkError
+            One line: a cycle, a missing attribute, places of operands that repeat or are missing, or what Network
+            itself refuses.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from workloads import Network
+        >>> graph = networkx.DiGraph(name="one")
+        >>> graph.add_node("x", op="input", height=8, width=8, channels=16)
+        >>> graph.add_node("a", op="conv", height=8, width=8, channels=32, in_channels=16)
+        >>> graph.add_edge("x", "a")
+        >>> Network.from_networkx(graph).layers
+        (Layer(a: conv of x, 8x8x32),)
+        """
+        from workloads.network.graphs import parts_of
+
+        return Network(*parts_of(graph))
 
     def __getstate__(self) -> dict[str, object]:
         """The fields alone, for pickle and copy: what is derived from them is derived again."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from deap import base
 
 from cocco.problem.genome import Genome
@@ -10,15 +12,34 @@ from cocco.problem.genome import Genome
 class CostFitness(base.Fitness):
     """The cost, to be made small. A class of our own: deap.creator would put one into its module's globals."""
 
-    weights = (-1.0,)
+    weights: tuple[float, ...] = (-1.0,)
+
+
+class PairFitness(CostFitness):
+    """Two objectives, both to be made small."""
+
+    weights = (-1.0,) * 2
+
+
+class TripleFitness(CostFitness):
+    """Three objectives, all to be made small."""
+
+    weights = (-1.0,) * 3
+
+
+@lru_cache
+def fitness_of(count: int) -> type[CostFitness]:
+    """Return the fitness of so many things that should be small; classes with a name can be sent to other processes."""
+    known = {1: CostFitness, 2: PairFitness, 3: TripleFitness}
+    return known.get(count) or type(f"Fitness{count}", (CostFitness,), {"weights": (-1.0,) * count})
 
 
 class Individual:
     """A genome and its fitness; `mate`, `mutate` and `evaluate` of the toolbox exchange the genome."""
 
-    def __init__(self, genome: Genome, cost: float | None = None) -> None:
+    def __init__(self, genome: Genome, cost: float | None = None, fitness: type[CostFitness] = CostFitness) -> None:
         self.genome = genome
-        self.fitness = CostFitness(() if cost is None else (cost,))
+        self.fitness = fitness(() if cost is None else (cost,))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Individual) and self.genome == other.genome
