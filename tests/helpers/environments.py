@@ -14,10 +14,10 @@ import pytest
 from tests.helpers.command_line import ROOT
 
 PACKAGES = ("workloads", "simulator", "cocco", "experiments")
-FOLDERS = (*PACKAGES, ".ci", "benchmarks", "docs", "tests")
+FOLDERS = (*PACKAGES, ".ci", ".github", "benchmarks", "docs", "tests")
 FILES = """
-    .gitignore CHANGELOG.md CONTRIBUTING.md LICENSE MANIFEST.in README.md cibuildwheel.toml pyproject.toml ruff.toml
-    setup.cfg setup.py
+    .gitignore CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE MANIFEST.in README.md cibuildwheel.toml pyproject.toml
+    ruff.toml setup.cfg setup.py
 """.split()
 
 
