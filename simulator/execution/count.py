@@ -29,6 +29,7 @@ class Plan(NamedTuple):
     at_once: int = 1  #: samples that advance together
     loops: tuple[Any, ...] | None = None  #: of a single layer: the fields of simulator.execution.layer.LayerPlan
     lies: Lies = NOTHING_STAYS  #: which tensors are on chip, whole
+    cores: str = ""  #: how cores share it: of simulator.execution.cores.SCHEMES; one core needs none
 
 
 class Count(NamedTuple):
