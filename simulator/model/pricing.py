@@ -265,7 +265,7 @@ class SubgraphModel:
             if tiling is None:
                 self._tilings[tile] = None
             else:
-                self._tilings[tile] = (tiling, allocate_regions(self.subgraph, tiling, 1, self.rules.bands))
+                self._tilings[tile] = (tiling, allocate_regions(self.subgraph, tiling))
         return self._tilings[tile]
 
     def _candidates(self) -> Candidates:

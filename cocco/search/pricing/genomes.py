@@ -50,7 +50,7 @@ class LeanModel(SubgraphModel):
             if tiling is None:
                 self._last = (tile, None)
             else:
-                regions = allocate_regions(self.subgraph, tiling, 1, rules.bands)
+                regions = allocate_regions(self.subgraph, tiling)
                 self._last = (tile, (tiling, regions))
         return self._last[1]
 
