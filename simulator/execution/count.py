@@ -143,10 +143,13 @@ def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: i
     )
 
 
-def kept_bytes(network: Network, lies: Lies, alignment: int, samples: int) -> int:
-    """Return what all tensors take that are on chip whole, for so many samples."""
-    tensors = (network.tensors[u] for u in lies.kept)
-    return sum(t.height * t.width * (-(-t.channels // alignment) * alignment) for t in tensors) * samples
+def kept_bytes(network: Network, lies: Lies, alignment: int, accelerator: Accelerator) -> int:
+    """Return what all tensors take in a core that are on chip whole, their words of channels dealt to all cores."""
+    total = 0
+    for tensor in (network.tensors[u] for u in lies.kept):
+        words = -(-tensor.channels // alignment)
+        total += tensor.height * tensor.width * -(-words // accelerator.cores) * alignment
+    return total * accelerator.batch
 
 
 def _length(spans: Iterable[Span]) -> int:

@@ -29,14 +29,9 @@ class Counted:
 
 
 def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counted:
-    """Return the count of one subgraph.
-
-    Several cores are not executed. Traffic of the buffers is not where a mapper says how often words move.
-    """
-    if accelerator.cores > 1:
-        return Counted()
+    """Return the count of one subgraph; no traffic of the buffers where a mapper says how often words move."""
     part = Part(network, plan.layers, plan.lies)
-    kept = kept_bytes(network, plan.lies, accelerator.technology.channel_alignment, accelerator.batch)
+    kept = kept_bytes(network, plan.lies, accelerator.technology.channel_alignment, accelerator)
     setting = Setting(accelerator, accelerator.activation_capacity - kept, accelerator.weight_capacity)
     try:
         count = run_plan(setting, part, plan)._replace(kept_bytes=kept)

@@ -43,6 +43,14 @@ class Tiling:
     rule: TileRule
 
 
+class Residency(NamedTuple):
+    """The activations that a subgraph holds on chip."""
+
+    tile: tuple[int, int]
+    tiling: Tiling
+    regions: dict[int, Region]  #: by tensor id
+
+
 def derive_tiling(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule = "exact") -> Tiling | None:
     """Return the scheme for output tiles of rows x columns, or None where stage 3 has no solution."""
     rows = derive_tiles(subgraph, ROWS, tile[ROWS], rule)

@@ -153,9 +153,10 @@ def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
     """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it."""
     if not streaming or not model.is_single:
         return [need_of(model)[:2]]
-    if not model.rules.has_loop_orders:  # of several cores: a byte will do
-        return [(1, 0)]
-    return needs(model.rules.loop_layer(model.subgraph.layers[0], model.kept))
+    held = [] if model.rules.has_loop_orders else [need_of(model)[:2]]
+    if held and model.subgraph.on_chip:  # of several cores, to which it is dealt
+        return held
+    return [*held, *needs(model.rules.loop_layer(model.subgraph.layers[0], model.kept))]
 
 
 def need_of(model: SubgraphModel, reserved: Reserved = NOTHING) -> Need:

@@ -21,7 +21,10 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
     name = KERNEL.choice(name)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
-    if needs_big_integers(problem) or not problem.accelerator.mapper.is_flat:  # the kernel has cycles by layer only
+    machine = problem.accelerator
+    if machine.cores > 1:  # the kernel has the one way of one core only
+        return "reference"
+    if needs_big_integers(problem) or not machine.mapper.is_flat:  # the kernel has cycles by layer only
         return "reference"
     return name
 

@@ -44,7 +44,7 @@ class SubgraphCosts:
         self._cores, self._most_tensors = machine.cores, machine.max_regions
         self._room, self._is_shared = machine.activation_capacity, machine.is_shared
         self._weight_room = machine.weight_capacity
-        self._read_geometry(machine.bands)
+        self._read_geometry(machine.cores)
 
     @property
     def samples(self) -> int:
@@ -75,8 +75,11 @@ class SubgraphCosts:
         weight = self.problem.objective.weights[self.problem.network_of[group[0]]]
         return weight * self._metric(totals, self._machine)
 
-    def _read_geometry(self, bands: int) -> None:
-        """Flatten the networks, for one sample: tensors are layers of the union, then inputs of each network."""
+    def _read_geometry(self, cores: int) -> None:
+        """Flatten the networks, for one sample: tensors are layers of the union, then inputs of each network.
+
+        Of several cores each has the columns of its band, or the channels dealt to it, at the least.
+        """
         problem = self.problem
         layers: list[tuple[int, int, int, int]] = []
         inputs: list[tuple[int, int, int, int]] = []
@@ -87,8 +90,8 @@ class SubgraphCosts:
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
                 height, width = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
-                element_bytes = -(-geometry.channels[u] // alignment) * alignment
-                (layers if u < count else inputs).append((height, width, -(-width // bands), element_bytes))
+                element_bytes = -(-geometry.channels[u] // (alignment * cores)) * alignment
+                (layers if u < count else inputs).append((height, width, -(-width // cores), element_bytes))
             read: list[list[tuple[int, bool, bool]]] = [[] for _ in range(count)]
             for u, readers in enumerate(geometry.readers):
                 union = offset + u if u < count else first_input + u - count

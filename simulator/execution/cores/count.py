@@ -6,6 +6,7 @@ core reads comes from the memories of the cores that have its elements, and each
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
@@ -44,14 +45,22 @@ class Moves(NamedTuple):
         return self.loads + self.stores + self.results + self.reads + self.copies
 
 
-def derive_team(part: Part, plan: Plan, accelerator: Accelerator) -> Team:
-    """Return the team that runs a part: all cores where channels are dealt, else those that share a sample."""
+def derive_team(part: Part, plan: Plan, accelerator: Accelerator, channels: Sequence[int] | None = None) -> Team:
+    """Return the team that runs a part: all cores where channels are dealt, else those that share a sample.
+
+    channels: of each tensor, where fewer are executed than there are.
+    """
+    counts = channels or [tensor.channels for tensor in part.network.tensors]
     word = accelerator.technology.channel_alignment
     if plan.cores == "channels":
-        return deal_team(part, plan.tile, word, plan.at_once, accelerator.cores)
+        return deal_team(part, plan.tile, word, plan.at_once, accelerator.cores, counts)
     if plan.cores not in SCHEMES:
         raise Miss(f"no scheme of several cores: {plan.cores!r}")
-    return mirror_team(part, plan.tile, word, plan.at_once, accelerator.bands)
+    if part.lies.on_chip:
+        raise Miss("samples and columns are not shared where a tensor is on chip whole")
+    if accelerator.bands == 1:  # each has samples of its own
+        return deal_team(part, plan.tile, word, plan.at_once, 1, counts)
+    return mirror_team(part, plan.tile, word, plan.at_once, accelerator.bands, counts)
 
 
 def count_cores(part: Part, plan: Plan, accelerator: Accelerator, room: int, weight_room: int) -> Count:

@@ -9,7 +9,7 @@ there, so every core leads by the larger of the two and holds the longer of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from simulator.execution.cores.share import Share
@@ -39,14 +39,14 @@ class BothWays(Part):
         return -end, -first
 
 
-def mirror_team(part: Part, tile: tuple[int, int], word: int, samples: int, cores: int) -> Team:
-    """Return cores that share the columns; raises Miss where they cannot: tensors needed whole, or on chip."""
-    if part.needed_whole or part.lies.on_chip:
-        raise Miss("columns are not shared where a tensor is needed whole or is on chip")
+def mirror_team(part: Part, tile: tuple[int, int], word: int, samples: int, cores: int, counts: Sequence[int]) -> Team:
+    """Return cores that share the columns; raises Miss where they cannot: where a tensor is needed whole."""
+    if part.needed_whole:
+        raise Miss("columns are not shared where a tensor is needed whole")
     both = BothWays(part.network, part.layers, part.lies)
     pace = derive_pace(both, COLUMNS, derive_steps(part, COLUMNS, tile[COLUMNS]))
     units = _units(part, cores)
-    shares = _shares(part, units, cores)
+    shares = _shares(part, units, cores, counts)
     height = part.extent[ROWS]
     band = {u: max(share.extent(u) for share in shares) for u in part.tensors}
     across = {u: min(pace.span(u), band[u]) for u in part.tensors}
@@ -58,7 +58,7 @@ def mirror_team(part: Part, tile: tuple[int, int], word: int, samples: int, core
     cells = {}
     for u in part.tensors:
         kept = 0 if is_single or across[u] == band[u] else min(rows.kept(u), height[u])
-        channels = -(-part.network.tensors[u].channels // word) * word
+        channels = -(-counts[u] // word) * word
         cells[u] = Cells(down[u], across[u], kept, band[u], channels, samples)
     scheme = Scheme(part, rows, pace, cells, tile, is_alone, is_single)
     sweeps = _whole_bands(part, shares) if is_alone else _sweeps(pace, shares, units, across)
@@ -89,9 +89,9 @@ def _ratio(part: Part, layer: int) -> Fraction:
     return Fraction(of.upsample[COLUMNS], of.stride[COLUMNS])
 
 
-def _shares(part: Part, units: dict[int, int], cores: int) -> tuple[Share, ...]:
-    width, tensors = part.extent[COLUMNS], part.network.tensors
-    channels = {u: range(tensors[u].channels) for u in part.tensors}
+def _shares(part: Part, units: dict[int, int], cores: int, counts: Sequence[int]) -> tuple[Share, ...]:
+    width = part.extent[COLUMNS]
+    channels = {u: range(counts[u]) for u in part.tensors}
     found = []
     for core in range(cores):
         columns = {u: (min(core * unit, width[u]), min((core + 1) * unit, width[u])) for u, unit in units.items()}

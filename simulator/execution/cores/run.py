@@ -35,9 +35,6 @@ class Ran:
 class HeadedArithmetic(Arithmetic):
     """Operators with all channels; a product of several heads multiplies head by head."""
 
-    def _matmul(self, left: Block, right: Block, channels: int) -> Block:
-        raise NotImplementedError
-
     def block(self, v, rows, columns, read, whole):  # type: ignore[no-untyped-def]
         """Return rows x columns of layer v's output."""
         layer, operands = self.network.layers[v], self.network.operands[v]
@@ -46,7 +43,7 @@ class HeadedArithmetic(Arithmetic):
         left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
         heads = zip(*(np.split(each, layer.groups) for each in (left, whole(operands[1]))))
         outputs = self.channels[v] // layer.groups
-        return np.concatenate([super(HeadedArithmetic, self)._matmul(*pair, outputs) for pair in heads])
+        return np.concatenate([Arithmetic._matmul(self, left, right, outputs) for left, right in heads])
 
 
 def run_team(
@@ -68,11 +65,10 @@ class _Run:
         self.team, self.part, self.arithmetic, self.dram = team, team.part, arithmetic, dram
         self.memory = [self._memories(core) for core in range(len(team.shares))]
         self.noise = np.random.default_rng(1)
-        shapes = {v: self.part.network.tensors[v] for v in self.part.tensors}
-        self.made = {u: np.zeros((each.height, each.width), dtype=bool) for u, each in shapes.items()}
-        self.stored = {
-            v: np.full((shapes[v].channels, shapes[v].height, shapes[v].width), -1) for v in self.part.outputs
-        }
+        shapes, channels = self.part.network.tensors, arithmetic.channels
+        self.made = {u: np.zeros((shapes[u].height, shapes[u].width), dtype=bool) for u in self.part.tensors}
+        maps = {v: (channels[v], shapes[v].height, shapes[v].width) for v in self.part.outputs}
+        self.stored = {v: np.full(shape, -1) for v, shape in maps.items()}
         self.counts = Ran(updates={v: [0] * len(team.shares) for v in self.part.layers})
         for u in self.part.lies.there & set(self.part.tensors):
             self._fill(u, stays[u])
@@ -173,8 +169,8 @@ class _Run:
 
     def _window(self, core: int, u: int, v: int, rows: Span, columns: Span) -> Block:
         """Return a block as a core reads it: its channels from the memories that have them, noise in all others."""
-        channels = wanted(self.part.network, v, u, self.team.shares[core].channels[v])
-        shape = (self.part.network.tensors[u].channels, rows[1] - rows[0], columns[1] - columns[0])
+        channels = wanted(self.part.network, v, u, self.team.shares[core].channels[v], self.arithmetic.channels)
+        shape = (self.arithmetic.channels[u], rows[1] - rows[0], columns[1] - columns[0])
         block = self.noise.integers(0, PRIME, shape)
         for other, share in enumerate(self.team.shares):
             begin, end = share.own(u, columns)

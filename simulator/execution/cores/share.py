@@ -6,7 +6,7 @@ owners by itself, whoever reads it, concats of it included; what a core reads an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from simulator.execution.miss import Span
@@ -58,16 +58,17 @@ def deal_words(channels: int, word: int, cores: int) -> list[range]:
     return found
 
 
-def deal(part: Part, word: int, cores: int) -> tuple[Share, ...]:
-    """Return the shares of cores to which the channels of every tensor are dealt."""
-    tensors = part.network.tensors
-    channels = {u: deal_words(tensors[u].channels, word, cores) for u in part.tensors}
+def deal(part: Part, word: int, cores: int, counts: Sequence[int]) -> tuple[Share, ...]:
+    """Return the shares of cores to which so many channels of every tensor are dealt."""
+    channels = {u: deal_words(counts[u], word, cores) for u in part.tensors}
     columns = {u: (0, part.extent[COLUMNS][u]) for u in part.tensors}
     return tuple(Share({u: each[core] for u, each in channels.items()}, columns) for core in range(cores))
 
 
-def wanted(network: Network, v: int, u: int, outputs: range) -> frozenset[int]:
+def wanted(network: Network, v: int, u: int, outputs: range, counts: Sequence[int] | None = None) -> frozenset[int]:
     """Return the channels of tensor u that layer v reads for these channels of its output.
+
+    counts: channels of each tensor where fewer are executed: then groups and heads mix (arithmetic.py).
 
     Examples
     --------
@@ -81,19 +82,22 @@ def wanted(network: Network, v: int, u: int, outputs: range) -> frozenset[int]:
     >>> sorted(wanted(network, 0, 2, range(8, 10))), len(wanted(network, 1, 2, range(8)))
     ([8, 9], 16)
     """
-    layer, tensors = network.layers[v], network.tensors
+    layer, full = network.layers[v], [tensor.channels for tensor in network.tensors]
+    counts = counts or full
+    is_full = counts[v] == full[v] and all(counts[each] == full[each] for each in network.operands[v])
     if not outputs:
         return frozenset()
     if layer.op in JOIN_OPS:
-        return frozenset(outputs if tensors[u].channels > 1 else {0})
-    if layer.op == "matmul":
-        return _of_heads(tensors[u].channels, layer, outputs)
-    if layer.op not in WINDOW_OPS or not (_is_apart(layer) or layer.groups > 1):
-        return frozenset(range(tensors[u].channels))
+        return frozenset(each % counts[u] for each in outputs)
+    if layer.op == "matmul" and is_full:
+        return _of_heads(counts[u], layer, outputs)
+    has_parts = _is_apart(layer) or (layer.groups > 1 and is_full)
+    if layer.op not in WINDOW_OPS or not has_parts:
+        return frozenset(range(counts[u]))
     joined = frozenset(outputs) if _is_apart(layer) else _of_heads(layer.in_channels, layer, outputs)
     found, first = set(), 0
     for operand in network.operands[v]:  # one after the other; a tensor may come twice
-        count = tensors[operand].channels
+        count = counts[operand]
         if operand == u:
             found |= {each - first for each in joined if first <= each < first + count}
         first += count

@@ -6,7 +6,7 @@ channels shared. Mirrored columns (mirrored.py): each core sweeps a band of colu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,9 +46,9 @@ class Team:
         return [sum(cells.size_bytes for u, cells in each.items() if u not in lies) for each in self.cells]
 
 
-def deal_team(part: Part, tile: tuple[int, int], word: int, samples: int, cores: int) -> Team:
+def deal_team(part: Part, tile: tuple[int, int], word: int, samples: int, cores: int, channels: Sequence[int]) -> Team:
     """Return cores to which the channels of every tensor are dealt; all else is as on one core."""
-    scheme, shares = derive_scheme(part, tile, word, samples), deal(part, word, cores)
+    scheme, shares = derive_scheme(part, tile, word, samples), deal(part, word, cores, channels)
     cells = []
     for share in shares:
         rooms = {u: -(-len(share.channels[u]) // word) * word for u in part.tensors}
