@@ -30,6 +30,7 @@ from simulator.technology import Technology
 from workloads.network.layer import Layer
 
 OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
+OF_LOOPS = (OF_WEIGHTS[1], "no loop order of this layer fits")  #: what a single layer lacks
 
 
 class Price(NamedTuple):
@@ -213,7 +214,9 @@ class SubgraphModel:
         if self.is_single and (rules.cores > 1 or not prices) and not (rules.cores > 1 and self.subgraph.on_chip):
             found = self._in_loops(activation_room, weight_capacity, goal)
             if isinstance(found, Shortage) and not prices:
-                return found
+                held = self._shortage(activation_room, weight_capacity)
+                is_less = rules.is_shared and rules.cores > 1 and (held.needed_bytes or 0) < (found.needed_bytes or 0)
+                return held if is_less else found
             prices += [found] if isinstance(found, Price) else []
         if not prices:
             return self._shortage(activation_room, weight_capacity)
@@ -254,19 +257,38 @@ class SubgraphModel:
         """Why it runs in no memory beside these kept tensors, None where it may."""
         return self._rule_broken or self._too_many_regions(reserved.elsewhere)
 
-    @property
-    def least_tile(self) -> TileShape:
-        """The output tile that takes the fewest bytes, the largest of equals."""
-        return self._least_tile(self.ways[0])
+    def least_way(self, weight_capacity: int | None = None) -> tuple[OneCore, int, int]:
+        """Return the way in which all is held in the fewest bytes, and its bytes of activations and weights.
 
-    def _least_tile(self, way: OneCore) -> TileShape:
+        weight_capacity: that of a buffer for weights alone, which counts first; None where they share one.
+        """
+
+        def size(found: tuple[OneCore, int, int]) -> tuple[int, ...]:
+            _, activations, weights = found
+            if weight_capacity is None:
+                return (activations + weights,)
+            return max(0, weights - weight_capacity), activations
+
+        return min(((way, *need) for way, need in zip(self.ways, self.least_needs)), key=size)
+
+    @property
+    def least_needs(self) -> list[tuple[int, int]]:
+        """Bytes of one core of activations and weights, for each way to hold it."""
+        return [(self._need(self.least_tile(way), way), way.weight_need) for way in self.ways]
+
+    def least_tile(self, way: OneCore) -> TileShape:
+        """Return the output tile that takes the fewest bytes in a way to hold it, the largest of equals."""
         tiles = [*((side, side) for side in self.rules.tiles), (1, self.candidates.columns)]
         return min(tiles, key=lambda tile: (self._need(tile, way), -self.candidates.area(tile)))
+
+    def least_regions(self, way: OneCore) -> dict[int, Region]:
+        """Return the regions of this tile."""
+        return self._found(way, self.least_tile(way))[1]
 
     @property
     def least_activation(self) -> int:
         """Bytes of one core that the activations of one sample take at least, whatever the tile."""
-        return self._need(self.least_tile)
+        return self._need(self.least_tile(self.ways[0]))
 
     def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
         """The execution scheme and the regions of one sample for such output tiles, None without a solution.
@@ -374,7 +396,7 @@ class SubgraphModel:
             least = least_room(layer, rules.is_shared)
             if room.weights is not None and least.activation <= room.activation:
                 return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
-            return Shortage("no loop order of this layer fits", least.activation, activation_capacity)
+            return Shortage(OF_LOOPS[1], least.activation, activation_capacity)
         is_streamed = plan.ema_weight_bytes > self.weights or plan.ema_input_bytes > rules.batch * self.inputs
         return Price(
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, is_streamed,
@@ -391,16 +413,13 @@ class SubgraphModel:
         return rules.mapper.work(layer, rules.batch, 1, plan.tile).cycles
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:
-        least = [(self._need(self._least_tile(way), way), way.weight_need) for way in self.ways]
+        _, activations, weights = self.least_way(None if self.rules.is_shared else weight_capacity)
         if self.rules.is_shared:
-            return Shortage(
-                "activations and weights exceed the shared buffer", min(map(sum, least)), activation_capacity
-            )
-        fewest = min(weights for _, weights in least)
-        if fewest > weight_capacity:
-            return Shortage(OF_WEIGHTS[0], fewest, weight_capacity)
-        needed = min(activations for activations, weights in least if weights <= weight_capacity)
-        return Shortage("activations exceed the global buffer", needed, activation_capacity)
+            needed = activations + weights
+            return Shortage("activations and weights exceed the shared buffer", needed, activation_capacity)
+        if weights > weight_capacity:
+            return Shortage(OF_WEIGHTS[0], weights, weight_capacity)
+        return Shortage("activations exceed the global buffer", activations, activation_capacity)
 
 
 def least_cycles(crew: Crew, layer: Layer) -> int:
