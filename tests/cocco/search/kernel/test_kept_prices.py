@@ -16,7 +16,7 @@ from simulator import Accelerator, Partition
 from simulator.partition.steps import steps_of
 from tests.helpers.every_kept_plan import as_set
 from tests.helpers.random_kept import random_kept_plan, random_spans
-from tests.helpers.random_problems import random_net, random_problem
+from tests.helpers.random_problems import random_net, random_problem_of_one_core
 from workloads import Builder
 from workloads.network.network import Network
 
@@ -59,10 +59,10 @@ def in_memory_of(problem: Problem, network: Network, size: int) -> Problem:
 
 
 def test_engines_agree_on_random_plans():
-    """All kinds of layers, cores, batches, metrics, both tile rules; tight and ample buffers."""
+    """All kinds of layers, batches, metrics, both tile rules; tight and ample buffers."""
     kept = fits = 0
     for seed in range(150):
-        problem = random_problem(seed)
+        problem = random_problem_of_one_core(seed)
         network = problem.networks[0] if seed % 3 == 0 else random_net(seed)
         for i in range(4):
             partition = random_kept_plan(network, 7 * seed + i)

@@ -13,17 +13,17 @@ from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
-from tests.helpers.random_problems import random_problem
+from tests.helpers.random_problems import random_problem_of_one_core
 from tests.helpers.search_graphs import chain, diamond
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
-def test_engines_agree_on_random_problems():
+def test_engines_agree_on_random_problem_of_one_cores():
     """Up to 6 layers: cost, plan, states, steps, and why there is none; with little and with ample budgets."""
     spans = plans = 0
     for seed in range(250):
-        problem = random_problem(seed, 6)
+        problem = random_problem_of_one_core(seed, 6)
         budget = (500, 3_000) if seed % 5 == 0 else (100_000, 2_000_000)
         may_keep = seed % 7 > 0
         readable = cheapest_plans(problem, *budget, may_keep, "reference")
