@@ -27,9 +27,9 @@ MEMORIES = {
 
 def best_of(network: workloads.Network, machine: Accelerator, metric: str, samples: int, seeds: int) -> Result:
     """Return the cheapest partition of so many searches; one where enumeration finishes."""
-    best = cocco.partition(network, machine, metric=metric, samples=samples)
+    best = cocco.partition(network, machine, metric=metric, keep="none", samples=samples)
     for seed in range(1, seeds if best.status != "optimal" else 0):
-        other = cocco.partition(network, machine, metric=metric, samples=samples, seed=seed)
+        other = cocco.partition(network, machine, metric=metric, keep="none", samples=samples, seed=seed)
         best = min(best, other, key=lambda result: result.cost)
     return best
 

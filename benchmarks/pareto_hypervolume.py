@@ -53,7 +53,7 @@ def main() -> None:
                 flush=True,
             )
         if arguments.exact:
-            found = pareto(network, space=space, method="exact")
+            found = pareto(network, space=space, keep="none", method="exact")
             true = hypervolume(plane(found.points), corner) / area
             print(f"{name} true front ({found.status}): {true:.5f}, {len(found.found)} points", flush=True)
 
@@ -70,7 +70,7 @@ def box(network: Network, space: Space) -> tuple[tuple[float, float], float]:
 
 def one_run(network: Network, space: Space, samples: int, seed: int) -> np.ndarray:
     """Return capacity and energy of all samples of one run."""
-    return plane(pareto(network, space=space, samples=samples, seed=seed).points)
+    return plane(pareto(network, space=space, keep="none", samples=samples, seed=seed).points)
 
 
 def sweep(network: Network, space: Space, samples: int, seed: int, count: int) -> np.ndarray:
@@ -78,7 +78,14 @@ def sweep(network: Network, space: Space, samples: int, seed: int, count: int) -
     found = []
     for alpha in np.geomspace(LEAST_ALPHA, MOST_ALPHA, count).tolist():
         result = cocco.explore(
-            network, space=space, alpha=alpha, method="ga", samples=samples // count, seed=seed, metric="energy"
+            network,
+            space=space,
+            alpha=alpha,
+            method="ga",
+            keep="none",
+            samples=samples // count,
+            seed=seed,
+            metric="energy",
         )
         buffers = [name for name in result.points.columns if name.endswith("_buffer_bytes")]
         found.append(np.column_stack([result.points[buffers].sum(axis=1), result.points["value"]]))

@@ -46,7 +46,9 @@ def rows(is_ablation: bool) -> list[Row]:
 
 def search(network: workloads.Network, method: str, samples: int, seed: int, settings: Settings) -> Result:
     """Return the partition with the least EMA."""
-    return cocco.partition(network, MACHINE, method=method, metric="ema", samples=samples, seed=seed, settings=settings)
+    return cocco.partition(
+        network, MACHINE, method=method, metric="ema", keep="none", samples=samples, seed=seed, settings=settings
+    )
 
 
 def main() -> None:

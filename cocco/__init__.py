@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cocco.plans.compare import Comparison, compare
     from cocco.plans.explain import Explanation, explain
     from cocco.plans.files import load_partition
+    from cocco.plans.keeping import KeptChoice, keep_on_chip
     from cocco.problem.effort import Effort
     from cocco.problem.settings import Settings
     from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
@@ -36,6 +37,7 @@ __all__ = [
     "Explanation",
     "Front",
     "Interrupted",
+    "KeptChoice",
     "Limited",
     "Range",
     "Result",
@@ -48,6 +50,7 @@ __all__ = [
     "compromise",
     "explain",
     "explore",
+    "keep_on_chip",
     "load_partition",
     "minimize",
     "pareto",
@@ -66,6 +69,7 @@ _HOMES = {  # the modules that the names above live in
     "cocco.plans.compare": ("Comparison", "compare"),
     "cocco.plans.explain": ("Explanation", "explain"),
     "cocco.plans.files": ("load_partition",),
+    "cocco.plans.keeping": ("KeptChoice", "keep_on_chip"),
     "cocco.problem.effort": ("Effort",),
     "cocco.problem.settings": ("Settings",),
     "cocco.problem.space": ("Range", "SeparateBuffers", "SharedBuffer"),

@@ -50,6 +50,7 @@ ROOMS = (
     "cocco.search.baselines",
     "cocco.search",
     "cocco.bounds",
+    "cocco.search.keeping.improve",
     "cocco.plans",
     "cocco.mapping",
     "cocco.allocation",

@@ -53,6 +53,7 @@ def partitioned(point: Point) -> Point:
     """Return what the partition of a method needs."""
     result = cocco.partition(
         workloads.load(point["network"]), CHIP, method=METHODS[point["method"]], metric="ema",
+        keep="none",
         samples=point["samples"], seed=point["seed"],
     )  # fmt: skip
     return {

@@ -40,8 +40,8 @@ def clouded(point: Point) -> Point:
     """Return the samples that are kept, with the mean and standard deviation of the cost in their group."""
     settings = replace(cocco.Settings.plain(), population=point["population"], elite=0)
     result = cocco.explore(
-        workloads.load(point["network"]), alpha=searches.ALPHA, method="ga", settings=settings, seed=point["seed"],
-        samples=GENERATIONS * point["population"],
+        workloads.load(point["network"]), alpha=searches.ALPHA, method="ga", keep="none", settings=settings,
+        seed=point["seed"], samples=GENERATIONS * point["population"],
     )  # fmt: skip
     points = result.points
     group = points["generation"] * GROUPS // GENERATIONS

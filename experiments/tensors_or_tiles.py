@@ -1,4 +1,4 @@
-"""Whole tensors (COSMA) or tiles (Cocco)? Off-chip bytes of both in one memory, beside what every plan must move."""
+"""Whole tensors (COSMA) or tiles (Cocco), or tiles and kept tensors? Off-chip bytes in one memory, beside the least."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import cocco
 import workloads
+from cocco.problem.names import Keep
 from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
 from cocco.scheduling.searches.beam import WIDTH
@@ -20,6 +21,7 @@ from simulator.accelerator import Accelerator
 from simulator.schedule.operators import operators_of
 from simulator.schedule.schedule import compulsory_bytes
 from simulator.technology import KiB
+from workloads.network.network import Network
 
 if TYPE_CHECKING:
     import pandas
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 NETWORKS = ("vgg16", "resnet50", "googlenet", "densenet121", "vit_b16", "gpt", "randwire_a", "randwire_b", "nasnet")
 KILOBYTES = (128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192)  #: one memory for weights and activations
+WAYS: dict[str, Keep] = {"tiles": "none", "kept": "auto"}  #: columns of the table by what `cocco.partition` may keep
 LIMIT = 10.0  #: deterministic time of the solver
 
 
@@ -34,8 +37,8 @@ def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> 
     """Return one row per network and capacity; bytes are all that crosses DRAM, weights among it.
 
     The capacities are those of KILOBYTES and the network's own M_R and M_P with parameters. Below M_R whole tensors
-    have no schedule. Tiles come with Cocco's 64 regions a subgraph, and without a limit. Both answers are of the same
-    simulator's kind: a plan that was priced or replayed.
+    have no schedule. Tiles, and tiles beside tensors that are kept on chip, come with Cocco's 64 regions, and without a
+    limit. All answers are of the same simulator's kind: a plan that was priced or replayed.
     """
     points = []
     for name in networks:
@@ -57,16 +60,12 @@ def compared(point: Point) -> Point:
     must = compulsory_bytes(operators_of(network, parameters=True))
     tensors = cocco.schedule(network, point["bytes"], parameters=True, limit=point["limit"], width=WIDTH // 2)
     chip = Accelerator(shared_buffer=point["bytes"])
-    tiles = cocco.partition(network, chip, metric="ema", samples=point["samples"], seed=point["seed"])
     moved = None if tensors.offchip_bytes is None else must + tensors.offchip_bytes
-    fits = math.isfinite(tiles.cost)
     return {
         "compulsory_bytes": must,
         "tensors_bytes": moved,
         "tensors_status": tensors.status,
-        "tiles_bytes": tiles.evaluation.ema_bytes if fits else None,
-        "tiles_status": tiles.status,
-        "tiles_subgraphs": len(tiles.plan) if fits else None,
+        **_partitioned(point, network, chip, ""),
         "minimum_bytes": tensors.minimum_bytes,
         "peak_bytes": tensors.peak_bytes,
         "peak_proved": tensors.peak_proved,
@@ -76,15 +75,23 @@ def compared(point: Point) -> Point:
 def tiled_freely(point: Point) -> Point:
     """Return what tiles move where a subgraph may hold any number of tensors: whole tensors have no such limit."""
     chip = Accelerator(shared_buffer=point["bytes"], max_regions=None)
-    tiles = cocco.partition(
-        workloads.load(point["network"]), chip, metric="ema", samples=point["samples"], seed=point["seed"]
-    )
-    fits = math.isfinite(tiles.cost)
-    return {
-        "tiles_free_bytes": tiles.evaluation.ema_bytes if fits else None,
-        "tiles_free_status": tiles.status,
-        "tiles_free_subgraphs": len(tiles.plan) if fits else None,
-    }
+    return _partitioned(point, workloads.load(point["network"]), chip, "_free")
+
+
+def _partitioned(point: Point, network: Network, chip: Accelerator, suffix: str) -> Point:
+    """Return what tiles move, and tiles beside kept tensors."""
+    answer: Point = {}
+    for name, keep in WAYS.items():
+        found = cocco.partition(
+            network, chip, metric="ema", keep=keep, samples=point["samples"], seed=point["seed"]
+        )  # fmt: skip
+        fits = math.isfinite(found.cost)
+        answer |= {
+            f"{name}{suffix}_bytes": found.evaluation.ema_bytes if fits else None,
+            f"{name}{suffix}_status": found.status,
+            f"{name}{suffix}_subgraphs": len(found.plan) if fits else None,
+        }
+    return answer
 
 
 def plot(table: pandas.DataFrame) -> Figure:
@@ -99,6 +106,7 @@ def plot(table: pandas.DataFrame) -> Figure:
         "tiles_bytes": "tiles (Cocco, 64 regions)",
         "tensors_bytes": "whole tensors (COSMA)",
         "tiles_free_bytes": "tiles, any number of regions",
+        "kept_bytes": "tiles and kept tensors (ours, 64 regions)",
     }
     for each, name in zip(axes, names):
         part = table[table["network"] == name]

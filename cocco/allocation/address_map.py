@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from cocco.allocation.allocate import allocate
+from cocco.allocation.answer import AllocationResult
 from cocco.problem.status import Status
 from simulator.accelerator import MAX_CAPACITY, Accelerator
+from simulator.allocation.judge import Buffer
 from simulator.model.held import BufferPlan, Memory, kept_id, plan_buffers, tensor_id, weights_id
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
+
+LOW_NODES = (
+    20_000  #: to lower a map; our choice: what takes more is left where it fits, or asked for its capacity alone
+)
 
 Kind = Literal["main", "side", "weights", "kept"]
 
@@ -121,7 +128,7 @@ def address_map(
 
 def _memory_map(plan: BufferPlan, memory: Memory) -> MemoryMap:
     buffers, capacity = plan.buffers[memory], plan.capacity(memory)
-    found = allocate(buffers, min(MAX_CAPACITY, sum(buffer.size for buffer in buffers)), minimize=True)
+    found = _lowest(buffers, capacity)
     assert found.allocation is not None and found.height_bytes is not None, "all after each other always fit"
     status: Status = found.status
     fits = found.height_bytes <= capacity
@@ -143,6 +150,21 @@ def _memory_map(plan: BufferPlan, memory: Memory) -> MemoryMap:
         tuple(tuple(_placed(plan, memory, i, addresses)) for i in range(len(plan.holdings))) if fits else (),
         addresses,
     )
+
+
+def _lowest(buffers: Sequence[Buffer], capacity: int) -> AllocationResult:
+    """Return the lowest addresses that were soon found; where they exceed the capacity, what all methods find in it.
+
+    Without kept tensors the first greedy rule reaches the lower bound.
+    """
+    found = allocate(buffers, min(MAX_CAPACITY, sum(buffer.size for buffer in buffers)), minimize=True, nodes=LOW_NODES)
+    if (found.height_bytes or 0) <= capacity or found.lower_bound_bytes > capacity:
+        return found
+    within = allocate(buffers, capacity, explain=False)
+    if within.allocation is not None:
+        return within
+    refuted = max(found.proved_infeasible_bytes or 0, within.proved_infeasible_bytes or 0)
+    return replace(found, proved_infeasible_bytes=refuted)
 
 
 def _placed(plan: BufferPlan, memory: Memory, step: int, addresses: dict[str, int]) -> list[Placed]:

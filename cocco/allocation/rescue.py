@@ -18,10 +18,14 @@ SOLVER_SHARE = 200  #: nodes of the search for one of CP-SAT's; our choice: what
 
 
 class Rescue:
-    """The methods after the search: ejection with a limit for all parts of time together, CP-SAT with one for each."""
+    """The methods after the search: ejection with a limit for all parts of time together, CP-SAT with one for each.
 
-    def __init__(self, nodes: int, engine: str) -> None:
-        self.looks, self.solver_nodes, self.engine = LOOKS_PER_NODE * nodes, nodes // SOLVER_SHARE, engine
+    asks_solver: False where many small questions are asked, of which CP-SAT's start would take most of the time.
+    """
+
+    def __init__(self, nodes: int, engine: str, asks_solver: bool = True) -> None:
+        self.looks, self.engine = LOOKS_PER_NODE * nodes, engine
+        self.solver_nodes = nodes // SOLVER_SHARE if asks_solver else 0
 
     def solve(self, part: AllocationProblem, capacity: int) -> Outcome:
         """Return how they end; `nodes` are the moves and the branches."""

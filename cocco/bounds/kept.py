@@ -1,41 +1,41 @@
-"""The exact search with kept tensors on the simulator's prices, network by network.
-
-The floors are what `least.least_totals` says of all layers together, told apart by layer and by tensor: weights read
-once, results written once and what windows meet read once on chip, model outputs written to DRAM; and of each tensor in
-DRAM that has readers left, one reading.
-"""
+"""The exact search with kept tensors on the simulator's prices, network by network."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from cocco.bounds.buffers import met_bytes
+from cocco.bounds.kept_floors import floors, with_forced
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.search.keeping.exact import (
+from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
+from cocco.search.keeping.moves import Memo
+from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
+from cocco.search.keeping.state import members
+from cocco.search.keeping.window import (
     LOOK_STEPS,
     MAX_SETS,
     MAX_STATES,
     MAX_STEPS,
     PRICE_STEPS,
-    ExactPlan,
-    exact_plan,
-    no_plan,
-    plan_of,
+    Limits,
+    Way,
+    Window,
+    all_of,
 )
-from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
-from cocco.search.keeping.state import members
 from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import Kept, Reserved
-from simulator.model.pricing import Price, PricingRules, SubgraphModel
+from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import Partition
+
+ROUNDING = 1e-12  #: relative; above what the order of summation can change
+Searcher = Callable[[Window, Limits], Way]
 
 MEMO = 2**12  #: our choice: models kept, those not used for longest are forgotten
 
@@ -59,22 +59,29 @@ def cheapest_plans(
     max_steps: int = MAX_STEPS,
     may_keep: bool = True,
     engine: EngineName | None = None,
+    below: float = math.inf,
 ) -> KeptOptimum:
     """Return the cheapest partition, order and kept intervals of each network on given hardware.
 
     The networks run one after the other and nothing is kept between them, so each is searched by itself; budgets are
-    for all together. engine: None for the default.
+    for all together. engine: None for the default. below: plans that cost this much (Formula 1) or more together are
+    not looked for; then the status of the last one searched is "none_below".
     """
     plans: list[ExactPlan] = []
     partitions, cost = [], 0.0
-    for i, network in enumerate(problem.networks):
+    questions = [keep_question(problem, i, may_keep, engine) for i in range(len(problem.networks))]
+    for i, (network, question) in enumerate(zip(problem.networks, questions)):
         states, steps = (sum(each) for each in zip(*((plan.states, plan.steps) for plan in plans))) if plans else (0, 0)
-        question = keep_question(problem, i, may_keep, engine)
-        found = _search(problem, i, question, max_states - states, max_steps - steps, engine)
+        left = _left_below(below, cost, questions[i + 1 :])
+        limits = Limits(max_states - states, max_steps - steps, left)
+        found = plan_of(searcher(problem, i, question, limits, engine)(all_of(network), limits), limits)
         plans.append(found)
         if found.subgraphs is None:
             return KeptOptimum(None, math.inf, tuple(plans))
         cost += found.cost
+        if cost >= below:  # by what the cut of several networks lets through
+            plans[-1] = no_plan("none_below", found.states, found.steps)
+            return KeptOptimum(None, math.inf, tuple(plans))
         partitions.append(Partition.from_ids(network, found.subgraphs, problem.metric, found.spans))
     return KeptOptimum(tuple(partitions), cost, tuple(plans))
 
@@ -85,30 +92,39 @@ def _part(problem: Problem, i: int) -> Problem:
     return replace(problem, networks=problem.networks[i : i + 1], objective=objective)
 
 
-def _search(
-    problem: Problem, i: int, question: KeepQuestion, max_states: int, max_steps: int, engine: EngineName | None
-) -> ExactPlan:
-    """Ask the compiled search, or the readable one: the same plan, costs and counts."""
+def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> float:
+    """Return what a network must cost less than; of several networks a little more, so that rounding cuts nothing."""
+    if not cost and not after:
+        return below
+    for question in after:
+        for each in question.layer_floor:
+            cost += each
+    return (below - cost) + ROUNDING * abs(below)
 
-    def readable() -> ExactPlan:
-        return exact_plan(question, max_states, max_steps)
 
-    def compiled() -> ExactPlan:
-        part = _part(problem, i)
-        why, groups, kept, cost, states, steps = Compiled(part).kept_search(
-            part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
-            (max_states, MAX_SETS, max_steps, LOOK_STEPS, PRICE_STEPS),
-        )  # fmt: skip
-        if not why:
-            return plan_of(groups, kept, cost, states, steps)
-        limits = (f"{max_states} states", f"{max_steps} steps", f"{MAX_SETS} sets of layers")
-        if why > len(limits):
-            return no_plan("infeasible", states, steps)
-        return no_plan("gave_up", states, steps, f"more than {limits[why - 1]}")
+def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, engine: EngineName | None) -> Searcher:
+    """Return what finds cheapest ways through windows of a network, compiled or readable: the same, in as many steps.
+
+    most: the most that any of them may take. What was priced for one window is remembered for the others.
+    """
+    memo = Memo(question, most)
+
+    def readable(window: Window, limits: Limits) -> Way:
+        return exact_way(memo, window, limits)
 
     if engine_name(engine, problem) == "reference":
-        return readable()
-    return first_of(compiled, readable)()
+        return readable
+    part = _part(problem, i)
+    search = Compiled(part).kept_search(
+        part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
+        question.crosses,
+        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS),
+    )  # fmt: skip
+
+    def compiled(window: Window, limits: Limits) -> Way:
+        return Way(*search.run(*window, limits))
+
+    return first_of(compiled, readable)
 
 
 def keep_question(
@@ -117,11 +133,12 @@ def keep_question(
     """Return what the exact search asks of one network of a problem on given hardware."""
     part = _part(problem, i)
     (network,), (rules,) = part.networks, part.rules
-    layers, crossings = _floors(part)
-    return KeepQuestion(
+    layers, crossings = floors(part)
+    question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), SubgraphCosts(part).may_fit, layers, crossings, may_keep,
     )  # fmt: skip
+    return with_forced(question, is_whole=part.objective.metric == "ema")
 
 
 def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], float]:
@@ -163,37 +180,3 @@ def kept_price(problem: Problem) -> Callable[[KeptStep], Totals | None]:
         return total([found], machine) if isinstance(found, Price) else None
 
     return price
-
-
-def _floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the floors of layers and of crossings; of latency either the cycles or what crosses, the larger in all."""
-    (rules,), machine = problem.rules, problem.accelerator
-    metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
-    rows = [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
-    sizes = [rules.batch * size for size in rules.geometry.size_bytes]
-    crossings = [Totals(size, size, 0, 0, 0, size) for size in sizes]
-    if problem.objective.metric == "latency":
-        computing = [cycles * machine.dram_bytes_per_cycle for cycles in rules.cycles]
-        if sum(computing) >= sum(row.ema_bytes for row in rows) + sum(sizes[len(rows) :]):
-            rows = [row._replace(slots=each) for row, each in zip(rows, computing)]
-            crossings = [row._replace(slots=0) for row in crossings]
-    return (
-        tuple(weight * metric(row, machine) for row in rows),
-        tuple(weight * metric(row, machine) for row in crossings),
-    )
-
-
-def _least_of_layer(rules: PricingRules, v: int) -> Totals:
-    """Return what a layer adds to the totals at least, wherever it runs; slots are those of what crosses."""
-    geometry, batch = rules.geometry, rules.batch
-    weights, result = geometry.network.layers[v].weight_bytes, geometry.size_bytes[v]
-    output = 0 if geometry.readers[v] else batch * result
-    ema = weights + output
-    return Totals(
-        ema_bytes=ema,
-        global_buffer_bytes=output + batch * (result + met_bytes(rules, v)),
-        weight_buffer_bytes=2 * weights,
-        crossbar_bytes=0,
-        operations=batch * geometry.operations[v],
-        slots=ema,
-    )

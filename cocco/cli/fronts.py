@@ -8,6 +8,7 @@ from typing import Any
 
 from cocco.cli.hardware import machine_of, space_of
 from cocco.cli.networks import load
+from cocco.cli.options import keep_of
 from cocco.cli.output import output_path
 from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
 from cocco.exploration.front import Front
@@ -24,6 +25,7 @@ def search_front(
     networks = [load(name, options) for name in options.networks]
     folder = output_path(options.output)
     common = {name: getattr(options, name) for name in ("samples", "seed", "weights", "tile_rule", "engine", "threads")}
+    common["keep"] = keep_of(options)
 
     def find(progress: Progress | None) -> Front | Limited:
         found: Front | Limited = search(networks, space=space, **common, **machine_of(options), progress=progress)
@@ -31,6 +33,7 @@ def search_front(
 
     def show(found: Front | Limited) -> Shown:
         settings = question | settings_of(options, networks, space, ("samples", *MACHINE, "tile_rule"))
+        settings["keep"] = common["keep"]
         content = found.to_json()
 
         def save(seconds: float) -> Any:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from argparse import Namespace
 from typing import Any
 
 from cocco.cli import values
 from cocco.cli.usage import Parser
+from cocco.problem.names import Keep
+
+DEFAULT_KEEP: Keep = "auto"
 
 NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
 PARTITION = "a partition file (.json, .yaml; docs/partitions.md), or 'layerwise': every layer alone"
@@ -117,6 +121,23 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
         help="where the optimum is not proved, find a better lower bound with solvers, which takes minutes "
         "(extra 'solvers')",
     )  # fmt: skip
+
+
+def add_keep(parser: Parser) -> None:
+    """Add whether tensors may stay on chip."""
+    parser.add_argument(
+        "--keep", choices=("auto", "none"),
+        help="auto (default; with --plain: none): tensors may stay on chip between subgraphs, with a proof that no "
+        "plan costs less, where that finishes; none: as in the paper",
+    )  # fmt: skip
+
+
+def keep_of(options: Namespace) -> Keep:
+    """Return whether tensors may stay on chip: as in the paper where its search is asked for and nothing else said."""
+    if options.keep is not None:
+        found: Keep = options.keep
+        return found
+    return "none" if getattr(options, "plain", False) else DEFAULT_KEEP
 
 
 def add_samples(parser: Parser) -> Any:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cocco.cli.usage import Parser, UsageError
 from simulator.accelerator import Accelerator
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
+if TYPE_CHECKING:
+    from cocco.plans.keeping import KeptChoice
+
 LAYERWISE = "layerwise"
+PLAN_SUFFIXES = (".json", ".yaml", ".yml")  #: of partition files
 
 
 def read_partition(
@@ -19,3 +28,42 @@ def read_partition(
     from cocco.plans.files import load_partition
 
     return load_partition(text, network, accelerator, tile_rule=tile_rule)
+
+
+def add_start(parser: Parser) -> None:
+    """Add the plans that a search starts from."""
+    parser.add_argument(
+        "--from", nargs="+", metavar="FILE", default=None,
+        help="start from this partition file (as in 'cocco evaluate --partition'; for several networks one file each, "
+        "in their order): the answer costs no more than it, with the tensors that it keeps on chip if --keep allows",
+    )  # fmt: skip
+
+
+def start_of(
+    options: Namespace, networks: Sequence[Network], accelerator: Accelerator | None = None
+) -> tuple[tuple[Partition, ...], ...]:
+    """Return the partitions of --from as `initial` takes them; empty where it is not given."""
+    files = getattr(options, "from")
+    if files is None:
+        return ()
+    if len(files) != len(networks):
+        names = ", ".join(network.name for network in networks)
+        raise UsageError(f"--from needs one file for each network ({names}), got {len(files)}")
+    plans = zip(files, networks)
+    return (tuple(read_partition(file, network, accelerator, options.tile_rule) for file, network in plans),)
+
+
+def kept_by_choice(
+    text: str, network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule
+) -> KeptChoice:
+    """Return the partition of a file, in the order in which it is written, with the tensors that are best kept."""
+    from cocco.plans.files import written_order
+    from cocco.plans.keeping import keep_on_chip
+
+    order = None if text == LAYERWISE else written_order(text, network, partition)
+    return keep_on_chip(network, partition, accelerator, order=order, tile_rule=tile_rule)
+
+
+def without_kept(network: Network, partition: Partition) -> Partition:
+    """Return the same subgraphs with nothing kept between them."""
+    return Partition.from_ids(network, partition.subgraphs, partition.metric)

@@ -1,7 +1,8 @@
-"""Search with the check of addresses: what has no address is split until everything has one (our choice).
+"""An answer with its addresses: what has none is changed, the cheapest change first, until everything has one.
 
 The search itself prices bytes; where addresses ask for more (docs/allocation.md says when that can be), its winner is
-repaired rather than sought again: each failing subgraph is cut at the point of its topological order that costs least.
+repaired rather than sought again (our choice). Without kept tensors each failing subgraph is cut at the point of its
+topological order that costs least; with kept tensors see repair.py.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import replace
 
 from cocco.allocation.address_map import AddressMap, address_map
 from cocco.bounds.least import gap
+from cocco.exploration.moves import Moved
+from cocco.exploration.repair import Repair
 from cocco.exploration.result import Result
 from cocco.problem.genome import Genome, connected_parts, groups_of
 from cocco.problem.judge import judged
@@ -17,18 +20,55 @@ from cocco.problem.problem import Problem
 from cocco.problem.stream import Stream
 from cocco.search.pricing.genomes import Pricer, Sample
 from simulator.accelerator import Accelerator
+from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition
 
 MAX_CUTS = 256  #: our choice: of one answer; each makes its subgraph smaller, so most plans need a handful
 GENERATION = 2**40 + 3  #: names the streams of the splits, which no generation of a search has
 
 
-def with_addresses(problem: Problem, result: Result) -> Result:
-    """Return the result with every failing subgraph split, priced again; `splits` counts them.
+def with_addresses(problem: Problem, result: Result, needs_pairs: bool = True) -> Result:
+    """Return the result changed until all regions have addresses, priced again; `moved` and `splits` say how.
 
-    The memory stays. The lower bound stays valid: a split answer is one that the search could have given. What still
-    fails after MAX_CUTS, or is a single layer, stays as it is: `address_map` says so.
+    The memory stays. The lower bound stays valid: a changed answer is one that the search could have given. "optimal"
+    stays where the answer still costs no more than the bound. What found no addresses all the same stays as it is:
+    `address_map` says so. needs_pairs: whether plans with kept tensors may not have more (start, end) pairs than the
+    region manager either; plans without never may.
     """
+    if any(plan.keep for plan in result.plans):
+        return _repaired(problem, result, needs_pairs)
+    return _split(problem, result)
+
+
+def _repaired(problem: Problem, result: Result, needs_pairs: bool) -> Result:
+    """Return a result of which some plan keeps tensors with every plan repaired (repair.py)."""
+    plans, moved, placed = [], list[Moved](), True
+    for network, plan in zip(problem.networks, result.plans):
+        repair = Repair(network, result.accelerator, problem.objective.metric, problem.tile_rule, needs_pairs)
+        found, moves, map_ = repair.repaired(plan)
+        placed &= map_ is not None and map_.fits
+        plans.append(found)
+        moved += moves
+    splits = sum(each.what == "split" for each in moved)
+    result = replace(result, moved=tuple(moved), placed=placed, splits=splits)
+    if not moved:
+        return result
+    pairs = zip(problem.networks, plans)
+    evaluations = tuple(evaluate(network, plan, result.accelerator, problem.tile_rule) for network, plan in pairs)
+    cost, bound = problem.cost(evaluations), result.lower_bound
+    is_lost = result.status == "optimal" and not (bound is not None and cost <= bound)
+    return replace(
+        result,
+        plans=tuple(plans),
+        evaluations=evaluations,
+        cost=cost,
+        status="feasible" if is_lost else result.status,
+        gap=None if bound is None else gap(cost, bound),
+    )
+
+
+def _split(problem: Problem, result: Result) -> Result:
+    """Return a result without kept tensors with every failing subgraph split."""
     accelerator = result.accelerator
     chosen = tuple(sizes.index(getattr(accelerator, name)) for name, sizes in problem.buffers.items())
     pricer, plans, splits = Pricer(problem), list(result.plans), 0

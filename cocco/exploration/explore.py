@@ -21,6 +21,7 @@ from workloads.network.network import Network
 
 if TYPE_CHECKING:
     from cocco.exploration.methods import Outcome
+    from cocco.exploration.question import Question
 
 
 def partition(
@@ -30,7 +31,7 @@ def partition(
     method: HardwareMethod = "auto",
     metric: Metric = DEFAULT_METRIC,
     tile_rule: TileRule = "exact",
-    keep: Keep = "none",
+    keep: Keep = "auto",
     effort: Effort | None = None,
     **fields: Unpack[PartitionFields],
 ) -> Result:
@@ -53,8 +54,9 @@ def partition(
         As in `simulator.evaluate`.
     keep
         "none" (the paper: every tensor between subgraphs crosses to DRAM) or "auto": tensors stay on chip, whole, from
-        one subgraph to a later one where that is cheaper, proven by an exact search over partitions, orders and
-        intervals; where that gives up, what `method` found without.
+        one subgraph to a later one where that is cheaper. "auto" and "exact" then first search all partitions, orders
+        and intervals, which is a proof where it finishes; what is left to the other methods is never worse than
+        without.
     effort
         Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
     **fields
@@ -84,16 +86,7 @@ def partition(
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=keep)
-    result = _search(problem, method, chosen)
-    if keep == "none":
-        return result
-    from cocco.exploration.kept import with_kept
-    from cocco.search.kernel.choice import engine_name
-
-    try:
-        return with_kept(problem, result, engine_name(chosen.engine, problem))
-    except KeyboardInterrupt:
-        raise Interrupted(replace(result, status="stopped", lower_bound=None, gap=None)) from None
+    return _search(problem, method, chosen)
 
 
 def explore(
@@ -106,6 +99,7 @@ def explore(
     weights: Sequence[float] | None = None,
     method: SpaceMethod = "auto",
     tile_rule: TileRule = "exact",
+    keep: Keep = "auto",
     effort: Effort | None = None,
     **fields: Unpack[ExploreFields],
 ) -> Result:
@@ -133,6 +127,8 @@ def explore(
         "grid".
     tile_rule
         As in `simulator.evaluate`.
+    keep
+        As in `partition`: every memory is solved with its kept tensors, or ruled out.
     effort
         Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
     **fields
@@ -160,7 +156,7 @@ def explore(
     chosen = effort_of(effort, fields)
     problem = over_space(
         networks, space, machine=machine_of(machine, fields), alpha=alpha, metric=metric, weights=weights,
-        tile_rule=tile_rule,
+        tile_rule=tile_rule, keep=keep,
     )  # fmt: skip
     return _search(problem, method, chosen)
 
@@ -169,53 +165,69 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     known = get_args(SpaceMethod if problem.buffers else HardwareMethod)
     if method not in known:
         raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
-    from cocco.exploration import methods
     from cocco.exploration.question import question_of
 
     question = question_of(problem, effort, Settings())
+    outcome = _with_kept(question, method, effort) if problem.keep == "auto" else _without(question, method, effort)
+    result = result_of(problem, outcome, effort.seed)
+    if outcome.trace.is_stopped:
+        raise Interrupted(result)
+    from cocco.exploration.addresses import with_addresses
+    from cocco.exploration.given import no_worse
+
+    try:
+        result = no_worse(problem, result, effort.initial)
+        keeps = any(plan.keep for plan in result.plans)
+        return with_addresses(problem, result, effort.check_addresses) if keeps or effort.check_addresses else result
+    except KeyboardInterrupt:
+        raise Interrupted(replace(result, status="stopped")) from None
+
+
+def _without(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
+    from cocco.exploration import methods
+
     if effort.prove:
         from cocco.bounds import check_solvers
 
         check_solvers()
     outcome = methods.answer(method, question)
-    if effort.prove:
-        outcome = methods.certified(problem, outcome)
-    result = result_of(problem, outcome, effort.seed)
-    if outcome.trace.is_stopped:
-        raise Interrupted(result)
-    if not effort.check_addresses or not result.plans:
-        return result
-    from cocco.exploration.addresses import with_addresses
+    return methods.certified(question.problem, outcome) if effort.prove else outcome
 
-    try:
-        return with_addresses(problem, result)
-    except KeyboardInterrupt:
-        raise Interrupted(replace(result, status="stopped")) from None
+
+def _with_kept(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
+    from cocco.exploration import kept
+
+    return kept.answer(method, question, effort.prove)
 
 
 def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
     """Return the result of a search, its winner judged by the simulator."""
     from cocco.bounds.least import gap, lower_bound
-    from cocco.problem.judge import judged
+    from cocco.problem.judge import judged, judged_plans
 
-    trace, proof = outcome.trace, outcome.proof
-    best = trace.best if proof is None or proof.best is None else proof.best
-    winner = judged(problem, best.genome.labels, best.genome.capacities, [best.cost])
-    bound = lower_bound(problem) if proof is None else proof.lower_bound
+    trace, proof, planned = outcome.trace, outcome.proof, outcome.planned
+    if planned is not None:
+        winner, cost = judged_plans(problem, planned.plans, planned.memory, [planned.cost]), planned.cost
+        bound, method = outcome.bound, outcome.method
+    else:
+        best = trace.best if proof is None or proof.best is None else proof.best
+        winner, cost = judged(problem, best.genome.labels, best.genome.capacities, [best.cost]), best.cost
+        bound = lower_bound(problem) if proof is None else proof.lower_bound
+        method = "exact" if cost < trace.best.cost else outcome.method
     return Result(
-        method="exact" if best.cost < trace.best.cost else outcome.method,
+        method=method,
         metric=problem.objective.metric,
         seed=seed,
         samples=outcome.samples,
-        status=_status(outcome, best.cost, bound),
-        cost=best.cost,
+        status=_status(outcome, cost, bound),
+        cost=cost,
         alpha=problem.objective.alpha,
         accelerator=winner.accelerator,
         plans=winner.plans,
         evaluations=winner.evaluations,
         weights=problem.objective.weights,
         lower_bound=bound,
-        gap=gap(best.cost, bound),
+        gap=gap(cost, bound),
         engine=trace.engine,
         history=trace.history(),
         points=trace.points(),

@@ -32,13 +32,18 @@ class FrontPoint(Shown):
         return {**buffer_bytes(self.accelerator), "subgraphs": sum(map(len, self.plans)), "values": f"({shown})"}
 
     def to_json(self, objectives: Sequence[str]) -> dict[str, Any]:
-        """Return the buffers, the objectives with their units, and the partition (of several networks, by name)."""
+        """Return the buffers, the objectives with their units, and the partition (of several networks, by name).
+
+        Where tensors stay on chip, "keep" too, in the same way.
+        """
         content: dict[str, Any] = dict(buffer_bytes(self.accelerator))
         content |= by_column(objectives, self.values)
         partitions = {plan.network_name: [list(names) for names in plan.names] for plan in self.plans}
+        kept = {each.network: [tensor.to_json() for tensor in each.keep] for each in self.evaluations if each.keep}
         if len(partitions) == 1:
-            return content | {"partition": next(iter(partitions.values()))}
-        return content | {"partitions": partitions}
+            keep = {"keep": next(iter(kept.values()))} if kept else {}
+            return content | {"partition": next(iter(partitions.values()))} | keep
+        return content | {"partitions": partitions} | ({"keep": kept} if kept else {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)

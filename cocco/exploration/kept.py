@@ -1,37 +1,120 @@
-"""Answers that keep tensors on chip between subgraphs, on given hardware: proven, or what was found without."""
+"""Answers that keep tensors on chip between subgraphs: proven where the exact search finishes, else searched.
+
+The proof comes first: where the memory is chosen, the optima of its memories are the samples. Where it gives up, the
+search without kept tensors gives the plans to start from, so that no answer is worse than without
+(cocco.exploration.kept_search), and what that finds is the best known of a second proof.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
-from cocco.bounds.kept import cheapest_plans
-from cocco.exploration.result import Result
-from cocco.problem.names import EngineName
+from cocco.bounds.kept_bounds import KeptBounds
+from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, KeptProof, Stopped, prove_kept
+from cocco.exploration import methods
+from cocco.exploration.kept_search import Best, genetic_search, improve
+from cocco.exploration.methods import Outcome
+from cocco.exploration.question import Question
+from cocco.problem.genome import Genome, groups_of
+from cocco.problem.names import HardwareMethod, SpaceMethod
+from cocco.problem.planned import Planned, confirmed, priced
 from cocco.problem.problem import Problem
-from simulator.evaluate import evaluate
+from cocco.search.genetic.trace import Trace
+from cocco.search.keeping.window import MAX_STEPS
+from cocco.search.pricing.genomes import Sample
 
-ROUNDING = 1e-9  #: relative; above what the order of summation can change, below any real difference
+QUICK_HARDWARE = 2 * QUICK_STEPS  #: steps on given hardware: there is only one memory; our choice
+GENETIC = ("auto", "ga", "sa")  #: methods that search once more, with the intervals of each genome
+MANY = 10  #: times MAX_STEPS that the exact method takes for all memories together; our choice
+AGAIN = 64  #: the second proof takes a share of the first, where that solved no memory at all; our choice
 
 
-def with_kept(problem: Problem, result: Result, engine: EngineName) -> Result:
-    """Return the cheapest plan with kept tensors in place of a result without, as the simulator judges it.
+def answer(method: HardwareMethod | SpaceMethod, question: Question, is_thorough: bool = False) -> Outcome:
+    """Return the method's answer with kept tensors; is_thorough: "auto" takes the budgets of "exact"."""
+    most = MAX_STEPS
+    if method == "auto":
+        if not is_thorough:
+            most = QUICK_STEPS if question.problem.buffers else QUICK_HARDWARE
+        return automatic(question, most, QUICK_TOTAL if most < MAX_STEPS else MANY * MAX_STEPS)
+    if method == "exact":
+        found = automatic(question, most, MANY * MAX_STEPS)
+        return found._replace(method="exact", gave_up=not found.is_proven)
+    return searched(question, method)
 
-    Where its exact search gives up the result stays, with no lower bound: its own holds without kept tensors only.
-    Raises RuntimeError where the simulator prices the plan otherwise than the search did.
-    """
-    found = cheapest_plans(problem, engine=engine)
-    if found.partitions is None:
-        return replace(result, status="feasible", lower_bound=None, gap=None)
-    pairs = zip(problem.networks, found.partitions)
-    evaluations = tuple(evaluate(network, plan, problem.accelerator, problem.tile_rule) for network, plan in pairs)
-    cost = problem.cost(evaluations)
-    if not math.isclose(cost, found.cost, rel_tol=ROUNDING):
-        raise RuntimeError(
-            f"the search priced its plan with kept tensors at {found.cost!r}, the simulator at {cost!r} "
-            f"({problem.objective.metric}); please report this with the network"
-        )
-    return replace(
-        result, method="exact", status="optimal", cost=cost, plans=found.partitions, evaluations=evaluations,
-        lower_bound=cost, gap=0.0,
-    )  # fmt: skip
+
+def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
+    """Prove, and where that gives up search, and prove again from what the search found."""
+    proof, is_stopped = _prove(question.problem, None, question, per_memory, in_total)
+    if proof.best is not None and (proof.is_optimal or is_stopped):
+        return _solved(question, proof, is_stopped)
+    if is_stopped:
+        raise KeyboardInterrupt
+    found = searched(question, "auto", proof.best)
+    if found.trace.is_stopped:
+        return found
+    share = 1 if proof.solved else AGAIN
+    again, is_stopped = _prove(question.problem, found.planned, question, per_memory // share, in_total // share)
+    assert again.best is not None and found.planned is not None
+    found.trace.is_stopped = is_stopped
+    is_better = again.best.cost < found.planned.cost
+    return found._replace(
+        planned=again.best,
+        bound=max(again.lower_bound, proof.lower_bound),
+        method="exact" if is_better else found.method,
+    )
+
+
+def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Planned | None = None) -> Outcome:
+    """Return what is best of what a method finds without kept tensors and of what is known, improved with them."""
+    problem = question.problem
+    found = methods.answer(method, replace(question, problem=replace(problem, keep="none")))
+    best = found.trace.best
+    if found.proof is not None and found.proof.best is not None:
+        best = found.proof.best
+    planned = priced(problem, best.genome.capacities, problem.partitions(groups_of(best.genome.labels)))
+    known_best = Best(problem, planned if known is None or planned.cost <= known.cost else known)
+    trace, samples = found.trace, found.samples
+    if not trace.is_stopped and method in GENETIC:
+        share = replace(question, samples=max(1, question.samples // 2))
+        try:
+            trace = genetic_search(share, known_best)
+            samples += trace.samples
+        except KeyboardInterrupt:  # before it had an answer
+            trace.is_stopped = True
+    if not trace.is_stopped:
+        trace.is_stopped = improve(question, known_best)
+    name = "exact" if known_best.planned is known else found.method
+    return Outcome(trace, samples, name, planned=known_best.planned, bound=_least(problem))
+
+
+def _prove(
+    problem: Problem, known: Planned | None, question: Question, per_memory: int, in_total: int
+) -> tuple[KeptProof, bool]:
+    """Return a proof, its best plans confirmed by the simulator, and whether the user stopped it."""
+    is_stopped = False
+    try:
+        proof = prove_kept(problem, known, question.engine, per_memory, in_total)
+    except Stopped as stop:
+        proof, is_stopped = stop.proof, True
+    if proof.best is None or proof.best is known:
+        return proof, is_stopped
+    best = confirmed(problem, proof.best)
+    solved = tuple(best if each is proof.best else each for each in proof.solved)
+    bound = best.cost if proof.is_optimal else min(proof.lower_bound, best.cost)
+    return proof._replace(best=best, solved=solved, lower_bound=bound), is_stopped
+
+
+def _solved(question: Question, proof: KeptProof, is_stopped: bool) -> Outcome:
+    """Return what a proof found, a sample for each memory that it solved."""
+    problem = question.problem
+    trace = Trace(problem, len(proof.solved), question.progress, question.engine)
+    for each in proof.solved:
+        trace.add(Sample(Genome(problem.labels(each.plans), each.memory), each.value, each.cost))
+    trace.close()
+    trace.is_stopped = is_stopped
+    return Outcome(trace, max(1, proof.steps), "exact", planned=proof.best, bound=proof.lower_bound)
+
+
+def _least(problem: Problem) -> float:
+    """Return what no plan with kept tensors undercuts in any memory."""
+    return KeptBounds(problem).least()

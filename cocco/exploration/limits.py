@@ -17,10 +17,13 @@ from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.least import totals_of
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.kept_front import with_points
+from cocco.exploration.kept_limits import limited_points
 from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, rows_of, searched
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
 from cocco.problem.effort import Effort, FrontFields
+from cocco.problem.names import Keep
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
@@ -121,6 +124,7 @@ def minimize(
     machine: Machine | None = None,
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
+    keep: Keep = "auto",
     effort: Effort | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:
@@ -135,7 +139,7 @@ def minimize(
     limits
         The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2 or bytes per
         cycle.
-    space, machine, weights, tile_rule, effort, **fields
+    space, machine, weights, tile_rule, keep, effort, **fields
         As in `pareto`.
 
     Raises
@@ -185,7 +189,9 @@ def minimize(
     except KeyboardInterrupt:
         pass
     limited = _answer(question, cloud, judge, None if lower == math.inf else lower, status)
-    if status == "stopped":
+    if keep == "auto" and status != "stopped":
+        limited = _with_kept(replace(question, problem=replace(problem, keep=keep)), judge, limited)
+    if limited.status == "stopped":
         raise Interrupted(limited)
     return limited
 
@@ -329,6 +335,21 @@ def _bounds(judge: _Judge) -> list[_MemoryBound]:
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
         found.append(_MemoryBound(plane.least(plane.machine(memory), totals), memory))
     return sorted(found, key=lambda bound: (judge.key(bound.values), bound.memory))
+
+
+def _with_kept(question: Question, judge: _Judge, plain: Limited) -> Limited:
+    """Return the answer with kept tensors, which is never worse than the one without."""
+    known = plain.best or plain.nearest
+    found = limited_points(question, judge, known)
+    point = min([known, *found.found], key=lambda each: judge.key(each.values))
+    return replace(
+        plain,
+        status=found.status,
+        best=point if judge.excess(point.values) <= 1 else None,
+        nearest=point,
+        lower_bound=None if found.lower == math.inf else found.lower,
+        points=with_points(plain.points, plain.objectives, found.found),
+    )
 
 
 def _answer(question: Question, cloud: Cloud, judge: _Judge, lower: float | None, status: Status) -> Limited:

@@ -13,6 +13,7 @@ from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, polish
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome
 from cocco.problem.names import HardwareMethod, SpaceMethod
+from cocco.problem.planned import Planned
 from cocco.problem.problem import Problem
 from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import annealing
@@ -32,7 +33,8 @@ class Outcome(NamedTuple):
     """The samples, how many were priced, by which method; `proof` where enumeration was tried.
 
     Samples of exact are the subgraphs that it tried (more than the genomes they would make); of greedy and dp the
-    layers priced over the layers of the network.
+    layers priced over the layers of the network. With kept tensors `planned` is the answer, and `bound` what no plan
+    undercuts; samples of exact are the steps of its search.
     """
 
     trace: Trace
@@ -40,6 +42,13 @@ class Outcome(NamedTuple):
     method: str
     proof: Proof | None = None
     gave_up: bool = False
+    planned: Planned | None = None
+    bound: float = 0.0
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the answer with kept tensors is the cheapest there is."""
+        return self.planned is not None and self.planned.cost <= self.bound
 
 
 def answer(method: HardwareMethod | SpaceMethod, question: Question) -> Outcome:

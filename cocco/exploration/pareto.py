@@ -11,12 +11,14 @@ import numpy as np
 
 from cocco.bounds.enumeration import Solver
 from cocco.exploration.front import Front, FrontPoint
+from cocco.exploration.kept_front import KeptPoints, best_points, with_points
+from cocco.exploration.kept_pareto import points_with_kept
 from cocco.exploration.polish import LEAST_SAMPLES, polish
 from cocco.exploration.question import Question, question_of
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
 from cocco.problem.effort import Effort, FrontFields, effort_of
 from cocco.problem.judge import judged
-from cocco.problem.names import FrontMethod, Metric
+from cocco.problem.names import FrontMethod, Keep, Metric
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
@@ -48,6 +50,7 @@ def pareto(
     weights: Sequence[float] | None = None,
     method: FrontMethod = "nsga2",
     tile_rule: TileRule = "exact",
+    keep: Keep = "auto",
     effort: Effort | None = None,
     **fields: Unpack[FrontFields],
 ) -> Front:
@@ -74,6 +77,9 @@ def pareto(
         others.
     tile_rule
         As in `simulator.evaluate`.
+    keep
+        As in `explore`. With "auto" every memory is also solved with kept tensors, where the exact search finishes; the
+        front is never above the one without.
     effort
         Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Its progress is called with
         the points on the front; initial, prove and check_addresses are not for fronts.
@@ -107,13 +113,33 @@ def pareto(
         raise ValueError(f"method 'exact' needs two objectives, one of them capacity or area, got {', '.join(checked)}")
     problem = over_space(
         networks, space, machine=machine_of(machine, fields), metric=metrics_of(checked)[0], weights=weights,
-        tile_rule=tile_rule,
+        tile_rule=tile_rule, keep=keep,
     )  # fmt: skip
     question, plane = front_question(problem, effort, fields), Plane(problem, checked)
+    if keep == "auto":
+        return _with_kept(question, plane, method)
     if method == "exact":
         cloud, is_proven = enumerated(question, plane)
         return front_of_cloud(cloud, question.seed, "exact", "optimal" if is_proven else "gave_up")
     return front_of_cloud(searched(question, plane), question.seed, "nsga2", "feasible")
+
+
+def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
+    """Return the front with kept tensors, beside the one without."""
+    plain = replace(question, problem=replace(question.problem, keep="none"))
+    if method == "exact":
+        cloud = empty_cloud(plain, plane)
+        cloud.price(np.arange(question.problem.size)[None], np.zeros((1, 2), np.int64))
+    else:
+        cloud = searched(plain, plane)
+    rows = [point_of(cloud, row) for row in range(len(cloud.values))]
+    kept = KeptPoints([], False, True) if cloud.is_stopped else points_with_kept(question, plane, method, rows)
+    status: Status = "optimal" if kept.is_proven else "gave_up" if method == "exact" else "feasible"
+    front = front_with(cloud, question.seed, method, status, best_points([*kept.found, *rows]))
+    front = replace(front, points=with_points(front.points, plane.names, kept.found))
+    if kept.is_stopped:
+        raise Interrupted(replace(front, status="stopped"))
+    return front
 
 
 def front_question(problem: Problem, effort: Effort | None, fields: Mapping[str, object]) -> Question:
@@ -128,7 +154,7 @@ def front_question(problem: Problem, effort: Effort | None, fields: Mapping[str,
 def searched(question: Question, plane: Plane) -> Cloud:
     """Return the samples of NSGA-II from greedy partitions in several memories, then polished (our choices)."""
     problem, samples, settings = question.problem, question.samples, question.settings
-    cloud = _cloud(question, plane)
+    cloud = empty_cloud(question, plane)
     polishing = int(settings.polish * samples)
     if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
@@ -147,7 +173,7 @@ def searched(question: Question, plane: Plane) -> Cloud:
 
 def enumerated(question: Question, plane: Plane) -> tuple[Cloud, bool]:
     """Return the cheapest partition of each memory, and whether all are proven; layer by layer where one is not."""
-    problem, cloud, is_proven = question.problem, _cloud(question, plane), True
+    problem, cloud, is_proven = question.problem, empty_cloud(question, plane), True
     solver = Solver(problem, question.engine)
     try:
         for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
@@ -164,22 +190,28 @@ def enumerated(question: Question, plane: Plane) -> tuple[Cloud, bool]:
 
 def front_of_cloud(cloud: Cloud, seed: int, method: FrontMethod, status: Status) -> Front:
     """Return the front of these samples, its points judged by the simulator; raises Interrupted where it is half."""
+    points = tuple(point_of(cloud, row) for row in range(len(cloud.values)))
+    front = front_with(cloud, seed, method, "stopped" if cloud.is_stopped else status, points)
+    if cloud.is_stopped:
+        raise Interrupted(front)
+    return front
+
+
+def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, points: tuple[FrontPoint, ...]) -> Front:
+    """Return these points as the front of a search with these samples."""
     problem = cloud.plane.problem
-    front = Front(
+    return Front(
         method=method,
         objectives=cloud.plane.names,
         networks=tuple(network.name for network in problem.networks),
         weights=problem.objective.weights,
         seed=seed,
         samples=cloud.samples,
-        status="stopped" if cloud.is_stopped else status,
-        found=tuple(point_of(cloud, row) for row in range(len(cloud.values))),
+        status=status,
+        found=points,
         engine=cloud.breeder.name,
         points=cloud.points(),
     )
-    if cloud.is_stopped:
-        raise Interrupted(front)
-    return front
 
 
 def point_of(cloud: Cloud, row: int) -> FrontPoint:
@@ -190,7 +222,7 @@ def point_of(cloud: Cloud, row: int) -> FrontPoint:
     return FrontPoint(winner.values, winner.accelerator, winner.plans, winner.evaluations)
 
 
-def _cloud(question: Question, plane: Plane) -> Cloud:
+def empty_cloud(question: Question, plane: Plane) -> Cloud:
     """Return an empty cloud with an engine for each metric that the objectives need."""
     engines: dict[str, Engine] = {}
     for metric in metrics_of(plane.names):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.front import buffer_bytes
+from cocco.exploration.moves import Moved
 from cocco.problem.names import Metric
 from cocco.problem.shown import Shown
 from cocco.problem.status import Status
@@ -65,6 +66,8 @@ class Result(Shown):
     history: pandas.DataFrame
     points: pandas.DataFrame
     splits: int | None = None  #: subgraphs split because they had no addresses; None where that was not checked
+    moved: tuple[Moved, ...] | None = None  #: all that was changed for addresses; None where nothing is kept on chip
+    placed: bool | None = None  #: whether every region has an address; None where that was not checked
 
     @property
     def plan(self) -> Partition:
@@ -116,6 +119,9 @@ class Result(Shown):
         }
         if self.splits is not None:
             search["splits"] = self.splits
+        if self.moved is not None:
+            search["moved"] = [each.to_json() for each in self.moved]
+            search["placed"] = self.placed
         if self.alpha is not None:
             search["alpha"] = self.alpha
             search |= buffer_bytes(self.accelerator)

@@ -44,10 +44,12 @@ class Compared(Shown):
 
     @property
     def held_bytes(self) -> int | None:
-        """The most that a subgraph holds in one core on this hardware, activations and weights; None: cannot run."""
+        """The most that a subgraph holds in one core here: activations, kept tensors, weights; None: cannot run."""
         if not self.evaluation.fits:
             return None
-        return max(cost.activation_bytes + cost.weight_bytes for cost in self.evaluation.subgraphs)
+        return max(
+            cost.activation_bytes + (cost.kept_bytes or 0) + cost.weight_bytes for cost in self.evaluation.subgraphs
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -211,5 +213,6 @@ def _row(compared: Compared) -> dict[str, Any]:
         "totals": evaluation.to_json()["totals"] if evaluation.fits else None,
         "held_bytes": compared.held_bytes,
         "least": compared.least.to_json(),
-        "infeasible": [vars(each) for each in evaluation.infeasible],
+        "infeasible": [each.to_json() for each in evaluation.infeasible],
+        **({"keep": [each.to_json() for each in evaluation.keep]} if evaluation.keep else {}),
     }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from cocco.plans.kept_tensors import KeptReasons, kept_reasons
 from cocco.plans.splits import Part, Splitter
 from cocco.problem.names import Metric
 from cocco.problem.problem import on_hardware
@@ -55,6 +56,7 @@ class Explanation(Shown):
     subgraphs: tuple[Explained, ...]
     mended: Partition | None
     mended_evaluation: Evaluation | None
+    kept: KeptReasons | None = None  #: of a plan that keeps tensors on chip, or where it was asked for
 
     def facts(self) -> dict[str, object]:
         """Return how the partition ends, which subgraphs are explained, and what repairs it."""
@@ -80,7 +82,7 @@ class Explanation(Shown):
         mended = None
         if self.mended is not None and self.mended_evaluation is not None:
             mended = {"partition": self.mended.names, "totals": self.mended_evaluation.to_json()["totals"]}
-        return {"explained": rows, "mended": mended}
+        return {"explained": rows, "mended": mended} | (self.kept.to_json() if self.kept else {})
 
 
 def explain(
@@ -91,6 +93,7 @@ def explain(
     metric: Metric | None = None,
     tile_rule: TileRule = "exact",
     dearest: int = DEAREST,
+    kept: bool | None = None,
 ) -> Explanation:
     """Return what takes the bytes of each subgraph that does not fit, and of the most expensive that do.
 
@@ -106,6 +109,9 @@ def explain(
         by default that of the partition.
     dearest
         How many of the subgraphs that fit are explained.
+    kept
+        Whether to say what each kept tensor saves, the room of every step, and what the next tensors would have
+        needed; by default of a partition that keeps any.
 
     Raises
     ------
@@ -143,10 +149,12 @@ def explain(
             ema = price.ema_bytes if isinstance(price, Price) else None
             found[i] = Explained(i, bytes_of[i], ema, _described(network, accelerator, cut) if cut else None)
     explained = tuple(found[i] for i in sorted(found))
+    asks = bool(partition.keep) if kept is None else kept
+    reasons = kept_reasons(network, partition, accelerator, tile_rule) if asks else None
     if evaluation.fits or not can_run:
-        return Explanation(evaluation, explained, None, None)
+        return Explanation(evaluation, explained, None, None, reasons)
     mended = Partition.from_ids(network, groups, metric)
-    return Explanation(evaluation, explained, mended, evaluate(network, mended, accelerator, tile_rule))
+    return Explanation(evaluation, explained, mended, evaluate(network, mended, accelerator, tile_rule), reasons)
 
 
 def _chosen(prices: Sequence[Price | Shortage], accelerator: Accelerator, metric: Metric, dearest: int) -> set[int]:

@@ -14,7 +14,7 @@ from simulator.accelerator import Accelerator
 from simulator.model.tiling import TileRule
 from simulator.partition.errors import PartitionError
 from simulator.partition.files import read_handwritten
-from simulator.partition.partition import Partition, named_groups
+from simulator.partition.partition import Partition, named_groups, order_subgraphs
 from workloads.network.network import Network
 
 
@@ -73,6 +73,22 @@ def load_partition(
     except PartitionError as error:
         raise PartitionError(f"{path}: {error}") from None
     return fill_greedily(network, groups, accelerator, metric, tile_rule)
+
+
+def written_order(path: str | PathLike[str], network: Network, partition: Partition) -> tuple[tuple[int, ...], ...]:
+    """Return the subgraphs of a file's partition in the order in which they are written, where they run in it.
+
+    Else in that of the partition. Subgraphs that the file does not list run between, as soon as the usual order has
+    them.
+    """
+    if partition.keep:
+        return partition.subgraphs
+    listed = [tuple(sorted(group)) for group in named_groups(network, read_handwritten(path, network).groups)]
+    others = [group for group in partition.subgraphs if group not in set(listed)]
+    try:
+        return order_subgraphs(network, [*listed, *others], written=len(listed))
+    except PartitionError:
+        return partition.subgraphs
 
 
 def fill_greedily(

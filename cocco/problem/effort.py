@@ -66,7 +66,8 @@ class Effort:
     settings
         Hyper-parameters of the genetic algorithm; None: the defaults of the search.
     initial
-        Partitions to start from; for several networks, tuples of one partition each.
+        Partitions to start from; for several networks, tuples of one partition each. The answer costs no more than
+        any of them, with its kept intervals where tensors may stay on chip; its method is then "given" if it is one.
     engine
         "fast" (compiled; the default where it is built) or "reference", with the same answers.
     threads

@@ -53,7 +53,7 @@ def tabled(point: Point) -> Point:
     """
     result = search(point)
     final = cocco.partition(
-        workloads.load(point["network"]), result.accelerator, metric="energy", samples=point["samples"],
+        workloads.load(point["network"]), result.accelerator, metric="energy", keep="none", samples=point["samples"],
         seed=point["seed"], initial=result.plan,
     )  # fmt: skip
     cost = min(result.cost, result.accelerator.buffer_bytes + ALPHA * final.cost)
@@ -65,7 +65,7 @@ def tabled(point: Point) -> Point:
 def fixed(point: Point) -> Point:
     """Return a row "Fixed HW" of Tables 1 and 2: the least energy on given hardware; gap is that of the partition."""
     network, chip = workloads.load(point["network"]), Accelerator(**point["hardware"])
-    result = cocco.partition(network, chip, metric="energy", samples=point["samples"], seed=point["seed"])
+    result = cocco.partition(network, chip, metric="energy", keep="none", samples=point["samples"], seed=point["seed"])
     cost = chip.buffer_bytes + ALPHA * result.cost
     assert result.lower_bound is not None
     bound = chip.buffer_bytes + ALPHA * result.lower_bound
@@ -81,6 +81,7 @@ def search(point: Point) -> Result:
         space=SPACES[point["space"]](),
         alpha=point.get("alpha", ALPHA),
         method=method,
+        keep="none",
         samples=point["samples"],
         seed=point["seed"],
         cores=point.get("cores", 1),

@@ -192,7 +192,8 @@ class SubgraphModel:
             return broken
         left = activation_capacity - reserved.size_bytes
         if left < 0:
-            return Shortage("kept tensors exceed the buffer", reserved.size_bytes, activation_capacity)
+            needed = reserved.size_bytes + self._least_beside()
+            return Shortage("kept tensors exceed the buffer", needed, activation_capacity)
         goal = self.rules.goal(activation_capacity, weight_capacity)
         price = self._price(left, weight_capacity, goal)
         if not reserved.size_bytes:
@@ -327,6 +328,15 @@ class SubgraphModel:
         if not kept or most is None or tensors <= most:
             return None
         return Shortage(f"{tensors} tensors (layers, inputs, kept) exceed the {most} regions of the region manager")
+
+    def _least_beside(self) -> int:
+        """Return what is needed at least of the activation buffer beside kept tensors."""
+        if not self.is_single:
+            return self.least_activation + (self.weight_need if self.rules.is_shared else 0)
+        if not self.rules.has_loop_orders:
+            return 0
+        layer = self.rules.loop_layer(self.subgraph.layers[0], self.kept)
+        return least_room(layer, self.rules.is_shared).activation
 
     def _beside_kept(self, shortage: Shortage, kept_bytes: int) -> Shortage:
         """Return what is missing of the whole buffer."""

@@ -14,6 +14,7 @@ from simulator.partition.errors import PartitionError
 from workloads.errors import shown
 from workloads.network.network import Network
 
+MOST_SHOWN = 8  #: steps that a message lists; our choice
 Span = tuple[int, int, int]  #: tensor id, first step, last step
 
 
@@ -77,6 +78,15 @@ class Uses:
         """Return a step for a message."""
         return f"step {step} (with {self.network.layers[self.subgraphs[step][0]].name!r})"
 
+    def story(self, tensor: int) -> str:
+        """Return where a tensor is made and read, for a message."""
+        made, reads = self.made(tensor), self.reads(tensor)
+        start = "it is a model input" if made is None else f"step {made} makes it"
+        if not reads:
+            return f"{start}, no other step reads it"
+        listed = ", ".join(map(str, reads[:MOST_SHOWN])) + (", ..." if len(reads) > MOST_SHOWN else "")
+        return f"{start}, step{'s' * (len(reads) > 1)} {listed} read{'s' * (len(reads) == 1)} it"
+
 
 def named_intervals(uses: Uses, spans: Sequence[Span]) -> tuple[KeptInterval, ...]:
     """Return the intervals by first step and tensor; raises PartitionError where one is none, or two share a step."""
@@ -106,9 +116,13 @@ def _check_span(uses: Uses, position: int, span: Span) -> None:
     what = f"keep {position}: {_name(uses, tensor)!r}"
     reads = uses.reads(tensor)
     if start != uses.made(tensor) and start not in reads:
-        raise PartitionError(f"{what} cannot be kept from {uses.shown(start)}, which neither makes nor reads it")
+        raise PartitionError(
+            f"{what} cannot be kept from {uses.shown(start)}, which neither makes nor reads it; {uses.story(tensor)}"
+        )
     if end not in reads:
-        raise PartitionError(f"{what} cannot be kept until {uses.shown(end)}, which does not read it from outside")
+        raise PartitionError(
+            f"{what} cannot be kept until {uses.shown(end)}, which does not read it from outside; {uses.story(tensor)}"
+        )
     if end <= start:
         ends = "ends where it begins" if end == start else "ends before it begins"
         raise PartitionError(

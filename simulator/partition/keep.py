@@ -40,7 +40,8 @@ def _span(uses: Uses, position: int, entry: object) -> Span:
     network = uses.network
     name = written["tensor"]
     if name not in network.index:
-        hint = _suggest(name, network, network.index)
+        hint = "; 'keep' takes names, no patterns" if set(name) & set("*?") or ".." in name else ""
+        hint = hint or _suggest(name, network, network.index)
         raise PartitionError(f"keep {position} names unknown tensor {name!r}{hint}")
     tensor = network.index[name]
     made, reads = uses.made(tensor), uses.reads(tensor)

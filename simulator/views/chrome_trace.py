@@ -2,6 +2,8 @@
 
 Times are microseconds: cycles / (1000 clock_ghz). One process with a track of subgraphs, one of the PE array with a
 slice for each layer and row operation, one of DRAM, and for each buffer a counter of its bytes up to the capacity.
+Tensors that stay on chip between subgraphs have tracks of their own, as many as are kept at once: a slice from the
+start of the subgraph that makes or loads one to the end of the last that reads it.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from typing import Any
 
 from simulator.evaluate import Evaluation, check_evaluation
 from simulator.timing import Simulation, Use
+from simulator.views.intervals import rows_of
 from workloads.network.network import Network
 
 PROCESS, SUBGRAPHS, ARRAY, DRAM = 1, 1, 2, 3
 TRACKS = {SUBGRAPHS: "subgraphs", ARRAY: "array", DRAM: "DRAM"}  #: by thread
+KEPT = 10  #: the first of the threads of kept tensors
 Event = dict[str, Any]
 
 
@@ -23,7 +27,8 @@ def chrome_trace(network: Network, evaluation: Evaluation) -> dict[str, Any]:
     check_evaluation(network, evaluation)
     run, clock = evaluation.simulation, evaluation.accelerator.technology.clock_ghz
     per_microsecond = 1000 * clock * run.slots_per_cycle
-    spans = [*_subgraphs(evaluation, run), *_slices(run)]
+    kept = list(_kept(evaluation, run))
+    spans = [*_subgraphs(evaluation, run), *_slices(run), *kept]
     for event in spans:
         start, stop = event.pop("slots")
         event["args"]["cycles"] = (stop - start) / run.slots_per_cycle
@@ -34,7 +39,7 @@ def chrome_trace(network: Network, evaluation: Evaluation) -> dict[str, Any]:
         for name, held in buffers(run, use).items()
     ]
     return {
-        "traceEvents": [*_metadata(evaluation.network), *spans, *counters],
+        "traceEvents": [*_metadata(evaluation.network, _tracks(kept)), *spans, *counters],
         "displayTimeUnit": "ns",
         "otherData": {
             "network": evaluation.network,
@@ -65,10 +70,16 @@ def _filled(capacity: int, held: dict[str, int]) -> dict[str, int]:
     return held | {"free": capacity - sum(held.values())}
 
 
-def _metadata(name: str) -> list[Event]:
+def _tracks(kept: list[Event]) -> dict[int, str]:
+    """Return the names of the tracks by thread, those of kept tensors as far as there are any."""
+    threads = sorted({event["tid"] for event in kept})
+    return TRACKS | {thread: f"kept {thread - KEPT + 1}" for thread in threads}
+
+
+def _metadata(name: str, threads: dict[int, str]) -> list[Event]:
     tracks = [
         {"name": "thread_name", "ph": "M", "pid": PROCESS, "tid": thread, "args": {"name": track}}
-        for thread, track in TRACKS.items()
+        for thread, track in threads.items()
     ]
     return [{"name": "process_name", "ph": "M", "pid": PROCESS, "tid": 0, "args": {"name": name}}, *tracks]
 
@@ -79,6 +90,19 @@ def _subgraphs(evaluation: Evaluation, run: Simulation) -> Iterator[Event]:
         name = layers[0] if len(layers) == 1 else f"{layers[0]} .. {layers[-1]} ({len(layers)})"
         args = {"subgraph": i, "layers": list(layers), "tile": list(cost.tile), "bytes": cost.ema_bytes}
         yield {"name": name, "cat": "subgraph", "tid": SUBGRAPHS, "slots": span, "args": args}
+
+
+def _kept(evaluation: Evaluation, run: Simulation) -> Iterator[Event]:
+    spans = [
+        (run.spans[each.interval.from_step][0], run.spans[each.interval.until_step][1]) for each in evaluation.keep
+    ]
+    for each, span, row in zip(evaluation.keep, spans, rows_of(spans)):
+        interval = each.interval
+        args = {
+            "bytes": each.size_bytes, "from_subgraph": interval.from_step, "until_subgraph": interval.until_step,
+            "from": interval.from_layer, "until": interval.until_layer,
+        }  # fmt: skip
+        yield {"name": interval.tensor, "cat": "kept", "tid": KEPT + row, "slots": span, "args": args}
 
 
 def _slices(run: Simulation) -> Iterator[Event]:

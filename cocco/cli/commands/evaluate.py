@@ -1,7 +1,8 @@
 """cocco evaluate: the price of a partition on given hardware, and what else is asked of it.
 
 Each question adds to the answer and leaves the others alone: --verify executes the partition, --explain says where its
-bytes are, --addresses where every region lies, --trace when what happens.
+bytes are, --addresses where every region lies, --trace when what happens. --keep changes what is priced: the partition
+with the tensors that are best kept on chip, or with none.
 """
 
 from __future__ import annotations
@@ -26,15 +27,17 @@ from cocco.cli.options import (
     add_network,
 )
 from cocco.cli.output import file_path, print_answer, watched
-from cocco.cli.plans import read_partition
+from cocco.cli.plans import PLAN_SUFFIXES, kept_by_choice, read_partition, without_kept
 from cocco.cli.usage import Parser, UsageError
 from cocco.output.folders.addresses import write_table
 from cocco.output.folders.ready import ready_files
 from cocco.output.text.addresses import map_text
 from cocco.output.text.evaluation import evaluation_text
 from cocco.output.text.explanation import explanation_text
+from cocco.output.text.kept import choice_text
 from cocco.output.text.verification import AT_ADDRESSES, IN_REGIONS, verification_text
 from cocco.plans.explain import Explanation, explain
+from cocco.plans.keeping import KeptChoice
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
 from simulator.partition.partition import Partition
@@ -54,6 +57,11 @@ def add_options(parser: Parser) -> None:
     add_machine(parser)
     add_mapper(parser)
     parser.add_argument(
+        "--keep", choices=("auto", "none"),
+        help="auto: choose which tensors stay on chip between the subgraphs, which stay as they are, in the order in "
+        "which the file has them; none: keep none, whatever the file says; default: what the file says",
+    )  # fmt: skip
+    parser.add_argument(
         "--verify", nargs="?", const="two", choices=("two", "full"), metavar="full",
         help="count every number that is printed by running the partition, and execute it tile by tile with integers: "
         "two channels of each tensor, or with 'full' all of them",
@@ -61,14 +69,18 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--explain", action="store_true",
         help="for each subgraph that does not fit, and for the five most expensive: which tensors take the bytes, the "
-        "best split, and the capacity that suffices",
+        "best split, and the capacity that suffices; with kept tensors also what each saves, the room of each step, "
+        "and what the next tensors lack",
     )  # fmt: skip
     parser.add_argument(
         "--trace", metavar="FILE",
         help="write what runs, crosses to DRAM and is held over time, for ui.perfetto.dev or chrome://tracing (.json)",
     )  # fmt: skip
     add_addresses(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the regions of --addresses to this file (.csv)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE",
+        help="write the plan of --keep to this file (.json, .yaml), or the regions of --addresses (.csv)",
+    )  # fmt: skip
     add_json(parser)
 
 
@@ -79,6 +91,7 @@ class Answer(NamedTuple):
     explanation: Explanation | None
     addresses: AddressMap | None
     verification: Verification | None
+    choice: KeptChoice | None = None
 
     @property
     def is_placed(self) -> bool:
@@ -87,7 +100,7 @@ class Answer(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return what --json prints."""
-        content = self.evaluation.to_json()
+        content = self.evaluation.to_json() | (self.choice.to_json() if self.choice else {})
         if self.evaluation.fits:
             content |= {"verified": None} if self.verification is None else self.verification.to_json()
         if self.addresses is not None:
@@ -96,9 +109,11 @@ class Answer(NamedTuple):
 
     def paragraphs(self) -> Iterator[str]:
         """Yield what is printed for people."""
+        if self.choice is not None:
+            yield choice_text(self.choice)
         yield evaluation_text(self.evaluation)
         if self.explanation is not None:
-            yield from explanation_text(self.explanation)
+            yield from explanation_text(self.explanation, is_listed=self.choice is not None)
         if self.addresses is not None:
             yield map_text(self.addresses)
         if self.verification is not None:
@@ -107,16 +122,22 @@ class Answer(NamedTuple):
 
 def run(options: Namespace) -> int:
     """Ask, save, print. Exit 1 where the partition, or with --addresses its map, does not fit, or --verify fails."""
-    table, trace = file_path(options.output, "-o", (".csv",)), file_path(options.trace, "--trace", (".json",))
+    trace = file_path(options.trace, "--trace", (".json",))
+    output = file_path(options.output, "-o", (".csv", *PLAN_SUFFIXES))
+    table = output if output and output.suffix.lower() == ".csv" else None
     if table and not options.addresses:
         raise UsageError("-o writes the regions of --addresses; give that as well")
+    if output and not table and options.keep is None:
+        raise UsageError(f"-o {output} writes the plan of --keep; give that as well")
     accelerator = accelerator_of(options)
     network = load(options.network, options)
-    partition = read_partition(options.partition, network, accelerator, options.tile_rule)
-    with ready_files(table, trace):
-        found = _ask(options, network, partition, accelerator)
+    partition, choice = _partition(options, network, accelerator)
+    with ready_files(output, trace):
+        found = _ask(options, network, partition, accelerator)._replace(choice=choice)
         if table and found.addresses:
             write_table(table, found.addresses)
+        if output and not table:
+            partition.save(output)
         if trace:
             _write_trace(trace, network, found.evaluation)
     print_answer(options.json, found.to_json, lambda: "\n\n".join(found.paragraphs()))
@@ -124,10 +145,22 @@ def run(options: Namespace) -> int:
     return 0 if fits and (found.verification is None or found.verification.verified) else 1
 
 
+def _partition(options: Namespace, network: Network, accelerator: Accelerator) -> tuple[Partition, KeptChoice | None]:
+    """Return what is priced: what the file says, with the tensors kept that --keep asks for."""
+    written = read_partition(options.partition, network, accelerator, options.tile_rule)
+    if options.keep == "auto":
+        choice = kept_by_choice(options.partition, network, written, accelerator, options.tile_rule)
+        return choice.partition, choice
+    return (without_kept(network, written) if options.keep == "none" else written), None
+
+
 def _ask(options: Namespace, network: Network, partition: Partition, accelerator: Accelerator) -> Answer:
     rule = options.tile_rule
     evaluation = evaluate(network, partition, accelerator, rule)
-    explanation = explain(network, partition, accelerator, tile_rule=rule) if options.explain else None
+    explanation = None
+    if options.explain:
+        kept = True if options.keep == "auto" else None
+        explanation = explain(network, partition, accelerator, tile_rule=rule, kept=kept)
     addresses = address_map(network, partition, accelerator, rule) if options.addresses else None
     verification = None
     if options.verify and evaluation.fits:

@@ -14,13 +14,16 @@ from cocco.cli.networks import load
 from cocco.cli.options import (
     add_addresses,
     add_json,
+    add_keep,
     add_machine,
     add_mapper,
     add_networks,
     add_search,
     add_space,
+    keep_of,
 )
 from cocco.cli.output import output_path
+from cocco.cli.plans import add_start, start_of
 from cocco.cli.proofs import proof
 from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
 from cocco.cli.usage import Parser, UsageError
@@ -31,7 +34,7 @@ from cocco.exploration.result import Result
 from cocco.output.folders import addresses
 from cocco.output.folders import run as run_folder
 from cocco.output.folders.about import address_names, partition_names
-from cocco.output.text.addresses import map_text, splits_text
+from cocco.output.text.addresses import changes_text, height_text, map_text
 from cocco.output.text.front import limited_text
 from cocco.output.text.search import explore_text
 from cocco.problem.settings import Settings
@@ -40,7 +43,10 @@ from simulator.hardware_files import MACHINE
 from workloads.network.network import Network
 
 #: what limits take the place of, and what a search under limits has no use for: options and their defaults
-NOT_LIMITED = {"method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False}
+NOT_LIMITED = {
+    "method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False,
+    "from": None,
+}  # fmt: skip
 SETTINGS = (
     "alpha", "metric", "method", "samples", *MACHINE, "tile_rule", "plain", "prove", "check_addresses",
 )  # fmt: skip
@@ -65,7 +71,9 @@ def add_options(parser: Parser) -> None:
         "--alpha", type=values.number, default=0.002, metavar="A",
         help="bytes of buffer that one pJ (byte, cycle) is worth: cost = buffer bytes + A * metric; default 0.002",
     )  # fmt: skip
+    add_keep(parser)
     _add_limits(parser)
+    add_start(parser)
     parser.add_argument(
         "--compare", action="store_true",
         help="search the best memory for each network alone too, and say what the common one costs it: as many "
@@ -104,10 +112,11 @@ def run(options: Namespace) -> int:
     folder = output_path(options.output)
     files = run_folder.file_names(names) + (address_names(names) if options.addresses else [])
     question = {"space": space, **_question(options), **machine_of(options)}
+    initial = start_of(options, networks)
     paid: list[Compromise] = []
 
     def find(progress: Progress | None) -> Result:
-        result = explore(networks, **question, progress=progress)
+        result = explore(networks, **question, initial=initial, progress=progress)
         if options.compare:
             try:
                 paid.extend(compromise(result, networks, **question))
@@ -115,7 +124,7 @@ def run(options: Namespace) -> int:
                 raise Interrupted(result) from None
         return result
 
-    settings = settings_of(options, networks, space, SETTINGS)
+    settings = settings_of(options, networks, space, SETTINGS) | {"keep": question["keep"]}
     show = partial(_shown, options, networks, folder, settings, paid)
     return run_search(options, folder, files, find, show, "best {:.6g}")
 
@@ -126,7 +135,7 @@ def _question(options: Namespace) -> dict[str, Any]:
         "check_addresses",
     )  # fmt: skip
     settings = Settings.plain() if options.plain else Settings()
-    return {**{name: getattr(options, name) for name in names}, "settings": settings}
+    return {**{name: getattr(options, name) for name in names}, "settings": settings, "keep": keep_of(options)}
 
 
 def _shown(
@@ -137,20 +146,21 @@ def _shown(
     paid: list[Compromise],
     result: Result,
 ) -> Shown:
-    maps = addresses.maps_of(networks, result) if options.addresses else []
+    is_kept = any(plan.keep for plan in result.plans)
+    maps = addresses.maps_of(networks, result) if options.addresses or is_kept else []
     content = result.to_json() | {"verified": None}  # nothing was executed yet
     if paid:
         content["compromise"] = [each.to_json() for each in paid]
     content = addresses.with_maps(content, maps)
 
     def text() -> str:
-        parts = [explore_text(result, networks, paid), *map(map_text, maps)]
-        return "\n\n".join([*parts, *([splits_text(result.splits)] if result.splits else [])])
+        shown = map_text if options.addresses else height_text
+        return "\n\n".join([explore_text(result, networks, paid), *map(shown, maps), *changes_text(result)])
 
     def save(seconds: float) -> list[Path]:
         assert folder is not None
         written = run_folder.save(folder, result, about(options, settings, result, content, seconds))
-        return written + addresses.save(folder, maps)
+        return written + addresses.save(folder, maps if options.addresses else [])
 
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
     proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]

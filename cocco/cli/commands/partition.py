@@ -7,18 +7,28 @@ from pathlib import Path
 
 from cocco.cli.hardware import accelerator_of
 from cocco.cli.networks import load
-from cocco.cli.options import add_buffers, add_json, add_machine, add_mapper, add_network, add_search
+from cocco.cli.options import (
+    add_buffers,
+    add_json,
+    add_keep,
+    add_machine,
+    add_mapper,
+    add_network,
+    add_search,
+    keep_of,
+)
 from cocco.cli.output import output_path
+from cocco.cli.plans import PLAN_SUFFIXES, add_start, start_of
 from cocco.cli.proofs import proof
 from cocco.cli.searches import Progress, Shown, run_search
 from cocco.cli.usage import Parser, UsageError
 from cocco.exploration.explore import partition
 from cocco.exploration.result import Result
+from cocco.output.folders import addresses
+from cocco.output.text.addresses import changes_text, height_text
 from cocco.output.text.search import partition_text
 from cocco.problem.settings import Settings
 from simulator.metrics import DEFAULT_METRIC
-
-SUFFIXES = (".json", ".yaml", ".yml")  #: of partition files
 
 
 def add_options(parser: Parser) -> None:
@@ -31,11 +41,8 @@ def add_options(parser: Parser) -> None:
         parser, DEFAULT_METRIC, ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
         "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
     )  # fmt: skip
-    parser.add_argument(
-        "--keep", choices=("auto", "none"), default="none",
-        help="auto: tensors may stay on chip between subgraphs, with a proof that no plan costs less, where that "
-        "finishes; none (default): as in the paper",
-    )  # fmt: skip
+    add_keep(parser)
+    add_start(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write the partition to this file (.json, .yaml)")
     add_json(parser)
 
@@ -45,23 +52,29 @@ def run(options: Namespace) -> int:
     accelerator = accelerator_of(options)
     network = load(options.network, options)
     output = _partition_file(options.output)
-    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove", "keep")
-    question = {name: getattr(options, name) for name in names}
+    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove")
+    question = {name: getattr(options, name) for name in names} | {"keep": keep_of(options)}
     settings = Settings.plain() if options.plain else Settings()
+    initial = start_of(options, [network], accelerator)
 
     def find(progress: Progress | None) -> Result:
-        return partition(network, accelerator, settings=settings, **question, progress=progress)
+        return partition(network, accelerator, settings=settings, **question, initial=initial, progress=progress)
 
     def show(result: Result) -> Shown:
+        maps = addresses.maps_of([network], result) if any(plan.keep for plan in result.plans) else []
+
         def save(_: float) -> list[Path]:
             if output is None or not result.plans:
                 return []
             result.plan.save(output)
             return [output]
 
-        content = result.to_json() | {"verified": None}
+        def text() -> str:
+            return "\n\n".join([partition_text(result, [network]), *map(height_text, maps), *changes_text(result)])
+
+        content = addresses.with_maps(result.to_json() | {"verified": None}, maps)
         proofs = [proof(options, options.network, result, output)] if output else []
-        return Shown(content, lambda: partition_text(result, [network]), save, proofs)
+        return Shown(content, text, save, proofs)
 
     folder, files = (output.parent, [output.name]) if output else (None, [])
     return run_search(options, folder, files, find, show, "best {:.6g}")
@@ -69,6 +82,6 @@ def run(options: Namespace) -> int:
 
 def _partition_file(text: str | None) -> Path | None:
     path = output_path(text)
-    if path is not None and path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"-o {path}: a partition file ends in one of {', '.join(SUFFIXES)}; got {path.suffix!r}")
+    if path is not None and path.suffix.lower() not in PLAN_SUFFIXES:
+        raise UsageError(f"-o {path}: a partition file ends in one of {', '.join(PLAN_SUFFIXES)}; got {path.suffix!r}")
     return path

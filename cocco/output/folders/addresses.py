@@ -11,6 +11,7 @@ from typing import Any
 from cocco.allocation.address_map import AddressMap, address_map
 from cocco.exploration.result import Result
 from cocco.output.folders.about import address_names
+from cocco.output.pictures.saving import save_picture
 from workloads import Network
 from workloads.files import write_atomic
 
@@ -35,11 +36,20 @@ def with_maps(content: dict[str, Any], maps: Sequence[AddressMap]) -> dict[str, 
 
 
 def save(folder: Path, maps: Sequence[AddressMap]) -> list[Path]:
-    """Write a table for each network, whole or not at all, and return the paths."""
+    """Write a table for each network, whole or not at all, and return the paths.
+
+    And of each memory in which tensors are kept over several subgraphs a picture.
+    """
     paths = [folder / name for name in address_names([each.network for each in maps])] if maps else []
-    for path, each in zip(paths, maps):
-        write_table(path, each)
-    return paths
+    drawn: list[Path] = []
+    for path, found in zip(paths, maps):
+        write_table(path, found)
+        for each in found.memories:
+            if any(placed.kind == "kept" for regions in each.regions for placed in regions):
+                from cocco.output.pictures.allocation import map_figure
+
+                drawn += save_picture(folder, f"{path.stem}-{each.memory}", map_figure(found.network, each))
+    return paths + drawn
 
 
 def write_table(path: Path, found: AddressMap) -> None:

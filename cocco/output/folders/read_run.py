@@ -37,6 +37,23 @@ class RunSubgraph:
     latency_cycles: float
     energy_pj: float
     energy_breakdown: EnergyBreakdown
+    kept_bytes: int = 0  #: of tensors that stay on chip between subgraphs
+
+
+@dataclass(frozen=True)
+class RunKept:
+    """A tensor that stays on chip from one subgraph to a later one; layers as in partition files."""
+
+    tensor: str
+    from_layer: str
+    until_layer: str
+    from_step: int
+    until_step: int
+    size_bytes: int  #: of one core
+
+    def to_json(self) -> dict[str, str]:
+        """Return the interval as partition files have it."""
+        return {"tensor": self.tensor, "from": self.from_layer, "until": self.until_layer}
 
 
 @dataclass(frozen=True)
@@ -50,6 +67,8 @@ class RunNetwork:
     latency_cycles: float
     subgraphs: tuple[RunSubgraph, ...]
     metric: Metric = DEFAULT_METRIC  #: by which tiles and loop orders were chosen
+    keep: tuple[RunKept, ...] = ()
+    kept_saved_bytes: int | None = None  #: off chip; None where nothing is kept, or without it nothing runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +148,27 @@ def _network(plan: Reader, weight: float) -> RunNetwork:
     subgraphs = tuple(_subgraph(each) for each in plan.items("subgraphs"))
     if len(subgraphs) != totals.get("subgraphs", int) or not subgraphs:
         raise FileFormatError(f"{plan.path}: {plan.where}has {len(subgraphs)} subgraphs, its totals say otherwise")
-    return RunNetwork(plan.get("network", str), weight, ema, energy, latency, subgraphs, metric)
+    saved = totals.get("kept_saved_bytes", int) if totals.content.get("kept_saved_bytes") is not None else None
+    return RunNetwork(
+        plan.get("network", str), weight, ema, energy, latency, subgraphs, metric, _keep(plan, subgraphs), saved
+    )  # fmt: skip
+
+
+def _keep(plan: Reader, subgraphs: Sequence[RunSubgraph]) -> tuple[RunKept, ...]:
+    """Return what is kept on chip, each by the subgraphs of its ends."""
+    if "keep" not in plan.content:
+        return ()
+    step_of = {layer: step for step, subgraph in enumerate(subgraphs) for layer in subgraph.layers}
+    found = []
+    for each in plan.items("keep"):
+        start, until = each.get("from", str), each.get("until", str)
+        steps = step_of.get(start, -1), step_of.get(until, -1)
+        if not 0 <= steps[0] < steps[1]:
+            raise FileFormatError(
+                f"{plan.path}: {each.where}{shown(start)} to {shown(until)} is no interval of its plan"
+            )
+        found.append(RunKept(each.get("tensor", str), start, until, *steps, each.get("bytes", int)))
+    return tuple(found)
 
 
 def _subgraph(each: Reader) -> RunSubgraph:
@@ -140,7 +179,16 @@ def _subgraph(each: Reader) -> RunSubgraph:
     counts = {name: each.get(name, int) for name in ("activation_bytes", "weight_bytes", "ema_bytes")}
     numbers = {name: each.get(name, *NUMBER) for name in ("latency_cycles", "energy_pj")}
     parts = EnergyBreakdown(*(breakdown.get(part, *NUMBER) for part in EnergyBreakdown._fields))
-    found = {"layers": each.list_of("layers", str), "tile": tile, **counts, **numbers, "energy_breakdown": parts}
+    if "kept_bytes" in each.content:
+        counts["kept_bytes"] = each.get("kept_bytes", int)
+    found = {
+        "kept_bytes": 0,
+        "layers": each.list_of("layers", str),
+        "tile": tile,
+        **counts,
+        **numbers,
+        "energy_breakdown": parts,
+    }
     return RunSubgraph(*(found[field.name] for field in fields(RunSubgraph)))
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cocco.output.pictures.allocation import packing_figure
     from cocco.output.pictures.energy import energy_figure, subgraph_energy_figure
     from cocco.output.pictures.front import front_figure, plane
+    from cocco.output.pictures.kept import kept_figure
     from cocco.output.pictures.network import network_figure
     from cocco.output.pictures.occupancy import occupancy_figure
     from cocco.output.pictures.schedule import schedule_figure
@@ -24,6 +25,7 @@ _FILES = {
     "cost_figure": "search",
     "energy_figure": "energy",
     "front_figure": "front",
+    "kept_figure": "kept",
     "network_figure": "network",
     "occupancy_figure": "occupancy",
     "packing_figure": "allocation",
@@ -39,6 +41,7 @@ __all__ = [
     "cost_figure",
     "energy_figure",
     "front_figure",
+    "kept_figure",
     "network_figure",
     "occupancy_figure",
     "packing_figure",

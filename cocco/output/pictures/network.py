@@ -24,6 +24,7 @@ BOX = 0.62  #: height of a layer, in rows
 WIDER_THAN_HIGH = 1.4  #: of the page; our choice
 GUTTER = 0.8  #: between columns, in widths of a layer
 LONGEST_NAME = 26  #: characters
+THROUGH_DRAM, KEPT, INSIDE = range(3)  #: how a layer reads a tensor
 
 Corners = list[tuple[float, float]]
 
@@ -42,7 +43,8 @@ def network_figure(network: Network, partition: Partition) -> Figure:
     """Return the layers by depth, numbered by their subgraph in execution order.
 
     Layers of one subgraph share a colour and are joined by thick lines, tensors that stay on chip; thin lines go
-    through DRAM. A white layer runs alone. Model inputs are not drawn.
+    through DRAM. Where tensors are kept from one subgraph to a later one, dashed lines lead to those that read them on
+    chip. A white layer runs alone. Model inputs are not drawn.
     """
     count = len(network.layers)
     drawn = layout([[u for u in inputs if u < count] for inputs in network.producers])
@@ -56,14 +58,15 @@ def network_figure(network: Network, partition: Partition) -> Figure:
     axes.set_xlim(-0.1, page.width + 0.1)
     axes.set_ylim(page.rows + 0.2, -1.2)
     axes.axis("off")
+    kept = "dashed ones too, from one subgraph to another; " if partition.keep else ""
     axes.set_title(
         f"{network.name}: {count} layers in {len(partition)} subgraphs, numbered in the order they run\n"
-        "thick lines stay on chip, thin ones go through DRAM; white layers run alone",
+        f"thick lines stay on chip, {kept}thin ones go through DRAM; white layers run alone",
         size=9,
         parse_math=False,  # a name may have dollar signs
     )
     owner = {v: position for position, group in enumerate(partition.subgraphs) for v in group}
-    _draw_lines(axes, drawn, page, owner)
+    _draw_lines(axes, drawn, page, _ways(network, partition, owner))
     _draw_layers(axes, drawn, page, _colours(network, partition, owner))
     for v, layer in enumerate(network.layers):
         x, y = _place(v, drawn, page)
@@ -95,19 +98,38 @@ def _place(node: int, drawn: Layout, page: _Page) -> tuple[float, float]:
     return page.starts[column] + drawn.x[node] - page.lows[column] + 0.5, float(y)
 
 
-def _draw_lines(axes: Axes, drawn: Layout, page: _Page, owner: dict[int, int]) -> None:
-    """Draw the tensors; a lane is thick as far as a reader of the same subgraph needs it."""
-    inside = [False] * len(drawn.level)
-    for start, end in reversed(drawn.lines):
-        same = inside[end] if end >= drawn.layers else owner[drawn.owner[start]] == owner[end]
-        inside[start] |= same and start >= drawn.layers
-    thick: list[Corners] = []
-    thin: list[Corners] = []
-    for start, end in drawn.lines:
-        same = inside[end] if end >= drawn.layers else owner[drawn.owner[start]] == owner[end]
-        (thick if same else thin).append(_line(start, end, drawn, page))
-    axes.add_collection(LineCollection(thin, colors="0.55", linewidths=0.6, zorder=1))
-    axes.add_collection(LineCollection(thick, colors="0.1", linewidths=1.9, zorder=2))
+def _ways(network: Network, partition: Partition, owner: dict[int, int]) -> dict[tuple[int, int], int]:
+    """Return how each layer reads a tensor, by (producer, reader): THROUGH_DRAM, KEPT or INSIDE."""
+    kept = {
+        (each.tensor_id, step) for each in partition.keep for step in range(each.from_step + 1, each.until_step + 1)
+    }
+    found = {}
+    for reader, producers in enumerate(network.producers):
+        for producer in producers:
+            if owner.get(producer) == owner[reader]:
+                found[producer, reader] = INSIDE
+            else:
+                found[producer, reader] = KEPT if (producer, owner[reader]) in kept else THROUGH_DRAM
+    return found
+
+
+def _draw_lines(axes: Axes, drawn: Layout, page: _Page, ways: dict[tuple[int, int], int]) -> None:
+    """Draw the tensors; a lane is as thick as the thickest line that leaves it."""
+    way = [THROUGH_DRAM] * len(drawn.level)  # of lanes
+    lines: dict[int, list[Corners]] = {THROUGH_DRAM: [], KEPT: [], INSIDE: []}
+    for is_drawn in (False, True):
+        for start, end in drawn.lines if is_drawn else reversed(drawn.lines):
+            here = way[end] if end >= drawn.layers else ways[drawn.owner[start], end]
+            if is_drawn:
+                lines[here].append(_line(start, end, drawn, page))
+            elif start >= drawn.layers:
+                way[start] = max(way[start], here)
+    axes.add_collection(LineCollection(lines[THROUGH_DRAM], colors="0.55", linewidths=0.6, zorder=1))
+    if lines[KEPT]:
+        axes.add_collection(
+            LineCollection(lines[KEPT], colors="0.1", linewidths=1.5, linestyles=(0, (2.2, 1)), zorder=2)
+        )
+    axes.add_collection(LineCollection(lines[INSIDE], colors="0.1", linewidths=1.9, zorder=2))
 
 
 def _line(start: int, end: int, drawn: Layout, page: _Page) -> Corners:

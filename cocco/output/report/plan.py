@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import workloads
 from cocco.output.folders.read_run import RunNetwork
-from cocco.output.report.table import plan_table
-from cocco.output.report.words import costs
+from cocco.output.report.table import kept_table, plan_table
+from cocco.output.report.words import costs, kept_sentence
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.model.tiling import TileRule
@@ -39,22 +39,39 @@ def plan_section(machine: Accelerator, tile_rule: TileRule, network: RunNetwork)
         f"<figcaption>{escape(note)}</figcaption></figure>",
         f'<figure class="energy">{_svg(pictures.energy_figure(bars, network.name, axis))}</figure>',
     ]
+    if network.keep:
+        parts[4:4] = [_kept(network)]
     if plan is not None:
         drawn = _svg(pictures.network_figure(workloads.load(network.name), plan))
         parts.append(f'<details><summary>The network</summary><figure class="network">{drawn}</figure></details>')
     return "\n".join([*parts, "</section>"])
 
 
+def _kept(network: RunNetwork) -> str:
+    """Return what stays on chip between subgraphs as bars over them, and as a table."""
+    from cocco.output import pictures
+    from cocco.output.pictures.kept import KeptBar
+
+    bars = [KeptBar(each.tensor, each.from_step, each.until_step, each.size_bytes) for each in network.keep]
+    title = f"{network.name}: tensors that stay on chip between subgraphs"
+    drawn = _svg(pictures.kept_figure(bars, len(network.subgraphs), title))
+    return (
+        f'<figure class="kept">{drawn}<figcaption>{escape(kept_sentence(network))}</figcaption></figure>'
+        f"<details><summary>The tensors that stay on chip</summary>{kept_table(network)}</details>"
+    )
+
+
 def _occupied(
     machine: Accelerator, tile_rule: TileRule, network: RunNetwork
 ) -> tuple[list[Occupancy], Partition | None, str]:
     """Return what each subgraph holds, the plan if the network is a built-in one, and a note."""
-    whole = [Occupancy(cost.weight_bytes, cost.activation_bytes, 0) for cost in network.subgraphs]
+    whole = [Occupancy(cost.weight_bytes, cost.activation_bytes, 0, cost.kept_bytes) for cost in network.subgraphs]
     if network.name not in workloads.names():
         return whole, None, WHOLE
     loaded = workloads.load(network.name)
     try:
-        plan = Partition.from_groups(loaded, [cost.layers for cost in network.subgraphs], network.metric)
+        keep = [each.to_json() for each in network.keep]
+        plan = Partition.from_groups(loaded, [cost.layers for cost in network.subgraphs], network.metric, keep)
         priced = evaluate(loaded, plan, machine, tile_rule)
     except ValueError:  # a network of the user's with the name of a built-in one
         return whole, None, WHOLE
@@ -63,6 +80,8 @@ def _occupied(
     note = (
         "MAIN: windows that slide over the rows. SIDE: rows kept for the next row of tiles. The line is the capacity."
     )
+    if network.keep:
+        note = f"Kept whole: tensors that stay from one subgraph to a later one. {note}"
     return list(occupancies(loaded, priced)), plan, note
 
 

@@ -17,6 +17,7 @@ HEADS = ("#", "layers", "tile", "activations (KB)", "weights (KB)", "off-chip (K
 def plan_table(machine: Accelerator, network: RunNetwork) -> str:
     """Return a row for each subgraph, as HTML."""
     clock = machine.technology.clock_ghz
+    heads = [*HEADS[:4], "kept (KB)", *HEADS[4:]] if network.keep else HEADS
     rows = []
     for position, cost in enumerate(network.subgraphs):
         names = [escape(name) for name in cost.layers]
@@ -26,12 +27,30 @@ def plan_table(machine: Accelerator, network: RunNetwork) -> str:
         cells = [
             (position, str(position)), (len(names), listed),
             (cost.tile[0] * cost.tile[1], f"{cost.tile[0]} x {cost.tile[1]}"),
-            *((size, f"{size / 1024:,.1f}") for size in (cost.activation_bytes, cost.weight_bytes, cost.ema_bytes)),
+            _kilobytes(cost.activation_bytes), *([_kilobytes(cost.kept_bytes)] if network.keep else []),
+            _kilobytes(cost.weight_bytes), _kilobytes(cost.ema_bytes),
             (cost.energy_pj, f"{cost.energy_pj * 1e-9:.3f}"),
             (cost.latency_cycles, milliseconds(cost.latency_cycles, clock).removesuffix(" ms")),
         ]  # fmt: skip
         rows.append(cells)
-    return _table(HEADS, rows)
+    return _table(heads, rows)
+
+
+def kept_table(network: RunNetwork) -> str:
+    """Return a row for each tensor that stays on chip between subgraphs, as HTML."""
+    rows = [
+        [
+            (place, str(place)), (place, escape(each.tensor)),
+            (each.from_step, f"{each.from_step} ({escape(each.from_layer)})"),
+            (each.until_step, f"{each.until_step} ({escape(each.until_layer)})"), _kilobytes(each.size_bytes),
+        ]
+        for place, each in enumerate(network.keep)
+    ]  # fmt: skip
+    return _table(("#", "kept tensor", "from subgraph", "until subgraph", "takes (KB)"), rows)
+
+
+def _kilobytes(size: int) -> tuple[int, str]:
+    return size, f"{size / 1024:,.1f}"
 
 
 def front_table(run: FrontRun) -> str:

@@ -45,6 +45,14 @@ def costs(machine: Accelerator, network: RunNetwork) -> str:
     )
 
 
+def kept_sentence(network: RunNetwork) -> str:
+    """Return how many tensors stay on chip between subgraphs, and what that saves."""
+    count = counted(len({each.tensor for each in network.keep}), "tensor")
+    saved = network.kept_saved_bytes
+    less = "without them these subgraphs do not run" if saved is None else f"{megabytes(saved)} less off-chip traffic"
+    return f"{count} stay whole on chip from the subgraph that makes or loads them to a later reader: {less}."
+
+
 def facts(run: Run) -> list[tuple[str, str]]:
     """Return how good the answer is, how it was searched and by what."""
     found = []

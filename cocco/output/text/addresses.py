@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.allocation.address_map import AddressMap, MemoryMap
+from cocco.exploration.result import Result
 from cocco.output.text.numbers import counted, percent, table
 
 NAMED = 8  #: subgraphs that a sentence names; our choice
@@ -20,9 +21,36 @@ def map_text(found: AddressMap) -> str:
     return "\n".join(lines)
 
 
-def splits_text(splits: int) -> str:
-    """Return the sentence about subgraphs that were split because they found no addresses."""
-    return f"For the addresses {counted(splits, 'subgraph')} were split, and the answer was priced again."
+def height_text(found: AddressMap) -> str:
+    """Return a line on the map of a plan that keeps tensors on chip."""
+    parts = [
+        f"{each.height_bytes or 0:,} of {each.capacity_bytes:,} bytes of the {each.memory} memory"
+        for each in found.memories
+        if each.fits
+    ]
+    return f"Every region has its address, in {' and '.join(parts)}." if found.fits else map_text(found)
+
+
+def changes_text(result: Result) -> list[str]:
+    """Return the paragraphs about what was changed for the addresses, and whether the optimum is still reached."""
+    found = []
+    if result.moved:
+        networks = {each.network for each in result.moved}
+        bound = ""
+        if result.lower_bound is not None:
+            bound = "; it " + ("still reaches" if result.status == "optimal" else "is above") + " the lower bound"
+        lines = [f"For the addresses {counted(len(result.moved), 'change')} of the plan, priced again{bound}:"]
+        lines += [f"  {each.network + ': ' if len(networks) > 1 else ''}{each.text}" for each in result.moved]
+        found.append("\n".join(lines))
+    elif result.splits:
+        found.append(
+            f"For the addresses {counted(result.splits, 'subgraph')} were split, and the answer was priced again."
+        )
+    if result.placed is False:
+        found.append(
+            "No addresses were found for all that is kept on chip: the bytes of the plan fit, its regions do not."
+        )
+    return found
 
 
 def _memory_text(found: AddressMap, each: MemoryMap) -> str:

@@ -56,15 +56,17 @@ def capacity_text(plan: Partition, runs: LeastCapacity, held: LeastCapacity) -> 
 def _partitions(compared: Sequence[Compared]) -> str:
     first = compared[0].evaluation
     clock = first.accelerator.technology.clock_ghz
-    rows = []
+    keeps = any(each.partition.keep for each in compared)
+    rows: list[tuple[object, ...]] = []
     for each in compared:
         found, least = each.evaluation, _least(each)
+        kept = [len(each.partition.keep)] if keeps else []
         if not found.fits:
-            rows.append((each.name, len(each.partition), *["-"] * 7, least))
+            rows.append((each.name, len(each.partition), *kept, *["-"] * 7, least))
             continue
         base = first if first.fits else None
         rows.append((
-            each.name, len(each.partition),
+            each.name, len(each.partition), *kept,
             megabytes(found.ema_bytes), _change(found.ema_bytes, base.ema_bytes if base else None),
             f"{found.energy_pj * 1e-9:.3f}", _change(found.energy_pj, base.energy_pj if base else None),
             f"{found.latency_cycles / clock * 1e-6:.3f}",
@@ -72,7 +74,8 @@ def _partitions(compared: Sequence[Compared]) -> str:
             f"{found.bandwidth_mean_bytes_per_cycle * clock:.1f} / {found.bandwidth_peak_bytes_per_cycle * clock:.1f}",
             least,
         ))  # fmt: skip
-    heads = ("partition", "subgraphs", "off-chip", "", "mJ", "", "ms", "", "GB/s mean / peak", "runs from")
+    more = ["kept"] if keeps else []
+    heads = ("partition", "subgraphs", *more, "off-chip", "", "mJ", "", "ms", "", "GB/s mean / peak", "runs from")
     return table(heads, rows)
 
 
@@ -86,6 +89,9 @@ def _least(each: Compared) -> str:
 
 def _differences(found: Comparison) -> str:
     if not found.differences:
+        plans = {(each.partition.subgraphs, each.partition.keep) for each in found.partitions}
+        if len(plans) > 1:
+            return "The subgraphs are the same; the partitions differ in their order or in what they keep on chip."
         return "The partitions are the same."
     clock = found.partitions[0].evaluation.accelerator.technology.clock_ghz
     shown = sorted(sorted(found.differences, key=_weight)[:SHOWN], key=found.differences.index)

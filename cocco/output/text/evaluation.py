@@ -139,7 +139,8 @@ def subgraphs_text(evaluation: Evaluation) -> str:
     shown = range(len(costs)) if len(costs) <= MANY else sorted(most_expensive[:SHOWN])
     clock = evaluation.accelerator.technology.clock_ghz
     rows = [_subgraph_row(i, costs[i], clock) for i in shown]
-    heads = ("#", "subgraph", "tile", "activations", "weights", "off-chip", "mJ", "ms")
+    kept = ["kept"] if evaluation.keep else []
+    heads = ("#", "subgraph", "tile", "activations", *kept, "weights", "off-chip", "mJ", "ms")
     text = table(heads, rows, left=2)
     if len(rows) < len(costs):
         text += (
@@ -152,7 +153,8 @@ def subgraphs_text(evaluation: Evaluation) -> str:
 def _subgraph_row(position: int, cost: SubgraphCost, clock_ghz: float) -> tuple[object, ...]:
     return (
         position, group_text(cost.layers), f"{cost.tile[0]} x {cost.tile[1]}",
-        kilobytes(cost.activation_bytes), kilobytes(cost.weight_bytes), kilobytes(cost.ema_bytes),
+        kilobytes(cost.activation_bytes), *([] if cost.kept_bytes is None else [kilobytes(cost.kept_bytes)]),
+        kilobytes(cost.weight_bytes), kilobytes(cost.ema_bytes),
         f"{cost.energy_pj * 1e-9:.3f}", f"{cost.latency_cycles / clock_ghz * 1e-6:.3f}",
     )  # fmt: skip
 

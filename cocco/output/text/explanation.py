@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cocco.output.text.evaluation import group_text
+from cocco.output.text.kept import reasons_text
 from cocco.output.text.numbers import capacity, counted, kilobytes, megabytes, table
 from cocco.plans.explain import Explained, Explanation
 from simulator.views.breakdown import Breakdown
@@ -15,10 +16,15 @@ CAPACITIES = {
 }  # fmt: skip
 
 
-def explanation_text(found: Explanation) -> Iterator[str]:
-    """Yield a paragraph for each subgraph that is explained, then what the repaired partition costs."""
+def explanation_text(found: Explanation, is_listed: bool = False) -> Iterator[str]:
+    """Yield a paragraph for each subgraph that is explained, on kept tensors, and what the repaired partition costs.
+
+    is_listed: whether the kept tensors are listed already.
+    """
     for each in found.subgraphs:
         yield "\n".join([_head(each), _tensors(each.bytes), *(f"  {line}" for line in _advice(each))])
+    if found.kept is not None:
+        yield from reasons_text(found.kept, is_listed)
     if found.mended_evaluation is not None and found.mended is not None:
         cost = found.mended_evaluation
         yield (

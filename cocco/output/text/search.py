@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cocco.exploration.compromise import Compromise
 from cocco.exploration.front import buffer_bytes
+from cocco.exploration.given import METHOD
 from cocco.exploration.result import Result
 from cocco.output.text.evaluation import energy_text, infeasible_text, subgraphs_text, totals_text
 from cocco.output.text.hardware import buffers, machine
@@ -122,12 +123,16 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
         gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
         bound = f"  lower bound     {result.lower_bound:,.0f}{gap}"
     first = int(result.points["cost"].to_numpy().argmin())
-    if result.cost < float(result.points["cost"].iloc[first]):
+    if result.method == METHOD:
+        which = "none better than a partition that it started from"
+    elif result.cost < float(result.points["cost"].iloc[first]):
         which = f"enumeration found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
     else:
         which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
-    if result.method == "exact" and len(result.points) == 1:
-        search = f"  search          exact: {result.samples:,} subgraphs tried"
+    if _is_exact(result):
+        what = "steps" if _keeps(result) else "subgraphs tried"
+        sizes = f", {len(result.points)} sizes solved" if len(result.points) > 1 else ""
+        search = f"  search          exact: {result.samples:,} {what}{sizes}"
     else:
         search = f"  search          {result.samples:,} samples, seed {result.seed}; {which}"
     alone = [
@@ -157,12 +162,21 @@ def _networks(result: Result) -> str:
     return table(("network", "weight", "subgraphs", "energy", "latency", "off-chip"), rows)
 
 
+def _is_exact(result: Result) -> bool:
+    """Whether all samples are optima of memories that were solved."""
+    return result.method == "exact" and (len(result.points) == 1 or (_keeps(result) and len(result.history) == 1))
+
+
+def _keeps(result: Result) -> bool:
+    return any(plan.keep for plan in result.plans)
+
+
 def _sizes_seen(result: Result) -> str:
     """Return the sizes with the cheapest samples: how flat the cost is around the recommendation."""
     points = result.points
     names = buffer_columns(points.columns)
     best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES, "cost").sort_values(names)
-    head, scale = _shown(result.metric)
+    metric, scale = _shown(result.metric)
     rows = [
         (
             *(capacity(int(row[name])) for name in names),
@@ -172,7 +186,10 @@ def _sizes_seen(result: Result) -> str:
         )
         for _, row in best.iterrows()
     ]
-    heads = [*map(buffer_name, names), head, "cost", "to the best"]
-    return "The cheapest samples by size; a search at a fixed size may still improve them:\n\n" + table(
-        heads, rows, left=0
-    )
+    heads = [*map(buffer_name, names), metric, "cost", "to the best"]
+    head = "The cheapest samples by size; a search at a fixed size may still improve them:"
+    if _is_exact(result) and _keeps(result):
+        head = "The optima of the sizes that were solved; all others cost more:"
+        if result.status != "optimal":
+            head = "The optima of the sizes that were solved:"
+    return head + "\n\n" + table(heads, rows, left=0)

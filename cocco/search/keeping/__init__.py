@@ -1,1 +1,1 @@
-"""What to keep on chip between the steps of a given partition in a given order."""
+"""What to keep on chip between steps: of a partition in a given order, of a genome, or chosen together with both."""

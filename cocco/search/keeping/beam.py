@@ -8,7 +8,26 @@ kept always does: from it the partition runs as it does without kept tensors.
 
 from __future__ import annotations
 
-from cocco.search.keeping.state import State
+from typing import Protocol, TypeVar
+
+
+class Ranked(Protocol):
+    """What a beam asks of a state."""
+
+    @property
+    def cost(self) -> tuple[float, int]:
+        """What makes one way to a state better than another."""
+
+    @property
+    def kept(self) -> int:
+        """The tensors that are kept, a bit for each."""
+
+    @property
+    def bytes(self) -> int:
+        """What these take."""
+
+
+State = TypeVar("State", bound=Ranked)
 
 
 def narrow(states: list[State], width: int | None) -> tuple[list[State], bool]:

@@ -36,6 +36,7 @@ class KeepQuestion(NamedTuple):
     layer_floor: tuple[float, ...]
     crossing_floor: tuple[float, ...]  #: per tensor
     may_keep: bool = True  #: False: nothing is kept, as in Cocco
+    crosses: int = 0  #: tensors that every plan writes to DRAM and reads there, a bit for each
 
 
 def sets_of_consumers(network: Network) -> list[int]:

@@ -91,9 +91,9 @@ cdef int cut(Graph* g, Bench* b, i64* labels, i64* group, i64 count, u64* stream
 
 cdef int fit(
     Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, Memory* memory, u64* stream,
-    Row* totals
+    Row* totals, Row* alone
 ) noexcept nogil:
-    """Pricer._fit: price all subgraphs, cut what does not fit; totals per network."""
+    """Pricer._fit: price all subgraphs, cut what does not fit; totals per network, and by first layer, if asked."""
     cdef i64 v, u, top = 0, end = 0, count, parts, i, at, k
     cdef Row row
     cdef int status
@@ -120,6 +120,8 @@ cdef int fit(
             return status
         if status == FITS:
             add_row(&totals[g.network_of[b.queue[end]]], &row)
+            if alone is not NULL:
+                alone[b.queue[end]] = row
             continue
         memcpy(b.group, b.queue + end, count * sizeof(i64))
         parts = cut(g, b, labels, b.group, count, stream)
@@ -148,9 +150,12 @@ cdef inline void zero_row(Row* row) noexcept nogil:
 
 cdef int evaluate(
     Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Bench* b, Row* totals, i64* labels, const i64* capacities,
-    u64* stream, double* value, double* cost
+    u64* stream, double* value, double* cost, Keeping* keeping
 ) noexcept nogil:
-    """Pricer.evaluate: the cost of a valid genome; labels become those of the split genome."""
+    """Pricer.evaluate: the cost of a valid genome; labels become those of the split genome.
+
+    keeping: NULL where nothing stays on chip between subgraphs.
+    """
     cdef i64 first = capacities[0] if goal.buffers > 0 else 0
     cdef i64 second = capacities[1] if goal.buffers > 1 else first if m.is_shared else 0
     cdef Memory memory = memory_of(goal, m, first, second)
@@ -159,7 +164,11 @@ cdef int evaluate(
     cdef int status
     for i in range(g.networks):
         zero_row(&totals[i])
-    status = fit(g, net, m, w, memo, b, labels, &memory, stream, totals)
+    status = fit(
+        g, net, m, w, memo, b, labels, &memory, stream, totals, NULL if keeping is NULL else keeping.alone
+    )
+    if status == FITS and keeping is not NULL:
+        status = keep_tensors_of(g, net, m, goal, w, b, keeping, labels, &memory, first, second, totals)
     if status == SHORT:  # a layer that no order runs in this memory
         value[0] = cost[0] = INFINITY
         return FITS

@@ -85,7 +85,7 @@ cdef i64 select(Brood* brood, Rates* rates, u64* stream) noexcept nogil:
 
 cdef int make_child(
     Graph* g, Net* net, Machine* m, Goal* goal, Rates* rates, Brood* brood, Work* w, Memo* memo, Bench* b, Bench* b2, Row* totals,
-    i64 child
+    i64 child, Keeping* keeping
 ) noexcept nogil:
     """Breeder.founder or Breeder.child, then Pricer.evaluate."""
     cdef u64 stream = open_stream(brood.seed, brood.generation, <u64>child)
@@ -129,7 +129,8 @@ cdef int make_child(
             random_capacities(goal, capacities, &stream)
         repair(g, b, labels)
     return evaluate(
-        g, net, m, goal, w, memo, b, totals, labels, capacities, &stream, &brood.value[child], &brood.cost[child]
+        g, net, m, goal, w, memo, b, totals, labels, capacities, &stream, &brood.value[child], &brood.cost[child],
+        keeping,
     )
 
 

@@ -6,6 +6,7 @@ cdef enum:  # why the search ends
     MANY_STEPS = 2
     MANY_SETS = 3
     NO_WAY = 4
+    NONE_BELOW = 5
 
 
 cdef struct Waiting:  # an entry of the queue
@@ -15,10 +16,20 @@ cdef struct Waiting:  # an entry of the queue
     i64 state
 
 
-cdef struct Option:  # what may become of a tensor: a set of up to three ways, in the order of exact.py
+cdef enum:
+    LOOK_EVERY = 20_000  # steps between two looks for Ctrl-C
+
+
+cdef enum:  # what may become of a tensor
+    PASSES = 1          # not kept; written if it is made by this step
+    STAYS = 2           # kept; not written if it is made by this step
+    BOTH = 4            # made, written and kept
+
+
+cdef struct Option:  # what may become of a tensor, in this order
     i64 tensor
-    i64 count
-    i64 is_made         # by this step: written, kept, both; else loaded: passes, stays
+    i64 ways
+    i64 is_made         # by this step, else loaded
 
 
 cdef inline bint before(Waiting* a, Waiting* b) noexcept nogil:
@@ -38,19 +49,36 @@ cdef inline void take_out(u64* members, i64 v) noexcept nogil:
 
 
 cdef class KeptSearch:
-    """The search of one network; sets of layers and of tensors are rows of `words` 64-bit words."""
+    """The search of one network, window by window; sets of layers and of tensors are rows of `words` 64-bit words.
+
+    The budgets that it is made with say how much room there is; those of a run are at most these.
+    """
 
     cdef KeptPrices prices
     cdef Kernel kernel
-    cdef i64 words, size, room, may_keep, steps, pushed, waiting, queue_room, why
-    cdef i64 most_states, most_sets, most_steps, look_steps, price_steps
+    cdef i64 words, size, room, may_keep, steps, next_look, pushed, waiting, queue_room, why, is_cut, stamp
+    cdef i64 state_room, step_room, most_states, most_sets, most_steps, most_units, look_steps, price_steps
+    cdef double below
     cdef list arrays
     cdef i64* whole
     cdef double* layer_floor
     cdef double* crossing_floor
     cdef u64* consumers     # by tensor
+    cdef u64* crosses       # tensors that every plan writes to DRAM and reads there
     cdef u64* reads         # by layer
     cdef u64* ancestors     # by layer, itself included
+    cdef u64* upward        # by layer of the window: its unit and what that needs
+    cdef u64* heads         # the first layers of units
+    # the window: its layers, who reads in it, what is read beyond it, what must be kept in the end
+    cdef i64 inside_count
+    cdef i64* inside
+    cdef i64 read_count     # tensors that its layers read
+    cdef i64* read_here
+    cdef u64* readers       # by tensor
+    cdef u64* beyond
+    cdef u64* start         # three rows, as a state
+    cdef u64* goal
+    cdef u64* needed
     cdef Waiting* queue
     # states: executed, kept unwritten, kept and written
     cdef Sets states
@@ -80,18 +108,20 @@ cdef class KeptSearch:
     cdef i64* stack
     cdef Option* options
 
-    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, budgets):
+    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, crosses, budgets):
         cdef Kernel kernel = prices.kernel
         cdef i64 n = kernel.graph.size, tensors = kernel.net.tensors, words = prices.words, u, v, j, i
         self.prices, self.kernel, self.words, self.size, self.room = prices, kernel, words, n, room
         self.may_keep = may_keep
-        self.most_states, self.most_sets, self.most_steps, self.look_steps, self.price_steps = budgets
+        self.state_room, self.most_sets, self.step_room, self.look_steps, self.price_steps = budgets
+        self.stamp = 0
         kernel.goal.at[0] = kernel.goal.at[1] = 0
         self.arrays = []
         self.whole = <i64*>self.held(whole, np.int64)
         self.layer_floor = <double*>self.held(layer_floor, np.float64)
         self.crossing_floor = <double*>self.held(crossing_floor, np.float64)
         self.consumers = <u64*>self.held(np.zeros(tensors * words), np.uint64)
+        self.crosses = <u64*>self.held([(crosses >> (64 * i)) & 0xFFFFFFFFFFFFFFFF for i in range(words)], np.uint64)
         self.reads = <u64*>self.held(np.zeros(n * words), np.uint64)
         self.ancestors = <u64*>self.held(np.zeros(n * words), np.uint64)
         for v in range(n):
@@ -104,24 +134,29 @@ cdef class KeptSearch:
                     for i in range(words):
                         self.ancestors[v * words + i] |= self.ancestors[u * words + i]
         # np.empty takes address space, not memory, until it is written to
-        self.make_sets(&self.states, self.most_states, 3 * words)
-        self.cost = <double*>self.room_for(self.most_states, np.float64)
-        self.parent, self.group_of = <i64*>self.room_for(self.most_states), <i64*>self.room_for(self.most_states)
-        self.is_closed = <i64*>self.room_for(self.most_states)
+        self.make_sets(&self.states, self.state_room, 3 * words)
+        self.cost = <double*>self.room_for(self.state_room, np.float64)
+        self.parent, self.group_of = <i64*>self.room_for(self.state_room), <i64*>self.room_for(self.state_room)
+        self.is_closed = <i64*>self.room_for(self.state_room)
         self.make_sets(&self.groups, self.most_sets, words)
         self.fits, self.mark = <i64*>self.room_for(self.groups.room), <i64*>self.room_for(self.groups.room)
         self.inputs = <u64*>self.room_for(self.groups.room * words)
-        self.make_sets(&self.downsets, self.most_states, words)
-        self.begin, self.end = <i64*>self.room_for(self.most_states), <i64*>self.room_for(self.most_states)
-        self.floor = <double*>self.room_for(self.most_states, np.float64)
-        self.live = <u64*>self.room_for(self.most_states * words)
-        self.listed = <i64*>self.room_for(self.most_steps + 1)
-        self.make_sets(&self.asked, self.most_steps // self.price_steps + 2, 3 * words + 3)
+        self.make_sets(&self.downsets, self.state_room, words)
+        self.begin, self.end = <i64*>self.room_for(self.state_room), <i64*>self.room_for(self.state_room)
+        self.floor = <double*>self.room_for(self.state_room, np.float64)
+        self.live = <u64*>self.room_for(self.state_room * words)
+        self.listed = <i64*>self.room_for(self.step_room + 1)
+        self.make_sets(&self.asked, self.step_room // self.price_steps + 2, 3 * words + 3)
         self.price = <double*>self.room_for(self.asked.room, np.float64)
         self.spare = <u64*>self.room_for(16 * (words + 1))
         self.ids = <i64*>self.room_for(4 * tensors + 4)
         self.stack = <i64*>self.room_for(self.most_sets)
         self.options = <Option*>self.room_for(3 * tensors + 3)
+        self.inside, self.read_here = <i64*>self.room_for(n), <i64*>self.room_for(tensors)
+        self.readers, self.beyond = <u64*>self.room_for(tensors * words), <u64*>self.room_for(words)
+        self.start, self.goal = <u64*>self.room_for(3 * words), <u64*>self.room_for(3 * words)
+        self.needed, self.heads = <u64*>self.room_for(words), <u64*>self.room_for(words)
+        self.upward = <u64*>self.room_for(n * words)
         self.queue_room = 0
 
     def __dealloc__(self):
@@ -138,57 +173,119 @@ cdef class KeptSearch:
         return <void*><size_t>array.ctypes.data
 
     cdef int make_sets(self, Sets* sets, i64 room, i64 words) except -1:
-        sets.count, sets.room = 0, room
-        sets.members = <u64*>self.room_for(room * words)
-        return self.index_sets(sets, words, 2048)
-
-    cdef int index_sets(self, Sets* sets, i64 words, i64 size) except -1:
-        cdef i64 i, slot
-        index = np.full(size, -1, dtype=np.int64)
-        self.arrays.append(index)
-        sets.index, sets.index_size = <i64*><size_t>index.ctypes.data, size
-        for i in range(sets.count):
-            slot = <i64>(hash_set(sets.members + i * words, words) & <u64>(size - 1))
-            while sets.index[slot] >= 0:
-                slot = (slot + 1) & (size - 1)
-            sets.index[slot] = i
+        cdef i64 size = 2048
+        while size < 2 * room:
+            size *= 4
+        sets.room, sets.members, sets.index = room, <u64*>self.room_for(room * words), <i64*>self.room_for(size)
+        forget_all(sets)
         return 0
 
     cdef int add(self, Sets* sets, const u64* members, i64 words) except -1:
         """As add_set, with an index that grows."""
         if 2 * sets.count >= sets.index_size:
-            self.index_sets(sets, words, 4 * sets.index_size)
+            index_again(sets, words, 4 * sets.index_size)
         return add_set(sets, members, words)
 
-    def run(self):
-        """Return (why it ended, subgraphs, tensors kept beyond each, cost, states, steps)."""
-        cdef i64 state, goal = -1, popped = 0
+    def run(self, start, goal, units, limits):
+        """Return (why it ended, layers of each step, tensors kept beyond each, cost, states, steps).
+
+        start, goal: of a window, three sets each, as integers; units: sets of layers; limits: states, steps, below,
+        units of a subgraph
+        (cocco.search.keeping.window).
+        """
+        cdef i64 state, found = -1
         cdef double cost = 0.0
-        memset(self.spare, 0, 3 * self.words * sizeof(u64))
-        self.reach(self.spare, 0.0, -1, -1)
-        while goal < 0 and not self.why and self.waiting:
+        self.begin_window(start, goal, limits)
+        self.set_units(units)
+        self.reach(self.start, 0.0, -1, -1)
+        while found < 0 and not self.why and self.waiting:
             state = self.pop()
             if self.is_closed[state]:
                 continue
-            if self.layers_of(state) == self.size:
-                goal = state
+            if same_set(self.states.members + 3 * state * self.words, self.goal, self.words):
+                found = state
                 break
             self.is_closed[state] = 1
             go_on(self, state)
-            popped += 1
-            if not popped & 63:
-                PyErr_CheckSignals()
-        if goal < 0:
-            return self.why or NO_WAY, [], [], INFINITY, self.states.count, self.steps
-        groups, kept, cost = [], [], self.cost[goal]
-        while self.parent[goal] >= 0:
-            groups.append(self.list_of(self.groups.members + self.group_of[goal] * self.words))
-            kept.append(
-                self.list_of(self.states.members + (3 * goal + 1) * self.words)
-                + self.list_of(self.states.members + (3 * goal + 2) * self.words)
-            )
-            goal = self.parent[goal]
+        if found < 0:
+            why = self.why or (NONE_BELOW if self.is_cut else NO_WAY)
+            return why, [], [], INFINITY, self.states.count, self.steps
+        groups, kept, cost = [], [], self.cost[found]
+        while self.parent[found] >= 0:
+            groups.append(self.list_of(self.groups.members + self.group_of[found] * self.words))
+            for state in range(self.words):
+                self.spare[state] = (
+                    self.states.members[(3 * found + 1) * self.words + state]
+                    | self.states.members[(3 * found + 2) * self.words + state]
+                )
+            kept.append(self.list_of(self.spare))
+            found = self.parent[found]
         return FOUND, groups[::-1], kept[::-1], cost, self.states.count, self.steps
+
+    cdef int begin_window(self, start, goal, limits) except -1:
+        cdef i64 i, u, words = self.words
+        cdef bint is_read
+        self.most_states, self.most_steps, self.below, self.most_units = limits
+        self.steps = self.next_look = self.pushed = self.waiting = self.why = self.is_cut = self.listed_count = 0
+        if self.most_states > self.state_room or self.most_steps > self.step_room:
+            raise ValueError("the search was made for smaller budgets")
+        forget_all(&self.states)
+        forget_all(&self.downsets)
+        if (
+            self.asked.count + self.most_steps // self.price_steps + 2 > self.asked.room
+            or self.groups.count > self.most_sets // 2
+        ):
+            forget_all(&self.asked)
+            forget_all(&self.groups)
+        for i, each in enumerate((*start, *goal)):
+            for u in range(words):
+                (self.start if i < 3 else self.goal)[(i % 3) * words + u] = (each >> (64 * u)) & 0xFFFFFFFFFFFFFFFF
+        for i in range(words):
+            self.needed[i] = self.goal[words + i] | self.goal[2 * words + i]
+            self.beyond[i] = 0
+        self.inside_count = 0
+        for u in range(self.size):
+            if has(self.goal, u) and not has(self.start, u):
+                self.inside[self.inside_count] = u
+                self.inside_count += 1
+        self.read_count = 0
+        for u in range(self.kernel.net.tensors):
+            is_read = False
+            for i in range(words):
+                self.readers[u * words + i] = self.consumers[u * words + i] & self.goal[i] & ~self.start[i]
+                if self.readers[u * words + i]:
+                    is_read = True
+                if self.consumers[u * words + i] & ~self.goal[i]:
+                    put(self.beyond, u)
+            if is_read:
+                self.read_here[self.read_count] = u
+                self.read_count += 1
+        return 0
+
+    cdef int set_units(self, units) except -1:
+        """moves.py, _units"""
+        cdef i64 words = self.words, i, j, k, v, p, count
+        cdef u64* unit = self.spare
+        cdef u64* needs = self.spare + words
+        for i in range(words):
+            self.heads[i] = 0 if units else self.goal[i] & ~self.start[i]
+        if not units:
+            memcpy(self.upward, self.ancestors, self.size * words * sizeof(u64))
+        for each in units:
+            for i in range(words):
+                unit[i] = needs[i] = (each >> (64 * i)) & 0xFFFFFFFFFFFFFFFF
+            count = list_set(unit, words, self.ids)
+            for k in range(count):
+                v = self.ids[k]
+                for j in range(self.kernel.net.producer_start[v], self.kernel.net.producer_start[v + 1]):
+                    p = self.kernel.net.producers[j]
+                    if p < self.size and not has(self.start, p) and not has(unit, p):
+                        for i in range(words):
+                            needs[i] |= self.upward[p * words + i]
+            for k in range(count):
+                memcpy(self.upward + self.ids[k] * words, needs, words * sizeof(u64))
+            put(self.heads, self.ids[0])
+        return 0
 
     cdef list list_of(self, u64* members):
         cdef i64 i, count = list_set(members, self.words, self.ids)
@@ -207,21 +304,33 @@ cdef class KeptSearch:
             self.why = MANY_STEPS
         return self.why != 0
 
+    cdef int look(self) except -1:
+        """Let Ctrl-C in, every few milliseconds."""
+        if self.steps >= self.next_look:
+            self.next_look = self.steps + LOOK_EVERY
+            PyErr_CheckSignals()
+        return 0
+
     cdef int reach(self, const u64* place, double cost, i64 parent, i64 group) except -1:
-        """Note a way to a state if it is the cheapest so far; 1 where the search must end."""
+        """Note a way to a state if it is the cheapest so far and leaves a chance; 1 where the search must end."""
         cdef i64 found = find_set(&self.states, place, 3 * self.words), downset
+        cdef double bound
         if found >= 0 and cost >= self.cost[found]:
+            return 0
+        downset = downset_of(self, place)
+        bound = cost + least_left(self, downset, place)
+        if bound >= self.below:
+            self.is_cut = 1
             return 0
         if found < 0 and self.states.count == self.most_states:
             self.why = MANY_STATES
             return 1
-        downset = self.downset_of(place)
         if found < 0:
             self.add(&self.states, place, 3 * self.words)
             found = self.states.count - 1
         self.is_closed[found] = 0
         self.cost[found], self.parent[found], self.group_of[found] = cost, parent, group
-        return self.push(cost + self.floor_of(downset, place), found)
+        return self.push(bound, found)
 
     cdef int push(self, double bound, i64 state) except -1:
         cdef i64 at, up
@@ -263,38 +372,3 @@ cdef class KeptSearch:
             at = below
         self.queue[at] = entry
         return state
-
-    cdef i64 downset_of(self, const u64* executed) except -1:
-        """The number of a downset, with its floor and its live tensors; its subgraphs are listed when it goes on."""
-        cdef i64 found = find_set(&self.downsets, executed, self.words), v, u, i
-        cdef double total = 0.0
-        cdef u64* live
-        if found >= 0:
-            return found
-        self.add(&self.downsets, executed, self.words)
-        found = self.downsets.count - 1
-        live = self.live + found * self.words
-        memset(live, 0, self.words * sizeof(u64))
-        for v in range(self.size):
-            if not has(executed, v):
-                total += self.layer_floor[v]
-        for u in range(self.kernel.net.tensors):
-            if u >= self.size or has(executed, u):
-                for i in range(self.words):
-                    if self.consumers[u * self.words + i] & ~executed[i]:
-                        put(live, u)
-                        break
-        self.floor[found], self.begin[found] = total, -1
-        return found
-
-    cdef double floor_of(self, i64 downset, const u64* place) noexcept:
-        cdef double total = self.floor[downset]
-        cdef i64 i, u
-        cdef u64 left
-        for i in range(self.words):
-            left = self.live[downset * self.words + i] & ~(place[self.words + i] | place[2 * self.words + i])
-            while left:
-                u = 64 * i + lowest_bit(left)
-                total += self.crossing_floor[u]
-                left &= left - 1
-        return total

@@ -2,10 +2,11 @@
 
 cdef int go_on(KeptSearch s, i64 state) except -1:
     """Reach every state that one step leads to; 1 where the search must end."""
-    cdef i64 downset = s.downset_of(s.states.members + 3 * state * s.words), k
+    cdef i64 downset = downset_of(s, s.states.members + 3 * state * s.words), k
     if s.begin[downset] < 0 and list_groups(s, downset):
         return 1
     for k in range(s.begin[downset], s.end[downset]):
+        s.look()
         if run_group(s, state, s.listed[k]):
             return 1
     return 0
@@ -30,7 +31,8 @@ cdef bint may_run(KeptSearch s, i64 number) noexcept:
     cdef u64* group = s.groups.members + number * s.words
     cdef u64* inputs = s.inputs + number * s.words
     if s.fits[number] < 0:
-        s.spend(s.look_steps)
+        if s.spend(s.look_steps):
+            return False
         count = list_set(group, s.words, s.ids)
         memset(inputs, 0, s.words * sizeof(u64))
         for k in range(count):
@@ -46,38 +48,37 @@ cdef bint may_run(KeptSearch s, i64 number) noexcept:
 
 cdef int list_groups(KeptSearch s, i64 downset) except -1:
     """List the sets of layers that can run next and may fit; 1 where the search must end."""
-    cdef i64 words = s.words, v, i, j, k, top, number, count
+    cdef i64 words = s.words, each, v, i, k, top, number, count, size
     cdef u64* executed = s.downsets.members + downset * words
     cdef u64* grown = s.spare
     cdef u64* readers = s.spare + words
     cdef u64* group
-    cdef Net* net = &s.kernel.net
-    cdef bint is_ready
     s.begin[downset] = s.listed_count
-    for v in range(s.size):
-        is_ready = not has(executed, v)
-        for j in range(net.producer_start[v], net.producer_start[v + 1]):
-            if net.producers[j] < s.size and not has(executed, net.producers[j]):
-                is_ready = False
-        if not is_ready:
+    s.stamp += 1
+    for each in range(s.inside_count):
+        v = s.inside[each]
+        size = 0
+        for i in range(words):
+            grown[i] = s.upward[v * words + i] & ~executed[i]
+            size += popcount64(grown[i] & s.heads[i])
+        if has(executed, v) or size > 1:
             continue
-        memset(grown, 0, words * sizeof(u64))
-        put(grown, v)
         number = number_of(s, grown)
         if number < 0:
             return 1
-        if s.mark[number] == downset:
+        if s.mark[number] == s.stamp:
             continue
-        s.mark[number], s.stack[0], top = downset, number, 1
+        s.mark[number], s.stack[0], top = s.stamp, number, 1
         while top:
             top -= 1
             number = s.stack[top]
             if s.spend(1):
                 return 1
+            s.look()
             if not may_run(s, number):
+                if s.why:
+                    return 1
                 continue
-            if s.why:
-                return 1
             s.listed[s.listed_count] = number
             s.listed_count += 1
             group = s.groups.members + number * words
@@ -85,18 +86,22 @@ cdef int list_groups(KeptSearch s, i64 downset) except -1:
             count = list_set(group, words, s.ids)
             for k in range(count):
                 for i in range(words):
-                    readers[i] |= s.consumers[s.ids[k] * words + i]
+                    readers[i] |= s.readers[s.ids[k] * words + i]
             for i in range(words):
                 readers[i] &= ~group[i]
             count = list_set(readers, words, s.ids)
             for k in range(count):
+                size = 0
                 for i in range(words):
-                    grown[i] = group[i] | (s.ancestors[s.ids[k] * words + i] & ~executed[i])
+                    grown[i] = group[i] | (s.upward[s.ids[k] * words + i] & ~executed[i])
+                    size += popcount64(grown[i] & s.heads[i])
+                if 0 < s.most_units < size:
+                    continue
                 number = number_of(s, grown)
                 if number < 0:
                     return 1
-                if s.mark[number] != downset:
-                    s.mark[number] = downset
+                if s.mark[number] != s.stamp:
+                    s.mark[number] = s.stamp
                     s.stack[top] = number
                     top += 1
     s.end[downset] = s.listed_count
@@ -121,10 +126,28 @@ cdef struct Running:  # one state, one subgraph; sets are rows
 
 
 cdef inline i64 later_readers(KeptSearch s, const u64* executed, i64 u) noexcept:
+    """How many layers of the window read a tensor after this."""
     cdef i64 i, count = 0
     for i in range(s.words):
-        count += popcount64(s.consumers[u * s.words + i] & ~executed[i])
+        count += popcount64(s.readers[u * s.words + i] & ~executed[i])
     return count
+
+
+cdef inline i64 ways_of_made(KeptSearch s, i64 u, i64 later) noexcept nogil:
+    """moves.py, _made"""
+    cdef i64 ways = 0
+    cdef bint is_beyond = has(s.beyond, u), is_needed = has(s.needed, u)
+    if not s.may_keep:
+        return PASSES
+    if later or not is_needed:
+        ways |= PASSES
+    if not is_beyond or has(s.goal + s.words, u):
+        ways |= STAYS
+        if later > 1:
+            ways |= BOTH
+    elif later or is_needed:
+        ways |= BOTH
+    return ways
 
 
 cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
@@ -148,14 +171,17 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
         later = later_readers(s, r.executed, u)
         if s.kernel.net.reader_start[u] == s.kernel.net.reader_start[u + 1]:
             put(r.stored, u)
-        elif later:
+        elif later or has(s.beyond, u):
             s.options[r.count].tensor, s.options[r.count].is_made = u, 1
-            s.options[r.count].count = 1 if not s.may_keep else 3 if later > 1 else 2
+            s.options[r.count].ways = ways_of_made(s, u, later)
             r.count += 1
     count = list_set(r.loaded, words, s.ids)
     for k in range(count):
-        if s.may_keep and later_readers(s, r.executed, s.ids[k]):
-            s.options[r.count].tensor, s.options[r.count].is_made, s.options[r.count].count = s.ids[k], 0, 2
+        u = s.ids[k]
+        later = later_readers(s, r.executed, u)
+        if s.may_keep and (later or has(s.needed, u)):
+            s.options[r.count].tensor, s.options[r.count].is_made = u, 0
+            s.options[r.count].ways = PASSES | STAYS if later else STAYS
             r.count += 1
     count = list_set(r.kept, words, s.ids)
     for k in range(count):
@@ -163,7 +189,8 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
         size += s.whole[u]
         if has(inputs, u):
             if not later_readers(s, r.executed, u):
-                put(r.last, u)
+                if not has(s.needed, u):
+                    put(r.last, u)
             elif has(place + 2 * words, u):
                 r.drops[r.drop_count] = u
                 r.drop_count += 1
@@ -173,21 +200,24 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
 cdef int choose(KeptSearch s, Running* r, i64 at, i64 size) except -1:
     """Run the step with every choice for the tensors from this one on that leaves room."""
     cdef Option* option
-    cdef i64 way, u, more
+    cdef i64 i, way, u, more
     cdef int status
     if at == r.count:
         return run_chosen(s, r, size)
     option = &s.options[at]
     u = option.tensor
-    for way in range(option.count):
-        more = size + (s.whole[u] if way else 0)
+    for i in range(3):
+        way = 1 << i
+        if not option.ways & way:
+            continue
+        more = size + (s.whole[u] if way != PASSES else 0)
         if more > s.room:
             continue
-        if option.is_made and way != 1:
+        if option.is_made and way != STAYS:
             put(r.stored, u)
-        if way == 1 and option.is_made:
+        if option.is_made and way == STAYS:
             put(r.unwritten, u)
-        elif way:
+        elif way != PASSES:
             put(r.written, u)
         status = choose(s, r, at + 1, more)
         take_out(r.unwritten, u)

@@ -80,6 +80,13 @@ class KeptSearch:
         crossing_floor: Sequence[float],
         room: int,
         may_keep: bool,
+        crosses: int,
         budgets: Sequence[int],
     ) -> None: ...
-    def run(self) -> tuple[int, list[list[int]], list[list[int]], float, int, int]: ...
+    def run(
+        self,
+        start: tuple[int, int, int],
+        goal: tuple[int, int, int],
+        units: tuple[int, ...],
+        limits: tuple[int, int, float, int],
+    ) -> tuple[int, list[list[int]], list[list[int]], float, int, int]: ...

@@ -29,7 +29,12 @@ include "_cheapest.pxi"
 include "_choice.pxi"
 include "_loop_layers.pxi"
 include "_operators.pxi"
+include "_kept_layers.pxi"
+include "_kept_gaps.pxi"
+include "_kept_memo.pxi"
 include "_fit.pxi"
+include "_kept_decode.pxi"
+include "_kept_settle.pxi"
 include "_generation.pxi"
 include "_downsets.pxi"
 include "_orders.pxi"
@@ -51,6 +56,9 @@ cdef class Kernel:
     cdef Rates rates
     cdef LoopLayers loops
     cdef object kept    # arrays behind the pointers
+    cdef KeptLayer* kept_layers     # by layer, where tensors may stay on chip
+    cdef i64 may_keep   # 0: no; else 1 + the metric by which a genome keeps: ema, energy, latency
+    cdef i64 kept_numbers           # the most that layer_beside needs for one layer
     cdef object technology
 
     def __cinit__(self, problem, settings=None):
@@ -58,6 +66,8 @@ cdef class Kernel:
         self._fill_net(problem)
         self._fill_graph(problem)
         self._fill_goal(problem)
+        if problem.keep == "auto":
+            self._fill_kept(problem)
         if settings is not None:
             self._fill_rates(settings, bool(problem.buffers))
 
@@ -115,6 +125,35 @@ cdef class Kernel:
             ])
             self.net.loops = self.loops.layers
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
+
+    def _fill_kept(self, problem):
+        """What a genome needs that may keep tensors on chip; `breed` and `values` then decode what it keeps."""
+        whole, moved, first_input = [[], []], [[], []], problem.size
+        self.may_keep = 1 + ("ema", "energy", "latency").index(problem.metric)
+        self.kept_layers = <KeptLayer*>calloc(problem.size + 1, sizeof(KeptLayer))
+        if self.kept_layers == NULL:
+            raise MemoryError("no memory for the layers of the kernel")
+        for rules, offset in zip(problem.rules, problem.offsets):
+            network = rules.geometry.network
+            for u in range(len(network.tensors)):
+                whole[u >= len(network.layers)].append(rules.whole_bytes(u))
+                moved[u >= len(network.layers)].append(rules.batch * rules.geometry.size_bytes[u])
+            if rules.has_loop_orders:
+                for v in range(len(network.layers)):
+                    self._fill_kept_layer(network, rules.loop_layer(v), v, first_input, offset)
+            first_input += len(network.inputs)
+        self.net.whole, self.net.moved = self._hold(sum(whole, [])), self._hold(sum(moved, []))
+
+    def _fill_kept_layer(self, network, layer, v, first_input, offset):
+        cdef KeptLayer* into = &self.kept_layers[offset + v]
+        (producers, is_new, places, whole), numbers = _kept_numbers(network, layer, v, first_input, offset)
+        into.producers, into.is_new = self._hold(producers), self._hold(is_new)
+        into.places, into.place_count, into.whole = self._hold(places), len(places), self._hold(whole)
+        into.second, into.holes, into.groups = numbers
+        self.kept_numbers = max(self.kept_numbers, len(producers) + 3 * len(whole))
+
+    def __dealloc__(self):
+        free(self.kept_layers)
 
     def _fill_graph(self, problem):
         self.graph.size, self.graph.edges = problem.size, len(problem.edges)
@@ -195,6 +234,7 @@ cdef class Kernel:
                 status = make_child(
                     &self.graph, &self.net, &self.machine, &self.goal, &self.rates, &brood,
                     &scratch.work, &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i,
+                    scratch.keeping,
                 )
                 if status != FITS:
                     break
@@ -214,6 +254,7 @@ cdef class Kernel:
                 status = evaluate(
                     &self.graph, &self.net, &self.machine, &self.goal, &scratch.work, &scratch.memo, &scratch.bench,
                     scratch.totals, &labels[i, 0], &capacities[i, 0], &stream, &value[i], &cost[i],
+                    scratch.keeping,
                 )
                 if status != FITS:
                     break
@@ -249,6 +290,9 @@ cdef class Scratch:
     cdef Row* totals
     cdef Memo memo
     cdef void* block[5]
+    cdef Keeping kept
+    cdef Keeping* keeping   # NULL where nothing may stay on chip
+    cdef object held        # arrays behind its pointers
 
     def __cinit__(self, Kernel kernel):
         cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
@@ -266,6 +310,49 @@ cdef class Scratch:
         lay_out_work(&self.work, <i64*>self.block[0], n, edges)
         at = lay_out_bench(&self.bench, <i64*>self.block[1], n)
         lay_out_bench(&self.other, at, n)
+        self.keeping, self.held = NULL, []
+        if kernel.may_keep:
+            self._lay_out_keeping(kernel)
+            self.keeping = &self.kept
+
+    cdef void* _hold(self, i64 count, i64 size) except NULL:
+        """Return zeros; memory that is never written to is address space only."""
+        cdef char[::1] view = np.zeros(count * size + 8, dtype=np.int8)
+        self.held.append(view)
+        return &view[0]
+
+    cdef _lay_out_keeping(self, Kernel kernel):
+        cdef Keeping* k = &self.kept
+        cdef Places* p = &k.places
+        cdef i64 u, n = kernel.graph.size + 2, tensors = kernel.net.tensors, i
+        cdef i64 places = kernel.net.reader_start[tensors] + tensors + 2
+        p.layers, p.tensors = kernel.graph.size, tensors
+        p.whole, p.moved = kernel.net.whole, kernel.net.moved
+        p.start, p.count = <i64*>self._hold(tensors, 8), <i64*>self._hold(tensors, 8)
+        for u in range(tensors):
+            p.start[u] = kernel.net.reader_start[u] + u
+        p.step, p.takes = <i64*>self._hold(places, 8), <i64*>self._hold(places, 8)
+        p.is_kept, p.is_taken = <i64*>self._hold(places, 8), <i64*>self._hold(places, 8)
+        p.stay = <i64*>self._hold(places, 8)
+        p.free, p.slots, p.first_stay = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
+        p.candidates = <Candidate*>self._hold(places + tensors, sizeof(Candidate))
+        p.ranked = <i64*>self._hold(2 * (places + tensors), 8)
+        p.stays = <Stay*>self._hold(places, sizeof(Stay))
+        k.by, k.layers, k.alone = kernel.may_keep - 1, kernel.kept_layers, <Row*>self._hold(n, sizeof(Row))
+        k.members, k.member_start = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
+        k.inputs, k.input_start = <i64*>self._hold(2 * places, 8), <i64*>self._hold(n, 8)
+        k.reserved, k.rows = <i64*>self._hold(n, 8), <Row*>self._hold(n, sizeof(Row))
+        k.status, k.active = <int32_t*>self._hold(n, 4), <i64*>self._hold(places, 8)
+        k.heap, k.waits = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
+        k.keys, k.key_start = <int32_t*>self._hold(n + places, 4), <i64*>self._hold(n, 8)
+        k.key_length, k.hash = <i64*>self._hold(n, 8), <u64*>self._hold(n, 8)
+        k.spare = <i64*>self._hold(tensors + kernel.kept_numbers, 8)
+        for i in range(3):
+            k.sets[i] = <u64*>self._hold(tensors // 64 + 1, 8)
+        k.memo.floors = <FloorEntry*>self._hold(FLOOR_ENTRIES, sizeof(FloorEntry))
+        k.memo.floor_arena = <i64*>self._hold(FLOOR_ARENA, 8)
+        k.memo.prices = <KeptEntry*>self._hold(KEPT_ENTRIES, sizeof(KeptEntry))
+        k.memo.price_arena = <int32_t*>self._hold(KEPT_ARENA, 4)
 
     def __dealloc__(self):
         for i in range(5):
@@ -432,4 +519,5 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
 include "_improve.pxi"
 include "_kept_prices.pxi"
 include "_kept_search.pxi"
+include "_kept_floors.pxi"
 include "_kept_steps.pxi"

@@ -36,6 +36,8 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* readers        # by tensor: layer, local, whole
     i64* reader_start
     LoopLayer* loops    # by layer, where machine.has_loops
+    i64* whole          # by tensor: bytes while it is kept (this and the next: where tensors may be kept)
+    i64* moved          # bytes of one crossing of DRAM, all samples
 
 
 cdef struct Memory:  # the buffers that a subgraph is priced in

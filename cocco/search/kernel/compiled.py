@@ -10,19 +10,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
+import numpy as np
+
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 
 if TYPE_CHECKING:
-    from cocco.search.kernel._kernel import KeptPrices, Orders
+    from cocco.search.kernel._kernel import KeptPrices, KeptSearch, Orders
 
 Asked = TypeVarTuple("Asked")
 Answered = TypeVar("Answered")
 Row = tuple[int, int, int, int, int, int]  # as simulator.model.cost.Totals
 Enumerated = tuple[list[list[int]] | None, int, int, int, float]  # groups, states, transitions, steps, cost
-
-Kept = tuple[int, list[list[int]], list[list[int]], float, int, int]
-"""Why the search ended, subgraphs, tensors kept beyond each, cost, states, steps."""
 
 
 def first_of(
@@ -53,6 +52,13 @@ class Compiled:
         #: what a subgraph costs in buffers of so many bytes, None where it does not fit
         self.price: Callable[[Sequence[int], int, int], Row | None] = partial(self.kernel.price, self.scratches[0])
 
+    def value(self, labels: Sequence[int], capacities: Sequence[int]) -> tuple[float, float]:
+        """Return Formula 1 and the cost of a genome that is valid and fits."""
+        memory = (*capacities, *[0] * (2 - len(capacities)))
+        value, cost = np.zeros(1), np.zeros(1)
+        self.kernel.values(self.scratches[0], np.array([labels]), np.array([memory]), value, cost)
+        return float(value[0]), float(cost[0])
+
     def exact(self, *budgets: int) -> Enumerated:
         """Return the cheapest partition: the kernel's `exact`, which says what the budgets are."""
         return self._twin.exact(self.kernel, self.scratches[0], *budgets)
@@ -61,9 +67,9 @@ class Compiled:
         """Return what prices steps beside kept tensors; the problem is this one, of one network on given hardware."""
         return self._twin.KeptPrices(self.kernel, self.scratches[0], problem)
 
-    def kept_search(self, problem: Problem, *question: Any) -> Kept:
-        """Return the cheapest plan with kept tensors: the kernel's `KeptSearch`, which says what the question is."""
-        return self._twin.KeptSearch(self.kept_prices(problem), *question).run()
+    def kept_search(self, problem: Problem, *question: Any) -> KeptSearch:
+        """Return what searches windows of plans with kept tensors; the kernel says what the question is."""
+        return self._twin.KeptSearch(self.kept_prices(problem), *question)
 
     def orders(self, memo: int) -> Orders:
         """Return what improves partitions by random orders; memo: prices remembered."""

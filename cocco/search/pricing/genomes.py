@@ -15,9 +15,11 @@ from cocco.problem.genome import Genome, connected_parts, groups_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.problem.stream import Stream
+from cocco.search.keeping.genome import Decoder
 from cocco.search.kernel.compiled import Compiled, first_of
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals, total
+from simulator.model.kept import Kept
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.regions import Region, Tiling
 from simulator.model.tiles import TileShape
@@ -57,6 +59,8 @@ class Pricer:
         price = self._price if self._twin is None else first_of(self._price_compiled, self._price)
         self.price = lru_cache(price_memo)(price)
         self.machine = lru_cache(price_memo)(problem.accelerator_of)
+        self._decoder = Decoder(problem, model_memo, price_memo, self._step_model)
+        self._beside_kept = self._kept if self._twin is None else first_of(self._kept_compiled, self._kept)
 
     def evaluate(self, genome: Genome, stream: Stream) -> Sample:
         """Return the price of a valid genome; what does not fit is split, and the split genome replaces it.
@@ -69,6 +73,8 @@ class Pricer:
         genome, totals = self._fit(genome, machine, stream)
         if totals is None:
             return Sample(genome, math.inf, math.inf)
+        if self.problem.keep == "auto":
+            return self._beside_kept(genome, machine)
         value = self.problem.objective.value(totals, machine)
         return Sample(genome, value, self.problem.objective.cost(value, machine))
 
@@ -91,6 +97,17 @@ class Pricer:
             todo += self._cut(labels, group, stream)[::-1]
         return Genome(labels, genome.capacities), [Totals(*map(sum, zip(*each))) for each in rows]
 
+    def _kept(self, genome: Genome, machine: Accelerator) -> Sample:
+        """Return the price of a genome that fits, with what it keeps on chip."""
+        totals = [each.totals for each in self._decoder.decode(genome.labels, machine)]
+        value = self.problem.objective.value([each for each in totals if each is not None], machine)
+        return Sample(genome, value, self.problem.objective.cost(value, machine))
+
+    def _kept_compiled(self, genome: Genome, machine: Accelerator) -> Sample:
+        assert self._twin is not None
+        value, cost = self._twin.value(genome.labels, genome.capacities)
+        return Sample(genome, value, cost)
+
     def _cut(self, labels: list[int], group: Sequence[int], stream: Stream) -> list[list[int]]:
         """Cut the group at a random point, name the parts in the labels, and return them in order."""
         cut = 1 + stream.below(len(group) - 1)
@@ -104,6 +121,9 @@ class Pricer:
         i = self.problem.network_of[group[0]]
         offset = self.problem.offsets[i]
         return LeanModel(self.problem.rules[i], [v - offset for v in group])
+
+    def _step_model(self, i: int, layers: Group, kept: Kept | None) -> SubgraphModel:
+        return LeanModel(self.problem.rules[i], layers, kept)
 
     def _price_compiled(self, group: Group, activations: int, weights: int) -> Totals | None:
         assert self._twin is not None

@@ -12,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection, PatchCollection
 
+import cocco
 import workloads
+from cocco.allocation.address_map import address_map
 from cocco.output import pictures
+from cocco.output.pictures.allocation import map_figure
 from cocco.output.pictures.layout import LANE_GAP, LAYER_GAP, layout
 from cocco.output.pictures.network import PALETTE
 from cocco.output.pictures.style import FILLS, MANY_BARS
@@ -185,3 +188,19 @@ def test_layout_of_a_chain_is_straight_and_of_a_diamond_symmetric():
     drawn = layout([[], [0], [0], [1, 2]])
     assert drawn.level == [0, 1, 1, 2]
     assert drawn.x[0] == pytest.approx((drawn.x[1] + drawn.x[2]) / 2, abs=0.05)
+
+
+def test_a_kept_tensor_is_one_long_bar_in_the_map_of_a_memory():
+    network, chip = workloads.load("resnet50"), Accelerator(shared_buffer=896 * KiB)
+    plan = cocco.partition(network, chip, metric="ema", samples=300, keep="auto").plan
+    found = address_map(network, plan, chip)
+    (memory,) = found.memories
+    axes = map_figure(network.name, memory).axes[0]
+    bars = {each.get_label(): each.get_paths() for each in axes.collections}
+    assert set(bars) == {"main", "side", "weights", "kept"} and len(bars["kept"]) == len(plan.keep)
+    for kept, bar in zip(plan.keep, sorted(bars["kept"], key=lambda each: each.vertices[:, 0].min()), strict=True):
+        assert bar.vertices[:, 0].min() == kept.from_step
+    ends = sorted(int(each.vertices[:, 0].max()) for each in bars["kept"])
+    assert ends == sorted(each.until_step + 1 for each in plan.keep)
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xlim()) == ("subgraph", "address (KB)", (0, len(plan)))
+    assert "s2b1_add" in {text.get_text() for text in axes.texts}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from simulator import Accelerator, breakdown, evaluate, least_capacity
 from simulator.timing import simulate
-from simulator.views.chrome_trace import buffers
+from simulator.views.chrome_trace import buffers, chrome_trace
 from simulator.views.occupancy import occupancies
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
@@ -79,3 +81,26 @@ def test_the_executed_run_moves_what_is_priced_in_the_memory_there_is(seed):
             assert all(size >= 0 for held in buffers(run, use).values() for size in held.values())
         computing, crossing = priced.compute_cycles, priced.ema_bytes / chip.dram_bytes_per_cycle
         assert max(computing, crossing) <= run.cycles <= computing + crossing
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_trace_has_a_slice_for_each_interval_from_its_first_step_to_the_end_of_its_last(seed):
+    found = random_kept(seed)
+    if found is None:
+        return
+    network, plan, batch = found
+    priced = evaluate(network, plan, Accelerator(shared_buffer=10**8, batch=batch))
+    run, clock = priced.simulation, 1000 * priced.accelerator.technology.clock_ghz
+    events = chrome_trace(network, priced)["traceEvents"]
+    slices = [event for event in events if event.get("cat") == "kept"]
+    assert [event["name"] for event in slices] == [each.interval.tensor for each in priced.keep]
+    for event, each in zip(slices, priced.keep):
+        start, stop = run.spans[each.interval.from_step][0], run.spans[each.interval.until_step][1]
+        assert event["ts"] == start / (clock * run.slots_per_cycle)
+        assert event["dur"] == (stop - start) / (clock * run.slots_per_cycle)
+        assert event["args"]["bytes"] == each.size_bytes
+    for one, other in combinations(slices, 2):
+        if one["tid"] == other["tid"]:
+            assert one["ts"] + one["dur"] <= other["ts"] + 1e-9 or other["ts"] + other["dur"] <= one["ts"] + 1e-9
+    names = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert {"kept 1"} <= names if slices else not any(name.startswith("kept") for name in names)

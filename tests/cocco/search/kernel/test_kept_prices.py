@@ -15,9 +15,9 @@ from cocco.search.kernel.compiled import Compiled
 from simulator import Accelerator, Partition
 from simulator.partition.steps import steps_of
 from tests.helpers.every_kept_plan import as_set
+from tests.helpers.every_kind import every_kind
 from tests.helpers.random_kept import random_kept_plan, random_spans
-from tests.helpers.random_problems import random_net, random_problem_of_one_core
-from workloads import Builder
+from tests.helpers.random_problems import random_net, random_problem
 from workloads.network.network import Network
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
@@ -62,7 +62,7 @@ def test_engines_agree_on_random_plans():
     """All kinds of layers, batches, metrics, both tile rules; tight and ample buffers."""
     kept = fits = 0
     for seed in range(150):
-        problem = random_problem_of_one_core(seed)
+        problem = random_problem(seed)
         network = problem.networks[0] if seed % 3 == 0 else random_net(seed)
         for i in range(4):
             partition = random_kept_plan(network, 7 * seed + i)
@@ -71,18 +71,6 @@ def test_engines_agree_on_random_plans():
                 more = compare(priced, steps(priced, partition))
                 kept, fits = kept + more[0], fits + more[1]
     assert kept > 1000 and kept - 50 > fits > 500
-
-
-def every_kind() -> Network:
-    """Return products of activations, a softmax, a norm, grouped and depth-wise windows, a concat, a pool, a slice."""
-    b = Builder("every_kind")
-    x = b.conv("x", b.input("in", 12, 12, 24), 24, 1)
-    deep = b.depthwise("deep", b.conv("groups", x, 24, 3, padding=1, groups=3))
-    scores = b.softmax("softmax", b.matmul("scores", b.add("both", [deep, x]), x, transpose=True))
-    mixed = b.layernorm("norm", b.matmul("mixed", scores, x))
-    wide = b.conv("wide", b.concat("joined", [mixed, deep, x]), 40, 3)
-    b.conv("end", b.mul("gated", [b.maxpool("pool", wide, 2, 2), b.global_avgpool("mean", wide)]), 16, 1)
-    return b.build()
 
 
 @pytest.mark.parametrize("metric", ["ema", "energy"])

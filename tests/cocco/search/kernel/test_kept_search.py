@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import time
 
 import pytest
 
@@ -13,17 +15,17 @@ from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
-from tests.helpers.random_problems import random_problem_of_one_core
+from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, diamond
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
-def test_engines_agree_on_random_problem_of_one_cores():
+def test_engines_agree_on_random_problems():
     """Up to 6 layers: cost, plan, states, steps, and why there is none; with little and with ample budgets."""
     spans = plans = 0
     for seed in range(250):
-        problem = random_problem_of_one_core(seed, 6)
+        problem = random_problem(seed, 6)
         budget = (500, 3_000) if seed % 5 == 0 else (100_000, 2_000_000)
         may_keep = seed % 7 > 0
         readable = cheapest_plans(problem, *budget, may_keep, "reference")
@@ -31,6 +33,45 @@ def test_engines_agree_on_random_problem_of_one_cores():
         plans += readable.is_proven
         spans += len(readable.plans[0].spans)
     assert plans > 150 and spans > 100
+
+
+def test_engines_cut_off_alike():
+    """At the optimum nothing is below, just above it the optimum is found; of two networks, too."""
+    cuts = 0
+    for seed in range(60):
+        problem = random_problem(seed, 6)
+        best = cheapest_plans(problem).cost
+        if best < math.inf:
+            for below in (0.9 * best, best, 1.01 * best):
+                found = cheapest_plans(problem, below=below, engine="fast")
+                assert found == cheapest_plans(problem, below=below, engine="reference"), seed
+                assert found.cost == (best if below > best else math.inf)
+                assert found.plans[-1].status == ("optimal" if below > best else "none_below")
+                cuts += below <= best
+    assert cuts > 60
+    problem = on_hardware([chain(6, "a"), diamond("b")], Accelerator(shared_buffer=2048), metric="energy")
+    best = cheapest_plans(problem).cost
+    assert cheapest_plans(problem, below=best).plans[-1].status == "none_below"
+    assert cheapest_plans(problem, below=best * (1 + 1e-6)).cost == best
+
+
+def test_ctrl_c_ends_a_search_soon():
+    """The Transformer at 896 KB runs for seconds; a signal in its midst is answered at once."""
+    problem = on_hardware(workloads.load("transformer"), Accelerator(shared_buffer=896 * 1024), metric="ema")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    start = time.process_time()
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.5)  # of CPU time
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            cheapest_plans(problem)
+        assert time.process_time() - start < 1.5
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 @pytest.mark.parametrize("budget", [(3, 10_000), (1_000, 100)])

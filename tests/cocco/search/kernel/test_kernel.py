@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 
 import cocco
@@ -15,9 +14,8 @@ from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.problem.space import SeparateBuffers, SharedBuffer
 from cocco.search.baselines.exact import LOOK_STEPS, PRICE_STEPS, exact
-from cocco.search.genetic.engine import FastEngine, ReferenceEngine, make_engine
+from cocco.search.genetic.engine import FastEngine, make_engine
 from cocco.search.genetic.genetic import genetic
-from cocco.search.genetic.population import Population
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
@@ -28,26 +26,12 @@ from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
 from tests.helpers.judged import random_network_of
 from tests.helpers.random_problems import random_net, random_twin
+from tests.helpers.twin_search import assert_same_search
 from workloads import Builder
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-
-
-def assert_same_search(problem: Problem, settings: Settings, samples: int, threads: int = 1, initial=()) -> None:
-    """Both engines make the same genomes at the same costs, generation by generation."""
-    slow, fast = ReferenceEngine(problem, settings), FastEngine(problem, settings, threads)
-    parents, done, generation = Population.empty(0, problem.size), 0, 0
-    while done < samples:
-        elite = parents.rows(0, settings.elite)
-        count = settings.population - len(elite.cost)
-        expected = slow.breed(7, generation, parents, initial, count)
-        found = fast.breed(7, generation, parents, initial, count)
-        for field in Population._fields:
-            assert np.array_equal(getattr(found, field), getattr(expected, field)), (generation, field)
-        parents = elite.joined(found).by_cost()
-        done, generation = done + count, generation + 1
 
 
 @pytest.mark.parametrize("seed", range(48))

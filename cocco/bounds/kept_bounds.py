@@ -1,0 +1,64 @@
+"""Lower bounds where tensors may stay on chip between subgraphs: what no partition, order and intervals undercut.
+
+The bounds of cocco.bounds.forced say what crosses DRAM where nothing is kept, and do not hold here. These do: weights,
+the inputs that are read and the model outputs cross once, and what `forced_crossings` says of each memory.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import product
+
+from cocco.bounds.buffers import Buffered, met_bytes
+from cocco.bounds.forced import Traffic
+from cocco.bounds.least import least_totals
+from cocco.problem.planned import Memory
+from cocco.problem.problem import Problem
+from simulator.model.cost import Totals
+from simulator.model.pricing import PricingRules
+
+
+def memories(problem: Problem) -> list[Memory]:
+    """Return every memory that may be chosen; the only one of given hardware."""
+    return list(product(*[range(len(sizes)) for sizes in problem.candidates]))
+
+
+class KeptBounds:
+    """Lower bounds of one problem, memory by memory."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def totals(self, memory: Memory) -> list[Totals]:
+        """Return per network totals of which none can be undercut with this memory."""
+        machine = self.problem.accelerator_of(memory)
+        rows = zip(self.problem.rules, self._once, self._buffered)
+        return [least_totals(rules, traffic, buffered, machine) for rules, traffic, buffered in rows]
+
+    def cost(self, memory: Memory) -> float:
+        """Return a cost that no plan with this memory undercuts."""
+        objective, machine = self.problem.objective, self.problem.accelerator_of(memory)
+        return objective.cost(objective.value(self.totals(memory), machine), machine)
+
+    def least(self) -> float:
+        """Return a cost that no plan with any memory undercuts."""
+        return min(self.cost(memory) for memory in memories(self.problem))
+
+    @cached_property
+    def _once(self) -> list[Traffic]:
+        return [Traffic(rules.geometry.network.weight_bytes, once_bytes(rules)) for rules in self.problem.rules]
+
+    @cached_property
+    def _buffered(self) -> list[Buffered]:
+        found = []
+        for rules in self.problem.rules:
+            met = sum([rules.batch * met_bytes(rules, v) for v in range(len(rules.geometry.network.layers))])
+            found.append(Buffered(met, rules.geometry.network.weight_bytes))
+        return found
+
+
+def once_bytes(rules: PricingRules) -> int:
+    """Return the bytes of the inputs that are read and of the model outputs, for the whole batch."""
+    network, sizes = rules.geometry.network, rules.geometry.size_bytes
+    inputs = [u for u in range(len(network.layers), len(network.tensors)) if network.consumers[u]]
+    return rules.batch * sum([sizes[u] for u in [*inputs, *network.outputs]])

@@ -1,0 +1,161 @@
+"""What no plan with kept tensors undercuts, told apart by layer and by tensor.
+
+The floors are what `least.least_totals` says of all layers together: weights read once, results written once and what
+windows meet read once on chip, model outputs written to DRAM; and of each tensor in DRAM that has readers left, one
+reading.
+
+Some layers always run alone: with each layer that they read or are read by, and all between, no larger set may fit, and
+a subgraph with more layers has such a pair. Then all their steps can be looked at: each input comes from DRAM, or is
+kept, or both, and so the output, with all the room that is left. Whatever their cheapest step costs beside its own
+crossings is their floor. A tensor crosses DRAM both ways in every plan
+
+    if it is larger than the buffer, or its maker always runs alone and cannot hold it: then it is written; and a reader
+    that cannot run with the maker reads it there at least once
+    if a reader always runs alone and cannot hold it: then that one reads it from DRAM, so it is written before
+
+so its maker's floor counts both until it has run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+from cocco.bounds.buffers import met_bytes
+from cocco.problem.problem import Problem
+from cocco.search.keeping.question import KeepQuestion, KeptStep, sets_of_producers
+from cocco.search.keeping.state import members
+from simulator.model.cost import METRICS, Totals
+from simulator.model.pricing import PricingRules
+
+MOST_INPUTS = 4  #: of a layer whose steps are all looked at; our choice: 3^5 prices
+ROUNDING = 1e-12  #: relative; above what differences of floats are off
+
+
+def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the floors of layers and of crossings; of latency either the cycles or what crosses, the larger in all."""
+    (rules,), machine = problem.rules, problem.accelerator
+    metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
+    rows = [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
+    sizes = [rules.batch * size for size in rules.geometry.size_bytes]
+    crossings = [Totals(size, size, 0, 0, 0, size) for size in sizes]
+    if problem.objective.metric == "latency":
+        computing = [cycles * machine.dram_bytes_per_cycle for cycles in rules.cycles]
+        if sum(computing) >= sum(row.ema_bytes for row in rows) + sum(sizes[len(rows) :]):
+            rows = [row._replace(slots=each) for row, each in zip(rows, computing)]
+            crossings = [row._replace(slots=0) for row in crossings]
+    return (
+        tuple(weight * metric(row, machine) for row in rows),
+        tuple(weight * metric(row, machine) for row in crossings),
+    )
+
+
+def _least_of_layer(rules: PricingRules, v: int) -> Totals:
+    """Return what a layer adds to the totals at least, wherever it runs; slots are those of what crosses."""
+    geometry, batch = rules.geometry, rules.batch
+    weights, result = geometry.network.layers[v].weight_bytes, geometry.size_bytes[v]
+    output = 0 if geometry.readers[v] else batch * result
+    ema = weights + output
+    return Totals(
+        ema_bytes=ema,
+        global_buffer_bytes=output + batch * (result + met_bytes(rules, v)),
+        weight_buffer_bytes=2 * weights,
+        crossbar_bytes=0,
+        operations=batch * geometry.operations[v],
+        slots=ema,
+    )
+
+
+class _Alone(NamedTuple):
+    """A layer that always runs alone."""
+
+    floor: float  #: the least that its step costs beside its own crossings
+    holds: int  #: tensors that may be kept while it runs
+
+
+def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
+    """Return the question with higher floors, by layers that always run alone; is_whole: costs are whole numbers."""
+    network, count = question.network, len(question.network.layers)
+    if not question.may_keep:
+        return question
+    fuses, alone = _Together(question), {}
+    for v in range(count):
+        if len(set(network.producers[v])) <= MOST_INPUTS and not fuses.any_neighbour(v):
+            alone[v] = _looked_at(question, v)
+    layers, crosses = list(question.layer_floor), 0
+    for v, found in alone.items():
+        if found.floor < math.inf:
+            layers[v] = max(layers[v], found.floor - (0.0 if is_whole else ROUNDING * abs(found.floor)))
+    for u in range(count):
+        readers = network.consumers[u]
+        is_written = question.whole[u] > question.room or (u in alone and not alone[u].holds >> u & 1)
+        is_apart = u in alone or any(not fuses.may(u, r) for r in readers)
+        if readers and is_written and is_apart or any(r in alone and not alone[r].holds >> u & 1 for r in readers):
+            crosses |= 1 << u
+    return question._replace(layer_floor=tuple(layers), crosses=crosses)
+
+
+def _looked_at(question: KeepQuestion, v: int) -> _Alone:
+    """Return what all steps of a layer that runs alone have in common."""
+    least, holds = math.inf, 0
+    for step in _steps_of(question, v):
+        price = question.price(step)
+        if price < math.inf:
+            holds |= step.on_chip
+            for u in members(step.loaded | step.written):
+                price -= question.crossing_floor[u]
+            if not question.network.consumers[v]:
+                price += question.crossing_floor[v]  # a model output: its writing is part of the floor
+            least = min(least, price)
+    return _Alone(least, holds)
+
+
+def _steps_of(question: KeepQuestion, v: int) -> Iterator[KeptStep]:
+    """Yield every step of a layer alone, with nothing kept that it does not touch."""
+    inputs = sorted(set(question.network.producers[v]))
+    ways = [(0, 1), (1, 0), (1, 1)]  # kept, crosses
+    for chosen in product(ways, repeat=len(inputs) + bool(question.network.consumers[v])):
+        on_chip = loaded = written = size = 0
+        for u, (is_kept, is_moved) in zip([*inputs, v], chosen):
+            on_chip |= is_kept << u
+            size += question.whole[u] * is_kept
+            if u == v:
+                written |= is_moved << u
+            else:
+                loaded |= is_moved << u
+        if not question.network.consumers[v]:
+            written = 1 << v
+        if size <= question.room:
+            yield KeptStep((v,), on_chip, loaded, written, size, 0)
+
+
+class _Together:
+    """Which layers may share a subgraph."""
+
+    def __init__(self, question: KeepQuestion) -> None:
+        self.question, self.network = question, question.network
+        count = len(self.network.layers)
+        layers = (1 << count) - 1
+        self.upward, self.downward = [0] * count, [0] * count  # itself and its ancestors; and its descendants
+        for v, producers in enumerate(sets_of_producers(self.network)):
+            self.upward[v] = 1 << v
+            for p in members(producers & layers):
+                self.upward[v] |= self.upward[p]
+        for v in reversed(range(count)):
+            self.downward[v] = 1 << v
+            for c in self.network.consumers[v]:
+                self.downward[v] |= self.downward[c]
+        self.known: dict[tuple[int, int], bool] = {}
+
+    def may(self, u: int, v: int) -> bool:
+        """Return whether a layer and one that reads it, with all between, may fit."""
+        if (u, v) not in self.known:
+            self.known[u, v] = self.question.may_fit(tuple(members(self.downward[u] & self.upward[v])))
+        return self.known[u, v]
+
+    def any_neighbour(self, v: int) -> bool:
+        """Return whether a layer may share a subgraph with any that it reads or that reads it."""
+        producers = [p for p in set(self.network.producers[v]) if p < len(self.network.layers)]
+        return any(self.may(p, v) for p in producers) or any(self.may(v, c) for c in self.network.consumers[v])

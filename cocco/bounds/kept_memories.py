@@ -1,0 +1,136 @@
+"""Proof of co-exploration with kept tensors: which memory, partition, order and intervals cost least of all.
+
+Every candidate memory is either solved by the exact search (cocco.bounds.kept), or ruled out: because its bytes plus
+alpha times a lower bound of the metric are no less than the best known cost, or because the exact search finds no plan
+below what would beat that cost. If all are, the best of them is the optimum of Formula 2. Energy is not monotone in the
+capacity once nothing is left to save, so no memory is ruled out by its neighbours.
+
+Of the memories left open the one in the middle, by bytes, comes first: its cost is soon close to the best, and the
+better that is known the less the others take. All are tried with a small budget before any is with a larger one. Until
+one is solved, the next tried is a smaller one: those are easier, and a network too wide for them is so for all. (Our
+choices.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from cocco.bounds.kept import cheapest_plans
+from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.problem.names import EngineName
+from cocco.problem.planned import Memory, Planned
+from cocco.problem.problem import Problem, in_memory
+
+QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
+QUICK_TOTAL = 256_000_000  #: of all memories together
+TIERS = (64, 8, 1)  #: the budgets of one memory are its share of these
+HOPELESS = (2, 2, 1)  #: memories that give up with each before any is solved, then the next one comes; our choices
+
+
+class KeptProof(NamedTuple):
+    """The best plans known now, what no answer can undercut, and whether the two meet."""
+
+    best: Planned | None
+    lower_bound: float
+    is_optimal: bool
+    steps: int  #: that the exact searches took
+    solved: tuple[Planned, ...]  #: the cheapest of each memory that was solved, in that order
+
+
+class Solved(NamedTuple):
+    """One memory: its cheapest plans, or that none costs less than asked (None, decided), or that it is not known."""
+
+    best: Planned | None
+    is_decided: bool
+    steps: int
+
+
+def prove_kept(
+    problem: Problem, best: Planned | None, engine: EngineName, per_memory: int = QUICK_STEPS,
+    in_total: int = QUICK_TOTAL,
+) -> KeptProof:  # fmt: skip
+    """Return what the exact search adds to the best plans of another search (None: there was none).
+
+    per_memory: steps that one memory may take, in_total: all of them. Budgets count, so the answer does not depend on
+    the machine. After Ctrl-C what was found so far, not proven, is in the exception (Stopped).
+    """
+    bounds = KeptBounds(problem)
+    left = {memory: bounds.cost(memory) for memory in memories(problem)}
+    order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
+    solved: list[Planned] = []
+    steps = failures = 0
+    try:
+        for tier, hopeless in zip(TIERS, HOPELESS):
+            untried, most = order, failures + hopeless
+            while steps < in_total and (solved or failures < most):
+                known = math.inf if best is None else best.cost
+                untried, order = ([m for m in each if left[m] < known] for each in (untried, order))
+                if not untried:
+                    break
+                memory = _next(untried, None if best is None else best.memory, failures if not solved else 0)
+                untried.remove(memory)
+                found = solve(problem, memory, engine, min(per_memory // tier, in_total - steps), known)
+                steps += found.steps
+                if not found.is_decided:
+                    failures += 1
+                    continue
+                order.remove(memory)
+                left[memory] = known
+                if found.best is not None:
+                    solved.append(found.best)
+                    left[memory] = found.best.cost
+                    best = found.best if found.best.cost < known else best
+    except KeyboardInterrupt:
+        raise Stopped(_proof(best, left.values(), steps, solved)) from None
+    return _proof(best, left.values(), steps, solved)
+
+
+def _next(untried: list[Memory], known: Memory | None, failures: int) -> Memory:
+    """Return the memory to try: that of the best plans, else the middle one; the more failed, the smaller."""
+    if known is not None and known in untried:
+        return known
+    return untried[len(untried) >> (1 + failures)]
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C in a proof; `proof`: what is known so far."""
+
+    def __init__(self, proof: KeptProof) -> None:
+        super().__init__(proof)
+        self.proof = proof
+
+
+def solve(problem: Problem, memory: Memory, engine: EngineName, budget: int, below: float = math.inf) -> Solved:
+    """Return the cheapest plans with one memory where they cost less than `below`, in the cost of the problem."""
+    given, machine = in_memory(problem, memory), problem.accelerator_of(memory)
+    if not problem.buffers and given.objective.alpha is not None:
+        given = replace(given, objective=replace(given.objective, alpha=None))
+    least = _value_of(problem, below, machine.buffer_bytes)
+    if least <= 0:
+        return Solved(None, True, 0)
+    found = cheapest_plans(given, max_steps=budget, engine=engine, below=least)
+    steps = sum(plan.steps for plan in found.plans)
+    if found.partitions is None:
+        return Solved(None, found.plans[-1].status in ("infeasible", "none_below"), steps)
+    cost = problem.objective.cost(found.cost, machine)
+    return Solved(Planned(memory, found.partitions, found.cost, cost), True, steps)
+
+
+def _value_of(problem: Problem, cost: float, buffer_bytes: int) -> float:
+    """Return the value of Formula 1 at which Formula 2 reaches a cost, 0 where it does so at once."""
+    alpha = problem.objective.alpha
+    if alpha is None or cost == math.inf:
+        return cost
+    if cost <= buffer_bytes:
+        return 0.0
+    return (cost - buffer_bytes) / alpha if alpha else math.inf
+
+
+def _proof(best: Planned | None, left: Iterable[float], steps: int, solved: list[Planned]) -> KeptProof:
+    least = min(left)
+    if best is None:
+        return KeptProof(None, least, False, steps, tuple(solved))
+    return KeptProof(best, min(best.cost, least), least >= best.cost, steps, tuple(solved))

@@ -1,0 +1,155 @@
+"""Partitions that a search starts from (Cocco, Sec. 4.4.1): its answer costs no more than any of them, anywhere.
+
+They are priced as they were given in every memory of the question; where tensors may stay on chip, with their own
+intervals, and with those that suit the best memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+from cocco.bounds.least import gap
+from cocco.exploration.result import Result
+from cocco.plans.keeping import keep_on_chip
+from cocco.problem.effort import Initial
+from cocco.problem.judge import judged_plans
+from cocco.problem.problem import Problem
+from simulator.accelerator import Accelerator
+from simulator.model.cost import Totals, price_subgraphs, total
+from simulator.model.kept import Reserved
+from simulator.model.priced import models_of, reserved_in
+from simulator.model.pricing import Price, PricingRules, SubgraphModel
+from simulator.partition.partition import Partition
+
+METHOD = "given"  #: of an answer that is one of the partitions it started from
+ROUNDING = 1e-9  #: relative; above what the order of summation can change, below any real difference
+
+Plans = tuple[Partition, ...]  # one per network
+Capacities = tuple[int, ...]  # positions in the candidates
+
+
+class _Best(NamedTuple):
+    """The cheapest so far."""
+
+    cost: float
+    plans: Plans
+    capacities: Capacities
+
+
+def starts(initial: Initial) -> list[Plans]:
+    """Return what a search starts from as one tuple for each start, with a partition for each network."""
+    given: list[Partition | Sequence[Partition]] = [initial] if isinstance(initial, Partition) else list(initial)
+    return [(each,) if isinstance(each, Partition) else tuple(each) for each in given]
+
+
+def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
+    """Return the answer of a search, or the best of what it started from where that costs less.
+
+    Where nothing may stay on chip, the partitions are taken without their intervals.
+    """
+    if result.status == "optimal" or not starts(initial):
+        return result
+    best = None
+    for plans in starts(initial):
+        best = _better(best, _anywhere(problem, _allowed(problem, plans), result.cost))
+    if best is not None and problem.keep == "auto":
+        best = _better(best, _kept(problem, best))
+    if best is None or best.cost >= result.cost:
+        return result
+    winner = judged_plans(problem, best.plans, best.capacities, [best.cost], None, ROUNDING)
+    cost = winner.values[0]
+    bound = result.lower_bound
+    status = "optimal" if bound is not None and cost <= bound else result.status
+    return replace(
+        result, method=METHOD, status=status, cost=cost, accelerator=winner.accelerator, plans=winner.plans,
+        evaluations=winner.evaluations, lower_bound=bound, gap=None if bound is None else gap(cost, bound),
+    )  # fmt: skip
+
+
+def _allowed(problem: Problem, plans: Plans) -> Plans:
+    """Return the partitions as this question may answer with them: by its metric, with intervals or without."""
+    return tuple(
+        replace(plan, metric=problem.metric)
+        if problem.keep == "auto"
+        else Partition.from_ids(network, plan.subgraphs, problem.metric)
+        for network, plan in zip(problem.networks, plans)
+    )
+
+
+def _anywhere(problem: Problem, plans: Plans, most: float) -> _Best | None:
+    """Return the memory in which these plans cost least, None where they run in none that may cost less than `most`.
+
+    Those in which they cannot cost less than the best are not looked at.
+    """
+    parts = [_Models(rules, plan) for rules, plan in zip(problem.rules, plans)]
+    best: _Best | None = None
+    for floor, capacities in _memories(problem, parts):
+        if floor >= (most if best is None else min(most, best.cost)):
+            break
+        cost = _cost(problem, parts, problem.accelerator_of(capacities))
+        if cost < (math.inf if best is None else best.cost):
+            best = _Best(cost, plans, capacities)
+    return best
+
+
+def _memories(problem: Problem, parts: Sequence[_Models]) -> list[tuple[float, Capacities]]:
+    """Return the memories of the question, each with a cost that these plans never undercut there; low ones first."""
+    least = [part.least() for part in parts]
+    found = []
+    for capacities in product(*(range(len(sizes)) for sizes in problem.candidates)):
+        accelerator = problem.accelerator_of(capacities)
+        found.append((problem.objective.cost(problem.objective.value(least, accelerator), accelerator), capacities))
+    return sorted(found)
+
+
+class _Models:
+    """The steps of a plan, to be priced in one memory after the other."""
+
+    def __init__(self, rules: PricingRules, plan: Partition) -> None:
+        self.rules = rules
+        self.models: Sequence[SubgraphModel]
+        self.models, steps = models_of(rules, plan)
+        self.reserved: list[Reserved] = [reserved_in(rules, step) for step in steps]
+
+    def least(self) -> Totals:
+        """Return sums that no memory undercuts: what crosses does so once, weights enter their buffer and leave it."""
+        rules, rows = self.rules, []
+        for model in self.models:
+            moved = rules.batch * (model.inputs + model.outputs) + model.weights
+            rows.append((moved, 0, 2 * model.weights, 0, model.operations, moved))
+        return Totals(*map(sum, zip(*rows)))
+
+    def totals(self, accelerator: Accelerator) -> Totals | None:
+        """Return the sums, None where a step does not fit."""
+        prices = price_subgraphs(self.models, accelerator, self.reserved)
+        found = [price for price in prices if isinstance(price, Price)]
+        return total(found, accelerator) if len(found) == len(prices) else None
+
+
+def _cost(problem: Problem, parts: Sequence[_Models], accelerator: Accelerator) -> float:
+    found = [part.totals(accelerator) for part in parts]
+    totals = [each for each in found if each is not None]
+    if len(totals) < len(found):
+        return math.inf
+    return problem.objective.cost(problem.objective.value(totals, accelerator), accelerator)
+
+
+def _kept(problem: Problem, best: _Best) -> _Best:
+    """Return the plans with the intervals that suit their memory."""
+    accelerator = problem.accelerator_of(best.capacities)
+    plans = tuple(
+        keep_on_chip(network, plan, accelerator, tile_rule=problem.tile_rule).partition
+        for network, plan in zip(problem.networks, best.plans)
+    )
+    parts = [_Models(rules, plan) for rules, plan in zip(problem.rules, plans)]
+    return _Best(_cost(problem, parts, accelerator), plans, best.capacities)
+
+
+def _better(one: _Best | None, other: _Best | None) -> _Best | None:
+    if one is None or other is None:
+        return one or other
+    return other if other.cost < one.cost else one

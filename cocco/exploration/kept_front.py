@@ -1,0 +1,120 @@
+"""Fronts with kept tensors: each memory solved where the exact search finishes, beside the front without.
+
+The points without kept tensors stay among the candidates, so the front never lies above theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_memories import solve
+from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.question import Question
+from cocco.problem.criteria import MEMORY, metrics_of
+from cocco.problem.dominance import front_of
+from cocco.problem.judge import judged_plans
+from cocco.problem.names import Metric
+from cocco.problem.plane import Plane
+from cocco.problem.planned import ROUNDING, Memory, Planned
+from cocco.problem.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas
+
+FAILURES = 3  #: memories in a row that give up; then no larger one is tried in a default search; our choice
+
+
+class Budgets(NamedTuple):
+    """Steps of the exact searches; failures: memories in a row that may give up."""
+
+    per_memory: int
+    in_total: int
+    failures: int | None = FAILURES
+
+
+class KeptPoints(NamedTuple):
+    """Points with kept tensors, whether they are all that a front may have, and whether the user ended the search."""
+
+    found: list[FrontPoint]
+    is_proven: bool
+    is_stopped: bool
+
+
+def of_value(problem: Problem, metric: Metric) -> Problem:
+    """Return the problem of Formula 1 in a metric; tiles and loop orders stay those chosen by the first one."""
+    objective = replace(problem.objective, metric=metric, alpha=None)
+    return replace(problem, objective=objective, chosen_by=problem.metric)
+
+
+def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], budgets: Budgets) -> KeptPoints:
+    """Return the cheapest plans of these memories in each metric of the objectives.
+
+    Of two objectives, one of them of the memory alone, only plans that beat those of all smaller memories are looked
+    for; what is left out is on no front.
+    """
+    problem, metrics = question.problem, metrics_of(plane.names)
+    is_plane = len(plane.names) == 2 and any(name in MEMORY for name in plane.names)
+    ascending = sorted(chosen, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
+    found: list[FrontPoint] = []
+    steps, is_proven = 0, is_plane and set(chosen) == set(memories(problem))
+    try:
+        for metric in metrics:
+            valued = of_value(problem, metric)
+            bounds, least, failures = KeptBounds(valued), math.inf, 0
+            for memory in ascending:
+                below = least if is_plane else math.inf
+                if bounds.cost(memory) >= below:
+                    continue
+                budget = min(budgets.per_memory, budgets.in_total - steps)
+                if budget < 1 or failures == budgets.failures:
+                    is_proven = False
+                    break
+                solved = solve(valued, memory, question.engine, budget, below)
+                steps += solved.steps
+                failures = 0 if solved.is_decided else failures + 1
+                is_proven &= solved.is_decided
+                if solved.best is not None:
+                    least = min(least, solved.best.value)
+                    found.append(point_with(valued, plane, solved.best))
+    except KeyboardInterrupt:
+        return KeptPoints(found, False, True)
+    return KeptPoints(found, is_proven, False)
+
+
+def point_with(valued: Problem, plane: Plane, planned: Planned) -> FrontPoint:
+    """Return plans of a problem of Formula 1 as a point; RuntimeError where the simulator prices them otherwise."""
+    winner = judged_plans(
+        valued, planned.plans, planned.memory, [planned.value],
+        lambda evaluations: (valued.objective.judged(evaluations),), ROUNDING,
+    )  # fmt: skip
+    return FrontPoint(plane.judged(winner.evaluations), winner.accelerator, winner.plans, winner.evaluations)
+
+
+def best_points(points: Iterable[FrontPoint]) -> tuple[FrontPoint, ...]:
+    """Return the points that no other beats, ascending; of equal ones the first."""
+    listed = list(points)
+    rows = np.array([point.values for point in listed])
+    return tuple(listed[i] for i in front_of(rows).tolist())
+
+
+def with_points(samples: pandas.DataFrame, objectives: Sequence[str], points: Sequence[FrontPoint]) -> pandas.DataFrame:
+    """Return the table of samples with a row for each of these points, as a generation of their own."""
+    import pandas
+
+    if not points:
+        return samples
+    last, generation = (int(samples[name].max()) if len(samples) else -1 for name in ("sample", "generation"))
+    rows = [
+        {"sample": last + number, "generation": generation + 1}
+        | buffer_bytes(point.accelerator)
+        | {"subgraphs": sum(map(len, point.plans))}
+        | by_column(objectives, point.values)
+        for number, point in enumerate(points, 1)
+    ]
+    return pandas.concat([samples, pandas.DataFrame(rows)[list(samples.columns)]], ignore_index=True)

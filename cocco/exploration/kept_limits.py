@@ -1,0 +1,109 @@
+"""The least of one criterion under limits, with kept tensors: memory by memory, as `limits` does without.
+
+A memory is done with where its bounds exceed a limit or what is known, or where it is solved for the least of each
+metric in turn. Of a limited metric only plans that keep the limit are looked for, of what is minimized only those that
+beat what is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, solve
+from cocco.exploration.front import FrontPoint
+from cocco.exploration.kept_front import FAILURES, of_value, point_with
+from cocco.exploration.question import Question
+from cocco.problem.criteria import metric_of, metrics_of
+from cocco.problem.names import Metric
+from cocco.problem.plane import Plane
+from cocco.problem.planned import ROUNDING
+from cocco.problem.status import Status
+
+
+class Judge(Protocol):
+    """What says how good a row of criteria is (cocco.exploration.limits)."""
+
+    plane: Plane
+    target: int
+    limits: dict[str, float]
+
+    def excess(self, values: Sequence[float]) -> float:
+        """Return by which factor the worst limit is exceeded."""
+
+    def key(self, values: Sequence[float]) -> tuple[float, ...]:
+        """Return what is less for a better row."""
+
+
+class LimitedPoints(NamedTuple):
+    """All points with kept tensors, a lower bound of what is minimized, and how it ended."""
+
+    found: list[FrontPoint]
+    lower: float
+    status: Status
+
+
+def limited_points(question: Question, judge: Judge, known: FrontPoint) -> LimitedPoints:
+    """Return what the exact search adds to the best point known without kept tensors."""
+    points, best = list[FrontPoint](), known.values
+    problem, plane = question.problem, judge.plane
+    metrics = metrics_of(plane.names)
+    bounds = KeptBounds(problem)
+    steps, failures, least_left = 0, 0, math.inf
+    rows = [(plane.least(plane.machine(memory), bounds.totals(memory)), memory) for memory in memories(problem)]
+    rows.sort(key=lambda row: (judge.key(row[0]), row[1]))
+    try:
+        for values, memory in rows:
+            if judge.excess(values) > 1 or judge.key(values) >= judge.key(best):
+                continue
+            least = list(values)
+            for metric in metrics:
+                budget = min(QUICK_STEPS, QUICK_TOTAL - steps)
+                if budget < 1 or failures >= FAILURES:
+                    continue
+                valued, below = of_value(problem, metric), _below(judge, best, metric)
+                solved = solve(valued, memory, question.engine, budget, below)
+                steps += solved.steps
+                failures = 0 if solved.is_decided else failures + 1
+                if solved.best is not None:
+                    points.append(point_with(valued, plane, solved.best))
+                    best = min(best, points[-1].values, key=judge.key)
+                if solved.is_decided:
+                    _raise(least, plane, metric, below if solved.best is None else points[-1].values)
+                if judge.excess(tuple(least)) > 1 or judge.key(tuple(least)) >= judge.key(best):
+                    break
+            else:
+                least_left = min(least_left, least[judge.target])
+    except KeyboardInterrupt:
+        return LimitedPoints(points, math.inf, "stopped")
+    value = best[judge.target]
+    if judge.excess(best) <= 1:
+        return LimitedPoints(points, min(value, least_left), "optimal" if value <= least_left else "feasible")
+    return LimitedPoints(points, least_left, "infeasible" if least_left == math.inf else "gave_up")
+
+
+def _below(judge: Judge, best: tuple[float, ...], metric: Metric) -> float:
+    """Return the value of a metric that a plan has to stay below to be better than what is known, or to be near it."""
+    below = math.inf
+    if judge.excess(best) > 1:
+        return below  # the nearest is asked for, too
+    for i, name in enumerate(judge.plane.names):
+        if metric_of(name) != metric:
+            continue
+        most = judge.limits.get(name, math.inf)
+        if i == judge.target:
+            most = min(most, best[i])
+        below = min(below, most * (judge.plane.cycles if name == "bandwidth" else 1.0) * (1 + ROUNDING))
+    return below
+
+
+def _raise(least: list[float], plane: Plane, metric: Metric, found: float | tuple[float, ...]) -> None:
+    """Put in what a decided memory says of the criteria of a metric: the least, or that it is not below so much."""
+    for i, name in enumerate(plane.names):
+        if metric_of(name) == metric:
+            if isinstance(found, tuple):
+                least[i] = found[i]
+            else:
+                least[i] = max(least[i], found / (plane.cycles if name == "bandwidth" else 1.0))

@@ -1,0 +1,68 @@
+"""The points of a front with kept tensors, for what `cocco.pareto` answers with keep="auto"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from cocco.bounds.kept_bounds import memories
+from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL
+from cocco.exploration.front import FrontPoint
+from cocco.exploration.kept_front import (
+    Budgets,
+    KeptPoints,
+    of_value,
+    point_with,
+    solved_points,
+)
+from cocco.exploration.kept_search import IMPROVING_STEPS, in_other_memory
+from cocco.exploration.question import Question
+from cocco.problem.criteria import metrics_of
+from cocco.problem.names import FrontMethod
+from cocco.problem.plane import Plane
+from cocco.problem.planned import Memory, Planned
+from cocco.problem.problem import in_memory
+from cocco.search.keeping.improve import improve_plans
+from cocco.search.keeping.window import MAX_STEPS
+
+MOST_MEMORIES = 100  #: all are solved with kept tensors; of more only those of the front without; our choice
+
+
+def points_with_kept(question: Question, plane: Plane, method: FrontMethod, rows: Sequence[FrontPoint]) -> KeptPoints:
+    """Return the points with kept tensors: of exact proven memory by memory, else beside the rows of the front without.
+
+    rows: the front without; every memory is solved where there are not too many, else those of these rows.
+    """
+    every = memories(question.problem)
+    if method == "exact":
+        return solved_points(question, plane, every, Budgets(MAX_STEPS, len(every) * MAX_STEPS, None))
+    chosen = every if len(every) <= MOST_MEMORIES else [_memory_of(question, row) for row in rows]
+    kept = solved_points(question, plane, chosen, Budgets(QUICK_STEPS, QUICK_TOTAL))
+    return kept if kept.is_proven or kept.is_stopped else improved_points(question, plane, rows, kept)
+
+
+def _memory_of(question: Question, row: FrontPoint) -> Memory:
+    return tuple(sizes.index(getattr(row.accelerator, name)) for name, sizes in question.problem.buffers.items())
+
+
+def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint], kept: KeptPoints) -> KeptPoints:
+    """Return the points with kept tensors, and with them those of the front without, improved by exact windows.
+
+    In the first metric of the objectives; all points together take the steps that `explore` takes for one memory.
+    """
+    valued = of_value(question.problem, metrics_of(plane.names)[0])
+    steps, found = IMPROVING_STEPS * question.samples // max(1, len(rows)), list(kept.found)
+    try:
+        for row in rows:
+            memory = _memory_of(question, row)
+            plans = in_other_memory(valued, row.plans, memory, question.seed)
+            if plans is None:
+                continue
+            better = improve_plans(in_memory(valued, memory), plans, steps, question.seed, question.engine)
+            if better.cost < math.inf:
+                found.append(point_with(valued, plane, Planned(memory, better.partitions, better.cost, better.cost)))
+            if better.is_stopped:
+                return KeptPoints(found, False, True)
+    except KeyboardInterrupt:
+        return KeptPoints(found, False, True)
+    return KeptPoints(found, False, False)

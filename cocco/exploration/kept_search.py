@@ -1,0 +1,105 @@
+"""The search with kept tensors where no proof finishes: genomes with decoded intervals, then exact windows.
+
+It starts from what is found without kept tensors and drops nothing that is better, so it is never worse than that. The
+best plans are improved in their memory, then in the neighbouring ones as long as that pays (our choices). Budgets are
+counts that grow with the samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from cocco.exploration import methods
+from cocco.exploration.question import Question
+from cocco.problem.genome import Genome
+from cocco.problem.planned import Memory, Planned, priced
+from cocco.problem.problem import Problem, in_memory
+from cocco.problem.stream import Stream
+from cocco.search.genetic.trace import Trace
+from cocco.search.keeping.genome import decoded
+from cocco.search.keeping.improve import first_plans, improve_plans
+from cocco.search.pricing.genomes import Pricer
+from simulator.partition.partition import Partition
+
+FIRST_STEPS = 20  #: steps per sample of each of the first plans
+IMPROVING_STEPS = 400  #: and of the windows of a memory; our choices: together some seconds for 50,000 samples
+MOVES = 6  #: memories at most that the best plans move to
+GENERATION = 2**40 + 5  #: names the streams of splits in other memories, which no generation of a search has
+
+
+class Best:
+    """The best plans so far; what Ctrl-C leaves."""
+
+    def __init__(self, problem: Problem, planned: Planned) -> None:
+        self.problem, self.planned = problem, planned
+
+    def offer(self, memory: Memory, plans: tuple[Partition, ...]) -> bool:
+        """Take plans if they cost less; return whether they do."""
+        found = priced(self.problem, memory, plans)
+        if not found.cost < self.planned.cost:
+            return False
+        self.planned = found
+        return True
+
+
+def genetic_search(question: Question, best: Best) -> Trace:
+    """Return the samples of the genetic algorithm with decoded intervals, from the best plans; offer its best."""
+    labels = best.problem.labels(best.planned.plans)
+    room = max(0, min(question.samples, question.settings.population) - 1)
+    initial = [labels, *question.initial][: room or 1]
+    found = methods.search(replace(question, initial=initial))
+    genome = found.trace.best.genome
+    best.offer(genome.capacities, decoded(best.problem, genome))
+    return found.trace
+
+
+def improve(question: Question, best: Best) -> bool:
+    """Improve the best plans in their memory and its neighbours; return whether the user ended it."""
+    problem, steps = best.problem, IMPROVING_STEPS * question.samples
+    memory = best.planned.memory
+    try:
+        given, labels = in_memory(problem, memory), problem.labels(best.planned.plans)
+        best.offer(memory, first_plans(given, labels, question.engine, FIRST_STEPS * question.samples))
+        if _improve_in(question, best, memory, best.planned.plans, steps):
+            return True
+        seen, moves = {memory}, 0
+        while moves < MOVES:
+            tried = [each for each in _neighbours(problem, best.planned.memory) if each not in seen]
+            if not tried:
+                return False
+            seen.add(tried[0])
+            moves += 1
+            plans = in_other_memory(problem, best.planned.plans, tried[0], question.seed)
+            if plans is not None and _improve_in(question, best, tried[0], plans, steps // 4):
+                return True
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _improve_in(
+    question: Question, best: Best, memory: Memory, plans: tuple[Partition, ...], steps: int
+) -> bool:  # fmt: skip
+    found = improve_plans(in_memory(best.problem, memory), plans, steps, question.seed, question.engine)
+    if found.cost < math.inf:
+        best.offer(memory, found.partitions)
+    return found.is_stopped
+
+
+def in_other_memory(
+    problem: Problem, plans: Sequence[Partition], memory: Memory, seed: int
+) -> tuple[Partition, ...] | None:
+    """Return the subgraphs of plans in another memory, split to fit, with decoded intervals; None where none runs."""
+    sample = Pricer(problem).evaluate(Genome(problem.labels(plans), memory), Stream(seed, GENERATION, 0))
+    return decoded(problem, sample.genome) if sample.value < math.inf else None
+
+
+def _neighbours(problem: Problem, memory: Memory) -> Iterator[Memory]:
+    """Yield the memories with one buffer a size smaller, or larger."""
+    for buffer, sizes in enumerate(problem.candidates):
+        for step in (-1, 1):
+            moved = memory[buffer] + step
+            if 0 <= moved < len(sizes):
+                yield (*memory[:buffer], moved, *memory[buffer + 1 :])

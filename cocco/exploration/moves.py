@@ -1,0 +1,149 @@
+"""How a plan with kept tensors can be changed by little, and what each change is called.
+
+Three kinds. A subgraph runs earlier or later, and nothing else: this costs nothing, unless other windows fit then. A
+tensor is given up between two steps that read it: its interval is dropped, becomes shorter, or falls into two. A
+subgraph is split in two along its topological order; what crosses the cut goes through DRAM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from simulator.partition.errors import PartitionError
+from simulator.partition.intervals import Span, Uses
+from simulator.partition.partition import Partition, connected_parts
+from workloads.network.network import Network
+
+Groups = list[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One change that was made so that every region has an address."""
+
+    network: str
+    what: Literal["reordered", "dropped", "shortened", "cut", "split"]
+    tensor: str | None  #: that was kept; None where a subgraph was moved or split
+    layer: str | None  #: the first of that subgraph
+    text: str  #: a sentence
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data of an element of "moved"."""
+        return {"network": self.network, "what": self.what, "tensor": self.tensor, "layer": self.layer,
+                "text": self.text}  # fmt: skip
+
+
+class Change(NamedTuple):
+    """A plan that differs by one move."""
+
+    moved: Moved
+    plan: Partition
+
+
+def changes(network: Network, plan: Partition, where: range) -> Iterator[Change]:
+    """Yield all plans that one move in these steps makes."""
+    steps = set(where)
+    makers = (_reorders, _cuts, _splits) if plan.keep else (_splits,)
+    for make in makers:
+        for moved, groups, spans in make(network, plan, steps):
+            try:
+                yield Change(moved, Partition.from_ids(network, groups, plan.metric, spans))
+            except PartitionError:  # an order that cannot run, or two intervals that meet
+                continue
+
+
+Made = Iterator[tuple[Moved, Groups, list[Span]]]
+
+
+def _reorders(network: Network, plan: Partition, steps: set[int]) -> Made:
+    """Each subgraph at each other place where it can run; intervals keep the readers that they have."""
+    groups = list(plan.subgraphs)
+    uses = Uses(network, groups)
+    held = [(u, [groups[step] for step in _touching(uses, u) if a <= step <= z]) for u, a, z in _spans(plan)]
+    for step in sorted(steps):
+        group, name = groups[step], plan.names[step][0]
+        first, last = _slack(network, groups, step)
+        for place in range(first, last + 1):
+            if place == step:
+                continue
+            moved = groups[:step] + groups[step + 1 :]
+            moved.insert(place, group)
+            at = {each: i for i, each in enumerate(moved)}
+            spans = [(u, min(at[g] for g in touched), max(at[g] for g in touched)) for u, touched in held]
+            when = f"before the one with {plan.names[place][0]!r}" if place < step else (
+                f"after the one with {plan.names[place][0]!r}")  # fmt: skip
+            yield Moved(network.name, "reordered", None, name, f"the subgraph with {name!r} runs {when}"), moved, spans
+
+
+def _slack(network: Network, groups: Groups, step: int) -> tuple[int, int]:
+    """Return the first and the last place at which a subgraph can run."""
+    at = {v: i for i, group in enumerate(groups) for v in group}
+    before = [at[p] for v in groups[step] for p in network.producers[v] if p in at and at[p] != step]
+    after = [at[c] for v in groups[step] for c in network.consumers[v] if at[c] != step]
+    return max(before, default=-1) + 1, min(after, default=len(groups)) - 1
+
+
+def _cuts(network: Network, plan: Partition, steps: set[int]) -> Made:
+    """Give each tensor up between two steps that touch it one after the other."""
+    groups, spans = list(plan.subgraphs), _spans(plan)
+    uses = Uses(network, groups)
+    for k, (u, a, z) in enumerate(spans):
+        touched = [step for step in _touching(uses, u) if a <= step <= z]
+        for end, start in zip(touched, touched[1:]):
+            if steps.isdisjoint(range(end, start + 1)):
+                continue
+            left = [(u, a, end)] if end > a else []
+            right = [(u, start, z)] if z > start else []
+            moved = _of_tensor(network, plan, u, end if left else None, start if right else None)
+            yield moved, groups, spans[:k] + left + right + spans[k + 1 :]
+
+
+def _of_tensor(network: Network, plan: Partition, u: int, end: int | None, start: int | None) -> Moved:
+    """Return what a tensor's cut is called; until and from which step it is still kept."""
+    name = network.tensors[u].name
+    until, again = (None if step is None else repr(plan.names[step][0]) for step in (end, start))
+    if until and again:
+        return Moved(network.name, "cut", name, None, f"{name!r} is kept until {until} and, loaded, from {again} on")
+    if until:
+        return Moved(network.name, "shortened", name, None, f"{name!r} is kept until {until} only")
+    if again:
+        return Moved(network.name, "shortened", name, None, f"{name!r} is kept from {again} on only, loaded there")
+    return Moved(network.name, "dropped", name, None, f"{name!r} is not kept")
+
+
+def _splits(network: Network, plan: Partition, steps: set[int]) -> Made:
+    """Each subgraph in two, or in the connected parts of both."""
+    groups, spans = list(plan.subgraphs), _spans(plan)
+    uses = Uses(network, groups)
+    for step in sorted(steps):
+        group, names = groups[step], plan.names[step]
+        for cut in range(1, len(group)):
+            halves = [group[:cut], group[cut:]]
+            parts = [tuple(part) for half in halves for part in connected_parts(network, half)]
+            new = []
+            for u, a, z in spans:
+                touching = [i for i, part in enumerate(parts) if u in part or u in _reads(network, part)]
+                first = a + (touching[0] if a == step else (len(parts) - 1) * (a > step))
+                last = z + (touching[-1] if z == step else (len(parts) - 1) * (z > step))
+                if a == step and uses.made(u) == step:
+                    first = a + next(i for i, part in enumerate(parts) if u in part)
+                new.append((u, first, last))
+            text = f"the subgraph with {names[0]!r} is split before {names[cut]!r}"
+            moved = Moved(network.name, "split", None, names[0], text)
+            yield moved, groups[:step] + parts + groups[step + 1 :], new
+
+
+def _reads(network: Network, part: Sequence[int]) -> set[int]:
+    return {p for v in part for p in network.producers[v]}
+
+
+def _spans(plan: Partition) -> list[Span]:
+    return [each.span for each in plan.keep]
+
+
+def _touching(uses: Uses, tensor: int) -> list[int]:
+    """Return the steps that make or read a tensor, ascending."""
+    made = uses.made(tensor)
+    return ([] if made is None else [made]) + uses.reads(tensor)

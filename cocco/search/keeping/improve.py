@@ -1,0 +1,128 @@
+"""Plans with kept tensors for networks that are too wide for the exact search: first ones, and better ones.
+
+A network is improved by itself, since nothing is kept between networks. Limits are counted steps of the exact search in
+its windows (cocco.search.keeping.window), so the same seed gives the same plan on any machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cocco.bounds.kept import keep_question, searcher
+from cocco.problem.genome import groups_of
+from cocco.problem.names import EngineName
+from cocco.problem.problem import Problem
+from cocco.problem.stream import Stream
+from cocco.search.keeping.neighbourhood import STATES, STEPS, Neighbourhood
+from cocco.search.keeping.orders import several_orders
+from cocco.search.keeping.question import Group
+from cocco.search.keeping.route import Priced, Pricing, route_of
+from cocco.search.keeping.window import Limits
+from simulator.partition.intervals import Span
+from simulator.partition.partition import Partition
+
+FIRST_STEPS = 600_000  #: of one first plan of a network, our choice: a second of the compiled engine at most
+GAIN = 0.01  #: a sweep that gains a smaller share is the last; our choice
+FIRST_CAPS = (1, 3, 0)  #: layers of a subgraph in the first plans, 0 for any number
+REMEMBERED = 20_000_000  #: as many steps' prices are remembered; our choice, some 100 MB
+
+
+class Improved(NamedTuple):
+    """The plans of all networks, what they cost, and what it took."""
+
+    partitions: tuple[Partition, ...]
+    cost: float  #: Formula 1; inf where a plan does not fit
+    steps: int
+    is_stopped: bool  #: by Ctrl-C
+
+
+class _Network:
+    """One network of a problem, and its walk."""
+
+    def __init__(self, problem: Problem, i: int, seed: int, engine: EngineName | None) -> None:
+        self.network, self.metric, self.seed, self.i = problem.networks[i], problem.metric, seed, i
+        self.question = keep_question(problem, i, True, engine)
+        self.pricing = Pricing(self.question)
+        self.search = searcher(problem, i, self.question, Limits(STATES, max(STEPS, REMEMBERED)), engine)
+        self.least = 0.0  # weights, inputs and outputs once: no plan costs less
+        for each in self.question.layer_floor:
+            self.least += each
+        for u in range(len(self.network.layers), len(self.network.tensors)):
+            self.least += self.question.crossing_floor[u]
+
+    def walk(self, order: Sequence[Group], spans: Sequence[Span] = (), child: int = 0) -> Neighbourhood:
+        """Return a walk from a plan, with random numbers of its own."""
+        plan = self.pricing.priced(route_of(order, spans))
+        return Neighbourhood(self.pricing, self.search, Stream(self.seed, self.i, child), plan, self.least)
+
+    def partition(self, plan: Priced) -> Partition:
+        """Return a plan as the simulator has it."""
+        return Partition.from_ids(self.network, plan.route.subgraphs, self.metric, plan.route.spans)
+
+    def first(self, groups: Sequence[Group] | None, most_steps: int) -> Priced:
+        """Return the best of several first plans: of these subgraphs in several orders, and of layers one by one.
+
+        All are swept once, a third of them again.
+        """
+        whole = self.question.whole
+        single = several_orders(self.network, [(v,) for v in range(len(self.network.layers))], whole)
+        starts = [(cap, order) for cap in FIRST_CAPS for order in single]
+        starts += [] if groups is None else [(0, order) for order in several_orders(self.network, groups, whole)]
+        walks = [(cap, self.walk(order)) for cap, order in starts]
+        for share in (1, 3):
+            if share > 1:
+                walks = sorted(walks, key=lambda each: each[1].plan.cost)[: len(walks) // share]
+            for cap, walk in walks:
+                most, last = walk.steps + most_steps, math.inf
+                while walk.plan.cost < (1 - GAIN) * last and walk.steps < most:
+                    last = walk.plan.cost
+                    walk.sweep(cap, most)
+                if walk.plan.cost <= walk.least:
+                    return walk.plan
+        return min((walk.plan for _, walk in walks), key=lambda plan: plan.cost)
+
+
+def first_plans(
+    problem: Problem,
+    labels: Sequence[int] | None = None,
+    engine: EngineName | None = None,
+    steps: int = FIRST_STEPS,
+) -> tuple[Partition, ...]:
+    """Return a good plan with kept tensors for each network of a problem on given hardware.
+
+    labels: of a partition (a genome's), whose subgraphs are tried in several orders, beside plans that begin with each
+    layer by itself. steps: for each of the tries.
+    """
+    local: list[list[Group]] = [[] for _ in problem.networks]
+    for group in groups_of(labels) if labels is not None else ():
+        i = problem.network_of[group[0]]
+        local[i].append(tuple(v - problem.offsets[i] for v in group))
+    found = []
+    for i, groups in enumerate(local):
+        each = _Network(problem, i, 0, engine)
+        found.append(each.partition(each.first(groups or None, steps)))
+    return tuple(found)
+
+
+def improve_plans(
+    problem: Problem, partitions: Sequence[Partition], steps: int, seed: int = 0, engine: EngineName | None = None
+) -> Improved:
+    """Return plans that cost no more than these, one of each network of a problem on given hardware.
+
+    steps: at most so many, up to one window more; a network gets the share of its layers. Ctrl-C returns the best so
+    far.
+    """
+    found, cost, taken, is_stopped = [], 0.0, 0, False
+    for i, (network, partition) in enumerate(zip(problem.networks, partitions, strict=True)):
+        each = _Network(problem, i, seed, engine)
+        walk = each.walk(partition.subgraphs, [interval.span for interval in partition.keep])
+        if not is_stopped:
+            try:
+                walk.go(steps * len(network.layers) // problem.size)
+            except KeyboardInterrupt:
+                is_stopped = True
+        found.append(each.partition(walk.plan))
+        cost, taken = cost + walk.plan.cost, taken + walk.steps
+    return Improved(tuple(found), cost, taken, is_stopped)

@@ -1,0 +1,233 @@
+"""What may run next beside what is kept, and how: the steps of the exact search, in a window or all of a network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cocco.search.keeping.question import KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
+from cocco.search.keeping.state import members
+from cocco.search.keeping.window import LOOK_STEPS, MANY_SETS, MANY_STEPS, MAX_SETS, PRICE_STEPS, Limits, Place, Window
+
+DEFAULT = Limits()
+
+
+class OutOfBudgetError(Exception):
+    """The search has outgrown its bounds."""
+
+    def __init__(self, why: int) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Memo:
+    """What windows of one network share: which sets of layers may fit, and prices of steps."""
+
+    def __init__(self, question: KeepQuestion, most: Limits = DEFAULT) -> None:
+        """most: the most that any of them may take; says how many prices are remembered."""
+        network = question.network
+        self.most_prices = most.steps // PRICE_STEPS + 2
+        self.question, self.count = question, len(network.layers)
+        self.consumers, self.reads = sets_of_consumers(network), sets_of_producers(network)
+        layers = (1 << self.count) - 1
+        self.producers = [tensors & layers for tensors in self.reads]
+        self.upward = [0] * self.count  # per layer: itself and its ancestors
+        for v, producers in enumerate(self.producers):
+            self.upward[v] = 1 << v
+            for p in members(producers):
+                self.upward[v] |= self.upward[p]
+        self.fits: dict[int, bool | None] = {}  # None: met, not looked at
+        self.prices: dict[KeptStep, float] = {}
+
+    def make_room(self, limits: Limits) -> None:
+        """Forget everything where a search might not find room for what it asks."""
+        if len(self.prices) + limits.steps // PRICE_STEPS + 2 > self.most_prices or len(self.fits) > MAX_SETS // 2:
+            self.fits.clear()
+            self.prices.clear()
+
+
+class _Option(NamedTuple):
+    """One thing that may become of a tensor."""
+
+    unwritten: int = 0  #: kept from here on, in one of the two ways
+    written: int = 0
+    stores: int = 0  #: written to DRAM by this step
+
+
+class Moves:
+    """The steps that lead from the states of one window; counts what is looked at."""
+
+    def __init__(self, memo: Memo, window: Window, limits: Limits) -> None:
+        self.memo, self.question, self.window, self.limits = memo, memo.question, window, limits
+        self.inside = window.goal.executed & ~window.start.executed
+        self.needed = window.goal.unwritten | window.goal.written
+        self.readers = [consumers & self.inside for consumers in memo.consumers]
+        self.layers = list(members(self.inside))
+        self.upward, self.heads = self._units()  # per layer: its unit and what that needs; the first layers of units
+        self.groups: dict[int, list[int]] = {}
+        self.steps = 0
+        memo.make_room(limits)
+
+    def _units(self) -> tuple[list[int], int]:
+        if not self.window.units:
+            return self.memo.upward, self.inside
+        upward, heads = [0] * self.memo.count, 0
+        for unit in self.window.units:
+            needs = unit
+            for v in members(unit):
+                for p in members(self.memo.producers[v] & self.inside & ~unit):
+                    needs |= upward[p]
+            for v in members(unit):
+                upward[v] = needs
+            heads |= unit & -unit
+        return upward, heads
+
+    def read_beyond(self, u: int) -> bool:
+        """Return whether a layer after the window reads a tensor."""
+        return self.memo.consumers[u] & ~self.window.goal.executed != 0
+
+    def from_place(self, place: Place) -> Iterator[tuple[int, float, Place]]:
+        """Yield subgraph, price and next state of every way to run a step."""
+        for group in self._groups(place.executed):
+            yield from self._steps(place, group)
+
+    def _groups(self, executed: int) -> list[int]:
+        """Return the sets of layers that can run next and may fit (cocco.search.baselines.exact, _steps)."""
+        if executed in self.groups:
+            return self.groups[executed]
+        found: list[int] = []
+        seen: set[int] = set()
+        for v in self.layers:
+            unit = self.upward[v] & ~executed
+            if executed >> v & 1 or (unit & self.heads).bit_count() > 1 or unit in seen:
+                continue
+            stack = [unit]
+            self._meet(unit, seen)
+            while stack:
+                group = stack.pop()
+                self._count(1)
+                if not self._may_fit(group):
+                    continue
+                found.append(group)
+                readers = 0
+                for u in members(group):
+                    readers |= self.readers[u]
+                for w in members(readers & ~group):
+                    grown = group | self.upward[w] & ~executed
+                    if grown not in seen and not 0 < self.limits.units < (grown & self.heads).bit_count():
+                        self._meet(grown, seen)
+                        stack.append(grown)
+        self.groups[executed] = found
+        return found
+
+    def _meet(self, group: int, seen: set[int]) -> None:
+        seen.add(group)
+        if group not in self.memo.fits:
+            if len(self.memo.fits) == MAX_SETS:
+                raise OutOfBudgetError(MANY_SETS)
+            self.memo.fits[group] = None
+
+    def _may_fit(self, group: int) -> bool:
+        known = self.memo.fits[group]
+        if known is None:
+            self._count(LOOK_STEPS)
+            known = group.bit_count() == 1 or self.question.may_fit(tuple(members(group)))
+            self.memo.fits[group] = known
+        return known
+
+    def _steps(self, place: Place, group: int) -> Iterator[tuple[int, float, Place]]:
+        """Yield every way to run a subgraph."""
+        executed, kept = place.executed | group, place.unwritten | place.written
+        inputs = 0
+        for v in members(group):
+            inputs |= self.memo.reads[v]
+        inputs &= ~group
+        loaded, stored = inputs & ~kept, 0
+        choices: list[list[_Option]] = []
+        for v in members(group):
+            if not self.memo.consumers[v]:
+                stored |= 1 << v
+            elif self.readers[v] & ~executed or self.read_beyond(v):
+                choices.append(self._made(v, executed))
+        for u in members(loaded):
+            options = self._loaded(u, executed)
+            if len(options) > 1 or options[0].written:
+                choices.append(options)
+        last = may_drop = 0
+        for u in members(inputs & kept):
+            if not self.readers[u] & ~executed:
+                last |= 1 << u & ~self.needed
+            elif place.written >> u & 1:
+                may_drop |= 1 << u
+        layers, size = tuple(members(group)), sum(self.question.whole[u] for u in members(kept))
+        for unwritten, written, stores, kept_bytes in self._choices(choices, stored, size):
+            self._count(1)
+            on_chip = kept | unwritten | written
+            touched = on_chip & (group | inputs)
+            elsewhere = (on_chip & ~touched).bit_count()
+            price = self._price(KeptStep(layers, touched, loaded, stores, kept_bytes, elsewhere))
+            if price < math.inf:
+                unwritten, written = (place.unwritten | unwritten) & ~last, (place.written | written) & ~last
+                for dropped in _subsets(may_drop):
+                    yield group, price, Place(executed, unwritten, written & ~dropped)
+
+    def _made(self, v: int, executed: int) -> list[_Option]:
+        """Return what may become of an output that is read later: written, kept until its last reader, or both.
+
+        It need not be written if it is read in the window only, or kept unwritten beyond it. Both pays if it is read
+        more than once, beyond the window or in it.
+        """
+        bit, later = 1 << v, (self.readers[v] & ~executed).bit_count()
+        beyond, needed = self.read_beyond(v), self.needed >> v & 1
+        if not self.question.may_keep:
+            return [_Option(stores=bit)]
+        options = []
+        if later or not needed:
+            options.append(_Option(stores=bit))
+        if not beyond or self.window.goal.unwritten >> v & 1:
+            options.append(_Option(unwritten=bit))
+            if later > 1:
+                options.append(_Option(written=bit, stores=bit))
+        elif later or needed:
+            options.append(_Option(written=bit, stores=bit))
+        return options
+
+    def _loaded(self, u: int, executed: int) -> list[_Option]:
+        """Return what may become of an input from DRAM: it passes or stays."""
+        later, needed = self.readers[u] & ~executed, self.needed >> u & 1
+        options = [] if needed and not later else [_Option()]
+        return [*options, _Option(written=1 << u)] if self.question.may_keep and (later or needed) else options
+
+    def _choices(self, choices: list[list[_Option]], stored: int, size: int) -> Iterator[tuple[int, int, int, int]]:
+        """Yield what is kept unwritten, kept written, and written, and the bytes kept: all choices with that room."""
+        if not choices:
+            yield 0, 0, stored, size
+            return
+        *first, options = choices
+        for unwritten, written, stores, kept_bytes in self._choices(first, stored, size):
+            for option in options:
+                more = kept_bytes + sum(self.question.whole[u] for u in members(option.unwritten | option.written))
+                if more <= self.question.room:
+                    yield unwritten | option.unwritten, written | option.written, stores | option.stores, more
+
+    def _price(self, step: KeptStep) -> float:
+        if step not in self.memo.prices:
+            self._count(PRICE_STEPS)
+            self.memo.prices[step] = self.question.price(step)
+        return self.memo.prices[step]
+
+    def _count(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > self.limits.steps:
+            raise OutOfBudgetError(MANY_STEPS)
+
+
+def _subsets(bits: int) -> Iterator[int]:
+    """Yield every subset of a set, from none to all."""
+    subset = 0
+    while True:
+        yield subset
+        if subset == bits:
+            return
+        subset = (subset - bits) & bits

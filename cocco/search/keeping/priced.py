@@ -1,0 +1,164 @@
+"""The intervals with which given steps in a given order cost least: decode.py's dynamic program on real prices.
+
+decode.py saves DRAM bytes. What a step costs beside kept tensors may be more: less room means smaller tiles, or a loop
+order that reads again. So here each step is priced as it runs, in the metric of the question, and the states are those
+of the exact search (exact.py) with the subgraphs fixed. Within a step, before it is priced, ways are ranked by what
+crosses DRAM.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from cocco.search.keeping.beam import narrow
+from cocco.search.keeping.problem import made_and_read
+from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
+from cocco.search.keeping.state import START, Trail, bits, spans_of
+from simulator.partition.intervals import Span
+
+WIDTH = 500  #: states that go on, at most; our choice: exact on narrow networks, at most some seconds on the wide ones
+
+
+class PricedChoice(NamedTuple):
+    """The cheapest intervals that were found."""
+
+    spans: tuple[Span, ...]  #: (tensor, first step, last step), ascending
+    cost: float
+    exact: bool  #: whether no choice of intervals costs less
+
+
+class _Way(NamedTuple):
+    """What is kept, and what it took to come here; sets of tensors are integers with a bit for each."""
+
+    unwritten: int  #: kept, without a copy in DRAM
+    written: int  #: kept, with a copy in DRAM
+    bytes: int  #: kept
+    value: float  #: of the steps that have run
+    pending: float  #: what crosses DRAM in the step that is to run, at least
+    held: int  #: kept bytes, summed over the steps so far
+    loaded: int  #: by the step that is to run
+    stored: int
+    trail: Trail
+
+    @property
+    def kept(self) -> int:
+        """The tensors that are kept."""
+        return self.unwritten | self.written
+
+    @property
+    def cost(self) -> tuple[float, int]:
+        """What makes one way better than another."""
+        return self.value + self.pending, self.held
+
+
+def priced_intervals(question: KeepQuestion, groups: Sequence[Group], width: int | None = WIDTH) -> PricedChoice | None:
+    """Return the cheapest intervals for subgraphs in execution order; None where none was found with which all run.
+
+    width: the most states that go on; None: all, so the answer is exact.
+    """
+    table = _Table(question, groups)
+    ways, exact = [_Way(0, 0, 0, 0.0, 0.0, 0, 0, 0, START.trail)], True
+    for step in range(len(groups)):
+        for expand, tensors in ((table.load, table.read[step]), (table.make, table.made[step])):
+            for tensor in tensors:
+                ways, all_left = narrow(list(expand(step, tensor, ways)), width)
+                exact &= all_left
+        ways = list(table.run(step, ways))
+        for tensor in table.read[step]:
+            ways = list(table.let_go(step, tensor, ways))
+        ways, all_left = narrow(_distinct(ways), width)
+        exact &= all_left
+        if not ways:
+            return None
+        ways = [way._replace(trail=Trail(way.kept, way.trail)) for way in ways]
+    (last,) = ways
+    return PricedChoice(spans_of(last.trail), last.value, exact)
+
+
+class _Table:
+    """The question as the steps ask it; every method of a step takes ways to ways."""
+
+    def __init__(self, question: KeepQuestion, groups: Sequence[Group]) -> None:
+        self.question, self.groups = question, groups
+        self.made, self.read = made_and_read(question.network, groups)
+        self.touched = [bits(both[0] + both[1]) for both in zip(self.made, self.read)]
+        consumers = question.network.consumers
+        self.outputs = [bits(tuple(v for v in group if not consumers[v])) for group in groups]
+        self.reads: dict[int, list[int]] = {}
+        for step, tensors in enumerate(self.read):
+            for tensor in tensors:
+                self.reads.setdefault(tensor, []).append(step)
+        self.prices: dict[KeptStep, float] = {}
+
+    def load(self, step: int, tensor: int, ways: Iterable[_Way]) -> Iterator[_Way]:
+        """Read a tensor: from the chip, or from DRAM, and then it may stay."""
+        bit, whole, crossing = self._of(tensor)
+        is_read_later = self.reads[tensor][-1] > step
+        for way in ways:
+            if way.kept & bit:
+                yield way
+                continue
+            loaded = way._replace(loaded=way.loaded | bit, pending=way.pending + crossing)
+            yield loaded
+            if is_read_later and way.bytes + whole <= self.question.room:
+                yield loaded._replace(written=way.written | bit, bytes=way.bytes + whole)
+
+    def make(self, step: int, tensor: int, ways: Iterable[_Way]) -> Iterator[_Way]:
+        """Make a tensor that is read later: write it, keep it until its last reader, or, with several, both."""
+        bit, whole, crossing = self._of(tensor)
+        for way in ways:
+            stored = way._replace(stored=way.stored | bit, pending=way.pending + crossing)
+            yield stored
+            if way.bytes + whole <= self.question.room:
+                yield way._replace(unwritten=way.unwritten | bit, bytes=way.bytes + whole)
+                if len(self.reads[tensor]) > 1:
+                    yield stored._replace(written=way.written | bit, bytes=way.bytes + whole)
+
+    def run(self, step: int, ways: Iterable[_Way]) -> Iterator[_Way]:
+        """Run a step beside what is kept; ways on which it does not fit end."""
+        touched = self.touched[step]
+        for way in ways:
+            price = self._price(
+                KeptStep(
+                    self.groups[step], way.kept & touched, way.loaded, way.stored | self.outputs[step], way.bytes,
+                    (way.kept & ~touched).bit_count(),
+                )
+            )  # fmt: skip
+            if price < math.inf:
+                yield way._replace(value=way.value + price, pending=0.0, held=way.held + way.bytes, loaded=0, stored=0)
+
+    def let_go(self, step: int, tensor: int, ways: Iterable[_Way]) -> Iterator[_Way]:
+        """Drop a tensor that was kept until here: always after its last reader, else or not if DRAM has it."""
+        bit, whole, _ = self._of(tensor)
+        is_read_later = self.reads[tensor][-1] > step
+        for way in ways:
+            if not way.trail.kept & bit:  # read from DRAM by this step
+                yield way
+                continue
+            if not is_read_later or way.written & bit:
+                yield way._replace(
+                    unwritten=way.unwritten & ~bit, written=way.written & ~bit, bytes=way.bytes - whole
+                )  # fmt: skip
+            if is_read_later:
+                yield way
+
+    def _of(self, tensor: int) -> tuple[int, int, float]:
+        """Return the bit of a tensor, what it takes while it is kept, and what a crossing of DRAM costs at least."""
+        return 1 << tensor, self.question.whole[tensor], self.question.crossing_floor[tensor]
+
+    def _price(self, step: KeptStep) -> float:
+        if step not in self.prices:
+            self.prices[step] = self.question.price(step)
+        return self.prices[step]
+
+
+def _distinct(ways: Iterable[_Way]) -> list[_Way]:
+    """Return of the ways to what is kept the best; of equals the first."""
+    best: dict[tuple[int, int], _Way] = {}
+    for way in ways:
+        key = way.unwritten, way.written
+        if key not in best or way.cost < best[key].cost:
+            best[key] = way
+    return list(best.values())

@@ -1,0 +1,68 @@
+"""A stretch of a plan as a question of its own: from which state, to which, and in how many steps at most.
+
+The layers of a window are those that run between its two states; what runs before and after stays as it is. A tensor
+that is kept in the last state has to be there, too: without a copy in DRAM, or with one, which does as well; one that
+is kept with a copy needs it, since a reader beyond the window reads DRAM. A tensor that is read beyond and not kept
+there lies in DRAM. What passes over a window takes its room in every step. The whole network is a window, too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from workloads.network.network import Network
+
+MAX_STATES = 2_000_000  #: our choice: the Transformer takes 1,200,000 at 512 KB, some 600 MB in the compiled engine
+MAX_SETS = 1_000_000  #: sets of layers that are looked at; our choice
+MAX_STEPS = 100_000_000  #: our choice: 5 to 10 seconds of the compiled engine
+LOOK_STEPS = 5  #: steps of a set of layers that is new,
+PRICE_STEPS = 45  #: and those of a price (cocco.search.baselines.exact)
+
+
+class Place(NamedTuple):
+    """A state between two steps; sets of layers and of tensors are integers with a bit for each."""
+
+    executed: int
+    unwritten: int  #: kept, DRAM has no copy
+    written: int  #: kept, DRAM has a copy
+
+
+class Window(NamedTuple):
+    """The states at both ends of a stretch of a plan.
+
+    units: sets of layers that run together, in an order in which they can run, all of the window; empty: each layer is
+    a unit. Of large units a search reaches further: it merges them, finds their order, and what is kept.
+    """
+
+    start: Place
+    goal: Place
+    units: tuple[int, ...] = ()
+
+
+class Limits(NamedTuple):
+    """What a search may take. Budgets are counts, so its answer is the same on any machine."""
+
+    states: int = MAX_STATES
+    steps: int = MAX_STEPS
+    below: float = math.inf  #: plans that cost this much or more are not looked for
+    units: int = 0  #: the most units of a subgraph that is tried, 0: any number
+
+
+class Way(NamedTuple):
+    """What a search of a window found: why it ended, and the steps of a cheapest way."""
+
+    why: int  #: one of the following
+    groups: list[list[int]]  #: layers of each step
+    kept: list[list[int]]  #: tensors kept beyond each step
+    cost: float
+    states: int
+    steps: int  #: what was looked at: (state, subgraph, choice), and LOOK_STEPS and PRICE_STEPS for what is new
+
+
+FOUND, MANY_STATES, MANY_STEPS, MANY_SETS, NO_WAY, NONE_BELOW = range(6)
+
+
+def all_of(network: Network) -> Window:
+    """Return the window of all layers."""
+    return Window(Place(0, 0, 0), Place((1 << len(network.layers)) - 1, 0, 0))

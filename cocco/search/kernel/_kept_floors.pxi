@@ -1,0 +1,61 @@
+# What is left at least, by the layers that have run, and sets that are found by what is in them: exact.py, _floor
+
+cdef int forget_all(Sets* sets) except -1:
+    sets.count, sets.index_size = 0, 2048
+    memset(sets.index, 0xFF, sets.index_size * sizeof(i64))
+    return 0
+
+
+cdef void index_again(Sets* sets, i64 words, i64 size) noexcept:
+    """Index all sets anew, in an index of another size."""
+    cdef i64 i, slot
+    memset(sets.index, 0xFF, size * sizeof(i64))
+    sets.index_size = size
+    for i in range(sets.count):
+        slot = <i64>(hash_set(sets.members + i * words, words) & <u64>(size - 1))
+        while sets.index[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        sets.index[slot] = i
+
+
+cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
+    """The number of a downset, with its floor and its live tensors; its subgraphs are listed when it goes on."""
+    cdef i64 found = find_set(&s.downsets, executed, s.words), k, v, u, i
+    cdef double total = 0.0
+    cdef u64* live
+    if found >= 0:
+        return found
+    s.add(&s.downsets, executed, s.words)
+    found = s.downsets.count - 1
+    live = s.live + found * s.words
+    memset(live, 0, s.words * sizeof(u64))
+    for k in range(s.inside_count):
+        v = s.inside[k]
+        if not has(executed, v):
+            total += s.layer_floor[v]
+            if has(s.crosses, v) or (has(s.beyond, v) and not has(s.goal + s.words, v)):
+                total += s.crossing_floor[v]
+            if has(s.crosses, v) and not has(s.beyond, v):
+                total += s.crossing_floor[v]
+    for k in range(s.read_count):
+        u = s.read_here[k]
+        if u >= s.size or has(executed, u):
+            for i in range(s.words):
+                if s.readers[u * s.words + i] & ~executed[i]:
+                    put(live, u)
+                    break
+    s.floor[found], s.begin[found] = total, -1
+    return found
+
+
+cdef double least_left(KeptSearch s, i64 downset, const u64* place) noexcept:
+    cdef double total = s.floor[downset]
+    cdef i64 i, u
+    cdef u64 left
+    for i in range(s.words):
+        left = s.live[downset * s.words + i] & ~(place[s.words + i] | place[2 * s.words + i])
+        while left:
+            u = 64 * i + lowest_bit(left)
+            total += s.crossing_floor[u]
+            left &= left - 1
+    return total

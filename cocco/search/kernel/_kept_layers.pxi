@@ -1,0 +1,80 @@
+# Layers as their loops see them beside kept tensors: simulator.model.loops.loop_layer with Kept
+
+cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed to count again what comes from DRAM
+    i64* producers      # tensor of each of LoopLayer.producers
+    i64* is_new         # whether it is none of those before
+    i64* places         # LoopLayer.operands
+    i64 place_count
+    i64* whole          # tensor of each of LoopLayer.whole
+    i64 second          # tensor of the second operand of a product, -1 for none
+    i64 holes           # positions of the input that no window meets
+    i64 groups
+
+
+cdef LoopLayer layer_beside(
+    Net* net, KeptLayer* also, i64 v, Kept* kept, i64* spare
+) noexcept nogil:
+    """A layer where these tensors stay; spare: room for its producers and three numbers of each whole map."""
+    cdef LoopLayer layer = net.loops[v]
+    cdef i64 i, u
+    layer.passing, layer.broadcast = spare, spare + layer.producer_count
+    layer.loaded = layer.operands_loaded = layer.broadcast_count = layer.unmet_bytes = layer.arriving_bytes = 0
+    for i in range(layer.producer_count):
+        layer.passing[i] = 0 if has(kept.on_chip, also.producers[i]) else layer.producers[i]
+        layer.loaded += layer.passing[i]
+        layer.unmet_bytes += also.holes * layer.passing[i] * also.is_new[i]
+    for i in range(also.place_count):
+        layer.operands_loaded += layer.passing[also.places[i]]
+    for i in range(layer.whole_count):
+        if not has(kept.on_chip, also.whole[i]):
+            memcpy(layer.broadcast + 3 * layer.broadcast_count, layer.whole + 3 * i, 3 * sizeof(i64))
+            layer.broadcast_count += 1
+    for i in range(net.producer_start[v], net.producer_start[v + 1]):
+        u = net.producers[i]
+        if has(kept.on_chip, u) and has(kept.loaded, u):
+            layer.arriving_bytes += net.size_bytes[u]
+    layer.is_second_kept = also.second >= 0 and has(kept.on_chip, also.second)
+    layer.is_output_kept, layer.is_written = has(kept.on_chip, v), has(kept.written, v)
+    layer.part.channels = part_channels(&layer, also)
+    return layer
+
+
+cdef i64 part_channels(LoopLayer* layer, KeptLayer* also) noexcept nogil:
+    """simulator.model.loops._part: channels of what comes from DRAM, of a part, rounded up."""
+    cdef i64 i, first, begin, end, overlap, words, most = 0, total = 0
+    if also.groups == 1:
+        for i in range(layer.producer_count):
+            most += ceil_div(layer.passing[i], layer.word)
+        return most * layer.word
+    if layer.part.reduction == 1:
+        return layer.word if layer.loaded else 0
+    for i in range(layer.producer_count):
+        total += layer.producers[i]
+    first = 0
+    while first < total:
+        words = begin = 0
+        for i in range(layer.producer_count):
+            end = begin + layer.producers[i]
+            overlap = imin(end, first + layer.part.reduction) - imax(begin, first)
+            if layer.passing[i] and overlap > 0:
+                words += ceil_div(overlap, layer.word)
+            begin = end
+        most = imax(most, words)
+        first += layer.part.reduction
+    return most * layer.word
+
+
+def _kept_numbers(network, layer, v, first_input, offset):
+    """Return what a KeptLayer points to, and its numbers: tensors are ids of the union."""
+    def union(u):
+        return offset + u if u < len(network.layers) else first_input + u - len(network.layers)
+
+    operands, found = network.operands[v], network.layers[v]
+    local = [u for i, u in enumerate(operands) if i not in found.whole]
+    whole = list(dict.fromkeys(u for i, u in enumerate(operands) if i in found.whole and found.op != "matmul"))
+    producers = local if layer.kind == "dense" and found.groups > 1 else list(dict.fromkeys(local))
+    is_new = [u not in producers[:i] for i, u in enumerate(producers)]
+    met = sum(channels for channels, new in zip(layer.producers, is_new) if new)
+    second = union(operands[1]) if found.op == "matmul" else -1
+    holes = layer.unmet_bytes // met if met else 0
+    return [list(map(union, producers)), is_new, layer.operands, list(map(union, whole))], (second, holes, found.groups)

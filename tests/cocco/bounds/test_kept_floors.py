@@ -1,0 +1,69 @@
+"""Floors with kept tensors: by every step of layers that run alone; never above the optimum without them."""
+
+from __future__ import annotations
+
+import math
+
+import workloads
+from cocco.bounds.kept import keep_question
+from cocco.bounds.kept_floors import floors
+from cocco.problem.problem import on_hardware
+from cocco.search.keeping.exact import exact_plan
+from cocco.search.keeping.route import Pricing, route_of
+from cocco.search.keeping.state import members
+from simulator import Accelerator
+from tests.helpers.every_kept_plan import cheapest
+from tests.helpers.random_problems import random_problem
+
+
+def lower(question) -> float:
+    """Return the bound of a question before anything has run."""
+    bound = 0.0
+    for each in question.layer_floor:
+        bound += each
+    for u in members(question.crosses):
+        bound += 2 * question.crossing_floor[u]
+    for u in range(len(question.network.layers), len(question.network.tensors)):
+        if question.network.consumers[u]:
+            bound += question.crossing_floor[u]
+    return bound
+
+
+def test_no_bound_is_above_the_optimum_and_the_optimum_stays():
+    """Random problems of all kinds, with the floors before; some bounds are higher, some reach the optimum."""
+    higher = reached = 0
+    for seed in range(400):
+        problem = random_problem(seed, 6)
+        question = keep_question(problem)
+        layers, crossings = floors(problem)
+        plain = question._replace(layer_floor=layers, crossing_floor=crossings, crosses=0)
+        found, before = exact_plan(question), exact_plan(plain)
+        assert math.isclose(found.cost, before.cost, rel_tol=1e-12), seed
+        if before.cost < math.inf:
+            assert lower(question) <= before.cost * (1 + 1e-12), seed
+            assert lower(question) >= lower(plain)
+            higher += lower(question) > lower(plain) * (1 + 1e-9)
+            reached += lower(question) >= before.cost * (1 - 1e-9) > lower(plain)
+    assert higher > 40 and reached > 10
+
+
+def test_the_optimum_is_that_of_all_plans():
+    count = 0
+    for seed in range(150):
+        question = keep_question(random_problem(seed, 4))
+        if len(question.network.layers) <= 4 and (question.crosses or count % 2):
+            assert math.isclose(exact_plan(question).cost, cheapest(question)[0], rel_tol=1e-12), seed
+        count += 1
+        if question.crosses:
+            plan = exact_plan(question)
+            if plan.subgraphs is not None:
+                priced = Pricing(question).priced(route_of(plan.subgraphs, plan.spans))
+                assert math.isclose(priced.cost, plan.cost, rel_tol=1e-12)
+
+
+def test_what_wide_layers_of_the_transformer_make_crosses():
+    """1 MB of weights and 1 MB of results do not fit into 896 KB, so those layers run alone and nothing stays."""
+    network = workloads.load("transformer")
+    question = keep_question(on_hardware(network, Accelerator(shared_buffer=896 * 1024), metric="ema"))
+    names = {network.layers[u].name for u in members(question.crosses)}
+    assert names == {f"{part}{i}_ffn1" for part in ("enc", "dec") for i in range(1, 7)}

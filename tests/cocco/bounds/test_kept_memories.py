@@ -1,0 +1,103 @@
+"""Co-exploration with kept tensors: no false optimum, no bound above one, for any budget, against brute force."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import workloads
+from cocco.bounds.kept_bounds import KeptBounds
+from cocco.bounds.kept_memories import Stopped, prove_kept
+from cocco.problem.planned import confirmed, priced
+from cocco.problem.problem import over_space
+from simulator import Partition
+from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
+
+BUDGETS = (64, 1_000, 8_000, 64_000, 10**8)
+
+
+def check(seed: int, engine: str = "fast") -> int:
+    """Compare a random space with brute force; return how many proofs were left open."""
+    problem = small_space(seed)
+    if problem is None:
+        return 0
+    values = values_by_memory(problem)
+    costs = {memory: cost_of(problem, memory, value) for memory, value in values.items()}
+    true, bounds, is_left_open = min(costs.values()), KeptBounds(problem), 0
+    for memory, cost in costs.items():
+        assert bounds.cost(memory) <= cost * (1 + 1e-12), (seed, memory)
+    smallest = (0,) * len(problem.candidates)
+    known = priced(problem, smallest, tuple(Partition.layerwise(each) for each in problem.networks))
+    for budget in BUDGETS:
+        for start in (None, known):
+            proof = prove_kept(problem, start, engine, budget, 4 * budget)
+            assert proof.lower_bound <= true * (1 + 1e-9), seed
+            if proof.best is None:
+                assert not proof.is_optimal
+                is_left_open += 1
+                continue
+            best = confirmed(problem, proof.best)
+            assert best.cost >= true * (1 - 1e-9) and best.cost <= (start or best).cost * (1 + 1e-9)
+            assert not proof.is_optimal or best.cost == pytest.approx(true, rel=1e-9), seed
+            is_left_open += not proof.is_optimal
+            for each in proof.solved:
+                assert each.value == pytest.approx(values[each.memory], rel=1e-9), seed
+    assert proof.is_optimal, "the last budget does for all"
+    return is_left_open
+
+
+def test_a_proof_is_one_on_random_spaces():
+    """Shared and separate, one or two networks, cores, batches, all metrics; half of the budgets do not suffice."""
+    assert sum(check(seed) for seed in range(25)) > 25
+
+
+def test_both_engines_prove_the_same():
+    for seed in range(60, 70):
+        problem = small_space(seed)
+        if problem is not None:
+            assert prove_kept(problem, None, "fast") == prove_kept(problem, None, "reference")
+
+
+@pytest.mark.slow
+def test_a_proof_is_one_on_more_random_spaces():
+    for seed in range(100, 1_500):
+        check(seed)
+
+
+def test_resnet50_is_proven_over_the_space_of_the_paper():
+    """8,906,181 at 960 KB was the proven optimum of the prototype, whose single layers moved more."""
+    problem = over_space(workloads.load("resnet50"), keep="auto")
+    proof = prove_kept(problem, None, "fast")
+    assert proof.is_optimal and proof.best is not None
+    best = confirmed(problem, proof.best)
+    assert problem.accelerator_of(best.memory).shared_buffer == 960 * 1024
+    assert best.cost == pytest.approx(8_882_551.94, abs=0.01)
+    assert len(proof.solved) < 10, "most memories are ruled out"
+
+
+def test_a_network_too_wide_is_given_up_soon():
+    """RandWire-A: after a few memories, not after all 47."""
+    problem = over_space(workloads.load("randwire_a"), keep="auto")
+    proof = prove_kept(problem, None, "fast", 64_000, 10**8)
+    assert proof.best is None and not proof.is_optimal and 0 < proof.lower_bound < math.inf
+    assert proof.steps < 10 * 64_000
+
+
+def test_ctrl_c_leaves_what_was_solved(monkeypatch):
+    problem, calls = over_space(workloads.load("vgg16"), keep="auto"), []
+    from cocco.bounds import kept_memories
+
+    solve = kept_memories.solve
+
+    def press(*question):
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        calls.append(question)
+        return solve(*question)
+
+    monkeypatch.setattr(kept_memories, "solve", press)
+    with pytest.raises(Stopped) as stopped:
+        prove_kept(problem, None, "fast")
+    proof = stopped.value.proof
+    assert proof.best is not None and not proof.is_optimal and proof.lower_bound < proof.best.cost

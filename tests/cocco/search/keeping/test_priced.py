@@ -1,0 +1,72 @@
+"""Kept intervals by price: against every set of intervals of random plans, and as a beam."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloads
+from cocco.bounds.kept import cheapest_plans, keep_question
+from cocco.problem.problem import on_hardware
+from cocco.search.keeping.priced import priced_intervals
+from simulator import Accelerator, KiB, Partition, evaluate
+from simulator.partition.intervals import Span, Uses
+from tests.helpers.random_graphs import random_network
+from tests.helpers.random_kept import random_order
+from tests.helpers.random_plans import random_plan
+
+COLUMNS = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}
+
+
+def choices(uses: Uses, tensor: int) -> list[tuple[Span, ...]]:
+    """Return every set of intervals of a tensor that share no step."""
+    made, reads = uses.made(tensor), uses.reads(tensor)
+    places = reads if made is None else [made, *reads]
+    spans = [(tensor, a, z) for a in places for z in places if a < z]
+    sets = [tuple(s for s, pick in zip(spans, picks) if pick) for picks in product((0, 1), repeat=len(spans))]
+    return [each for each in sets if all(one[2] < other[1] for one, other in zip(each, each[1:]))]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6))
+def test_no_intervals_of_a_plan_cost_less(seed):
+    """Small memories, so that a kept tensor may cost a step more than it saves; cores and batch as well."""
+    network, rng = random_network(seed, most_layers=5, whole=True), random.Random(seed)
+    metric = rng.choice(sorted(COLUMNS))
+    order = random_order(network, random_plan(network, seed), rng)
+    size = rng.choice((2, 8, 64)) * max(tensor.size_bytes for tensor in network.tensors) + 1024
+    buffers = {"shared_buffer": size} if seed % 2 else {"global_buffer": size, "weight_buffer": 64 * KiB}
+    chip = Accelerator(**buffers, cores=rng.choice((1, 1, 2)), batch=rng.choice((1, 2)))
+    uses, found = Uses(network, order), []
+    for picked in product(*(choices(uses, tensor) for tensor in range(len(network.tensors)))):
+        plan = Partition.from_ids(network, order, metric, [span for spans in picked for span in spans])
+        found.append(getattr(evaluate(network, plan, chip), COLUMNS[metric]))
+        if len(found) > 400:
+            return  # too many to try
+    question = keep_question(on_hardware(network, chip, metric=metric, keep="auto"))
+    chosen = priced_intervals(question, order, None)
+    if min(found) == math.inf:
+        assert chosen is None
+        return
+    assert chosen is not None and chosen.exact
+    assert chosen.cost == pytest.approx(min(found), rel=1e-12)
+    priced = evaluate(network, Partition.from_ids(network, order, metric, chosen.spans), chip)
+    assert getattr(priced, COLUMNS[metric]) == pytest.approx(chosen.cost, rel=1e-12)
+    narrow = priced_intervals(question, order, 2)
+    assert narrow is None or narrow.cost >= chosen.cost * (1 - 1e-12)
+
+
+def test_on_the_optimum_s_subgraphs_it_finds_the_optimum():
+    """The exact search over partitions, orders and intervals costs as much as the intervals of its own partition."""
+    network = workloads.load("resnet50")
+    problem = on_hardware(network, Accelerator(shared_buffer=512 * KiB), metric="energy", keep="auto")
+    best = cheapest_plans(problem)
+    (plan,) = best.partitions
+    found = priced_intervals(keep_question(problem), plan.subgraphs)
+    assert (found.cost, found.exact) == (best.cost, True)
+    assert found.spans == tuple(sorted(each.span for each in plan.keep))
