@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem, on_hardware
@@ -26,12 +25,6 @@ def random_problem(seed: int, most_layers: int = 7) -> Problem:
     machine = separate if rng.random() < 0.5 else Accelerator(shared_buffer=size, **common)
     metric = rng.choice(("ema", "energy", "latency"))
     return on_hardware(network, machine, metric=metric, tile_rule=rng.choice(("exact", "paper")), weights=[2.0])
-
-
-def random_problem_of_one_core(seed: int, most_layers: int = 7) -> Problem:
-    """Return the same on one core, which is what the compiled twin prices."""
-    problem = random_problem(seed, most_layers)
-    return replace(problem, accelerator=replace(problem.accelerator, cores=1))
 
 
 def random_net(seed: int, name: str = "random") -> Network:
@@ -80,11 +73,11 @@ def random_net(seed: int, name: str = "random") -> Network:
 
 
 def random_twin(seed: int) -> Problem:
-    """Return one to three networks with random rules, hardware or space, and objective: on the core of the twin."""
+    """Return one to three networks with random rules, hardware or space, and objective."""
     rng = random.Random(seed)
     networks = tuple(random_net(3 * seed + i, f"net{i}") for i in range(rng.choice((1, 1, 2, 3))))
     shared = {
-        "cores": 1,
+        "cores": rng.choice((1, 1, 2, 3, 4, 7)),
         "batch": rng.choice((1, 1, 2, 3, 8)),
         "max_regions": rng.choice((64, 64, None, 5)),
     }

@@ -110,8 +110,8 @@ cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, M
                 slack_h[u] = imax(slack_h[u], floor_div(net.reach[0][gv] - net.stride[0][gv], net.upsample[0][gv]))
                 slack_w[u] = imax(slack_w[u], floor_div(net.reach[1][gv] - net.stride[1][gv], net.upsample[1][gv]))
         t = w.ids[u]
-        height, width, band = net.extent[0][t], net.extent[1][t], ceil_div(net.extent[1][t], m.bands)
-        element = ceil_div(net.channels[t], m.alignment) * m.alignment
+        height, width, band = net.extent[0][t], net.extent[1][t], ceil_div(net.extent[1][t], m.cores)
+        element = ceil_div(net.channels[t], m.alignment * m.cores) * m.alignment
         if w.any_whole[u]:
             total += height * width * element
             continue

@@ -44,8 +44,6 @@ class Compiled:
     def __init__(self, problem: Problem, settings: Settings | None = None, threads: int = 1) -> None:
         from cocco.search.kernel import _kernel
 
-        if problem.accelerator.cores > 1:
-            raise ValueError("the compiled engine prices one core; several are for the engine 'reference'")
         self._twin = _kernel
         self.kernel = _kernel.Kernel(problem, settings)
         self.scratches = [_kernel.Scratch(self.kernel) for _ in range(threads)]

@@ -59,7 +59,7 @@ def in_memory_of(problem: Problem, network: Network, size: int) -> Problem:
 
 
 def test_engines_agree_on_random_plans():
-    """All kinds of layers, batches, metrics, both tile rules; tight and ample buffers."""
+    """All kinds of layers, cores, batches, metrics, both tile rules; tight and ample buffers."""
     kept = fits = 0
     for seed in range(150):
         problem = random_problem(seed)

@@ -77,12 +77,12 @@ def test_engines_agree_on_networks_of_the_paper(name):
 @pytest.mark.parametrize("name", workloads.PAPER_NETWORKS)
 @pytest.mark.parametrize("mode", range(4))
 def test_engines_agree_on_all_networks_in_all_modes(name, mode):
-    """Shared and separate spaces, fixed hardware and batch, for 1, 2 and 3 threads."""
+    """Shared and separate spaces, fixed hardware, cores and batch, for 1, 2 and 3 threads."""
     machine, space, alpha = (
         (Accelerator(shared_buffer=1), SharedBuffer().buffers, 0.002),
         (Accelerator(global_buffer=1, weight_buffer=1), SeparateBuffers().buffers, 0.002),
         (Accelerator(global_buffer=2**20, weight_buffer=1152 * 1024), {}, None),
-        (Accelerator(shared_buffer=1, batch=2), SharedBuffer().buffers, 0.002),
+        (Accelerator(shared_buffer=1, cores=4, batch=2), SharedBuffer().buffers, 0.002),
     )[mode]
     problem = Problem((workloads.load(name),), machine, space, Objective("energy", alpha, (1.0,)))
     assert_same_search(problem, Settings(population=30, elite=4), 80, 1 + mode % 3)
@@ -111,7 +111,7 @@ def check_traffic(seed: int) -> int:
     """Price runs of layers that are held with both engines, and return how many there were."""
     network, rng = random_network_of(seed), random.Random(seed)
     technology = Technology(tiles=(rng.choice((1, 2, 3, 4, 8, 16)),))
-    several = {"batch": rng.choice((2, 3))} if rng.random() < 0.2 else {}
+    several = {"cores": rng.choice((2, 3)), "batch": rng.choice((1, 2))} if rng.random() < 0.2 else {}
     machine = Accelerator(shared_buffer=10**7, technology=technology, **several)
     rule: TileRule = "paper" if rng.random() < 0.2 else "exact"
     problem = Problem((network,), machine, {}, Objective("ema", None, (1.0,)), rule)
@@ -126,7 +126,7 @@ def check_traffic(seed: int) -> int:
 
 
 def test_what_is_held_moves_as_the_simulator_says():
-    """500 graphs of all operators, in tiles of one size each; some of several samples or by the paper's tile rule."""
+    """500 graphs of all operators, in tiles of one size each; some on several cores or by the paper's tile rule."""
     assert sum(check_traffic(seed) for seed in range(500)) > 400
 
 
