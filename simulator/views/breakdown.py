@@ -11,6 +11,7 @@ from simulator.model.least_room import needs
 from simulator.model.priced import price_partition, reserved_in
 from simulator.model.pricing import OF_LOOPS, Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
+from simulator.model.schemes.moved import CoreScheme
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.partition.steps import Step
@@ -75,6 +76,7 @@ class Breakdown:
     tensors: tuple[TensorBytes, ...]  #: those that take most first
     weights: tuple[WeightBytes, ...]  #: the same of layers
     order: str | None = None  #: the loop order of a single layer (docs/model.md, section 3)
+    scheme: CoreScheme = ""  #: how several cores share it (docs/model.md, section 7)
 
     def __repr__(self) -> str:
         tile = "no tile" if self.tile is None else f"tile {self.tile[0]}x{self.tile[1]}"
@@ -172,7 +174,7 @@ def _breakdown(
         tensors = _tensors(model, model.residency(price).regions, price)
         return Breakdown(
             names, status, None, price.tile, price.activation_bytes, price.weight_bytes, start,
-            tensors, weights, None if price.loops is None else price.loops.order,
+            tensors, weights, None if price.loops is None else price.loops.order, price.scheme,
         )  # fmt: skip
     found = model.tiling((1, 1))
     if found is None:

@@ -137,7 +137,7 @@ def test_what_is_held_moves_as_the_simulator_says_on_thousands_of_graphs(block):
 
 
 def test_rows_read_again_under_deep_padding_are_those_of_the_simulator():
-    """The pool of tests/simulator/model/test_streaming.py: 5 rows of 3, 80 bytes in and 48 out."""
+    """A pool under deep padding: 5 rows of 3, 80 bytes in and 48 out."""
     b = workloads.Builder("low")
     b.avgpool("pool", b.input("x", 3, 8, 2), (3, 2), (2, 1), (2, 0, 2, 1))
     problem = Problem((b.build(),), Accelerator(shared_buffer=96), {}, Objective("ema", None, (1.0,)))
