@@ -68,6 +68,7 @@ class SubgraphCost:
     loops: LoopPlan | None = None  #: how a single layer runs; None where all regions and weights are held
     regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
     kept_bytes: int | None = None  #: of one core, of tensors that stay on chip; None in a plan that keeps none
+    scheme: str = ""  #: how several cores share it: channels, rotated, held, alone; of one core none
 
     def __repr__(self) -> str:
         tile = f"tile {self.tile[0]}x{self.tile[1]}"
@@ -78,6 +79,8 @@ class SubgraphCost:
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "regions"}
         if self.kept_bytes is None:
             del content["kept_bytes"]
+        if not self.scheme:
+            del content["scheme"]
         loops = None if self.loops is None else self.loops.choices()
         return content | {"energy_breakdown": self.energy_breakdown.parts(), "loops": loops}
 
@@ -413,4 +416,5 @@ def _subgraph_cost(
             if u not in model.subgraph.on_chip or region.main_bytes  # sums of an output that is kept
         },
         price.kept_bytes if keeps else None,
+        price.scheme,
     )  # fmt: skip

@@ -43,6 +43,7 @@ WORDS = {
     "sram_root_pj_per_byte": "pJ per byte; our choice: grows with the side length of the array",
     "operation_pj": "pJ per MAC or other operation; our choice: fitted to Cocco's Tables 1 and 2",
     "crossbar_pj_per_byte": "pJ per byte; our choice: one hop between cores",
+    "crossbar_bytes_per_cycle": "bytes per cycle of the port of a core; our choice: 256 bits",
     "sram_mm2_per_mb": "mm2 per MiB at 12 nm (Cocco, Fig. 2)",
     "pe_rows": "PEs of a core (Cocco, Sec. 5.1.2)",
     "pe_columns": "PEs of a core (Cocco, Sec. 5.1.2)",

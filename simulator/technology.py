@@ -23,6 +23,7 @@ SRAM_BASE_PJ_PER_BYTE = 0.4  #: our choice, with the next: about 1.04 pJ/B read 
 SRAM_ROOT_PJ_PER_BYTE = 0.6  #: our choice: energy grows with the side length of the array, sqrt(capacity / 1 MiB)
 OPERATION_PJ = 0.31  #: our choice: fitted to Cocco's Tables 1 and 2; stands for MAC, PE-local buffers and control
 CROSSBAR_PJ_PER_BYTE = 3.2  #: our choice: one hop of the core-to-core crossbar (Cocco, Sec. 5.4.2 gives no number)
+CROSSBAR_BYTES_PER_CYCLE = 32  #: our choice: a port of 256 bits to each core, twice what DRAM has
 SRAM_MM2_PER_MB = 1.2  #: at 12 nm (Cocco, Fig. 2)
 MAC_PJ = 0.06  #: our choice: 8-bit multiply and add, 0.23 pJ at 45 nm (Horowitz, ISSCC 2014), a quarter at 12 nm
 REGISTER_PJ_PER_BYTE = 0.03  #: our choice: a latch; with MAC_PJ and PE-local buffers it comes near OPERATION_PJ
@@ -48,8 +49,8 @@ NUMBERS = (
     "crossbar_pj_per_byte", "sram_mm2_per_mb", "dram_background_mw",
 )  # fmt: skip  #: the fields that may be any number from 0
 COUNTS = (
-    "dram_bytes_per_cycle", "pe_rows", "pe_columns", "pe_inputs", "pe_outputs", "pe_light_channels",
-    "channel_alignment", "buffer_word_bytes",
+    "dram_bytes_per_cycle", "crossbar_bytes_per_cycle", "pe_rows", "pe_columns", "pe_inputs", "pe_outputs",
+    "pe_light_channels", "channel_alignment", "buffer_word_bytes",
 )  # fmt: skip  #: the fields that are whole numbers from 1
 
 
@@ -86,6 +87,7 @@ class Technology:
     sram_root_pj_per_byte: float = SRAM_ROOT_PJ_PER_BYTE  #: times sqrt(capacity / 1 MiB)
     operation_pj: float = OPERATION_PJ
     crossbar_pj_per_byte: float = CROSSBAR_PJ_PER_BYTE
+    crossbar_bytes_per_cycle: int = CROSSBAR_BYTES_PER_CYCLE  #: of the port of one core
     sram_mm2_per_mb: float = SRAM_MM2_PER_MB
     pe_rows: int = PE_ROWS
     pe_columns: int = PE_COLUMNS

@@ -85,11 +85,12 @@ class Inside(NamedTuple):
 def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
     """Return per network what every partition reads of the on-chip buffers at least.
 
-    Where the memory is chosen, or a mapper moves words otherwise, or regions are as small as the paper's, which do not
-    hold all rows of a row operation: each element that a window meets, and each weight, once.
+    Where the memory is chosen, or several cores share layers, or a mapper moves words otherwise, or regions are as
+    small as the paper's, which do not hold all rows of a row operation: each element that a window meets, and each
+    weight, once.
     """
     machine, prices = problem.accelerator, dict[int, Price]()
-    if not problem.buffers and machine.mapper.is_flat and problem.tile_rule == "exact":
+    if not problem.buffers and machine.cores == 1 and machine.mapper.is_flat and problem.tile_rule == "exact":
         prices = alone_prices(problem, range(problem.size))
     found = []
     for rules, offset in zip(problem.rules, problem.offsets):

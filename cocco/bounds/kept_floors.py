@@ -63,7 +63,7 @@ def _least_of_layer(rules: PricingRules, v: int) -> Totals:
         ema_bytes=ema,
         global_buffer_bytes=output + batch * (result + met_bytes(rules, v)),
         weight_buffer_bytes=2 * weights,
-        crossbar_bytes=(rules.cores - 1) * weights,
+        crossbar_bytes=0,
         operations=batch * geometry.operations[v],
         slots=ema,
     )

@@ -39,8 +39,9 @@ def least_totals(rules: PricingRules, traffic: Traffic, buffered: Buffered, acce
     """Return totals of which none can be undercut, by whatever partition (docs/model.md, sections 4 and 5).
 
     traffic: what crosses to DRAM at least. Global buffer: the maps again, each result written once, and the operands
-    read. Weight buffer: each weight written as often as it is read from DRAM, and read. Crossbar, operations and cycles
-    are the same for every partition. Slots: a sum of the larger of two terms is at least the larger of their sums.
+    read. Weight buffer: each weight written as often as it is read from DRAM, and read. Crossbar: nothing, for a layer
+    may read its own channels only. Operations are the same for every partition; cycles are those of the fastest way to
+    share a layer. Slots: a sum of the larger of two terms is at least the larger of their sums.
     """
     geometry, batch = rules.geometry, rules.batch
     results = sum(layer.size_bytes for layer in geometry.network.layers)
@@ -49,7 +50,7 @@ def least_totals(rules: PricingRules, traffic: Traffic, buffered: Buffered, acce
         ema_bytes=ema,
         global_buffer_bytes=traffic.maps + batch * results + buffered.operands,
         weight_buffer_bytes=traffic.weights + buffered.weights,
-        crossbar_bytes=(rules.cores - 1) * geometry.network.weight_bytes,
+        crossbar_bytes=0,
         operations=batch * sum(geometry.operations),
         slots=max(sum(rules.cycles) * accelerator.dram_bytes_per_cycle, ema),
     )

@@ -120,7 +120,7 @@ class _Models:
         rules, rows = self.rules, []
         for model in self.models:
             moved = rules.batch * (model.inputs + model.outputs) + model.weights
-            rows.append((moved, 0, 2 * model.weights, (rules.cores - 1) * model.weights, model.operations, moved))
+            rows.append((moved, 0, 2 * model.weights, 0, model.operations, moved))
         return Totals(*map(sum, zip(*rows)))
 
     def totals(self, accelerator: Accelerator) -> Totals | None:

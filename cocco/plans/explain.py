@@ -75,6 +75,8 @@ class Explanation(Shown):
         rows = []
         for each in self.subgraphs:
             content = asdict(each.bytes)
+            if self.evaluation.accelerator.cores == 1:
+                del content["scheme"]
             content["tensors"] = [tensor._asdict() for tensor in each.bytes.tensors]
             content["weights"] = [weights._asdict() for weights in each.bytes.weights]
             split = None if each.split is None else asdict(each.split)

@@ -29,6 +29,7 @@ class Plan(NamedTuple):
     at_once: int = 1  #: samples that advance together
     loops: tuple[Any, ...] | None = None  #: of a single layer: the fields of simulator.execution.layer.LayerPlan
     lies: Lies = NOTHING_STAYS  #: which tensors are on chip, whole
+    cores: str = ""  #: how cores share it: of simulator.execution.cores.SCHEMES; one core needs none
 
 
 class Count(NamedTuple):
@@ -45,6 +46,7 @@ class Count(NamedTuple):
     operations: int | None = None
     kept_bytes: int | None = None  #: on chip, of one core: all that is kept whole meanwhile
     global_written_bytes: int | None = None  #: of global_buffer_bytes, what is written and not read
+    weight_written_bytes: int | None = None  #: of weight_buffer_bytes
 
 
 @dataclass(frozen=True)
@@ -146,13 +148,17 @@ def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: i
         crossbar_bytes=0,
         operations=batch * moves.operations,
         global_written_bytes=batch * moves.written,
+        weight_written_bytes=weights,
     )
 
 
-def kept_bytes(network: Network, lies: Lies, alignment: int, samples: int) -> int:
-    """Return what all tensors take that are on chip whole, for so many samples."""
-    tensors = (network.tensors[u] for u in lies.kept)
-    return sum(t.height * t.width * (-(-t.channels // alignment) * alignment) for t in tensors) * samples
+def kept_bytes(network: Network, lies: Lies, alignment: int, accelerator: Accelerator) -> int:
+    """Return what all tensors take in a core that are on chip whole, their words of channels dealt to all cores."""
+    total = 0
+    for tensor in (network.tensors[u] for u in lies.kept):
+        words = -(-tensor.channels // alignment)
+        total += tensor.height * tensor.width * -(-words // accelerator.cores) * alignment
+    return total * accelerator.batch
 
 
 def _length(spans: Iterable[Span]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.execution.cores import count_cores
 from simulator.execution.count import Count, Plan, Setting, count_moves, total, weights_of
 from simulator.execution.layer import LayerPlan, count_layer
 from simulator.execution.miss import Miss
@@ -14,7 +15,11 @@ def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
     most, tensors = setting.accelerator.max_regions, len(part.tensors) + part.lies.elsewhere
     if most is not None and tensors > most and (len(part.layers) > 1 or part.lies.kept):
         raise Miss(f"{tensors} tensors exceed the {most} regions of the region manager")
-    return hold(setting, part, plan) if plan.loops is None else loop(setting, part, LayerPlan(*plan.loops))
+    if plan.loops is not None:
+        return loop(setting, part, LayerPlan(*plan.loops))
+    if setting.accelerator.cores > 1:
+        return count_cores(part, plan, setting.accelerator, setting.activation_room, setting.weight_room)
+    return hold(setting, part, plan)
 
 
 def hold(setting: Setting, part: Part, plan: Plan) -> Count:
@@ -26,9 +31,19 @@ def hold(setting: Setting, part: Part, plan: Plan) -> Count:
 
 
 def loop(setting: Setting, part: Part, plan: LayerPlan) -> Count:
-    """A single layer whose loops say what is on chip and what passes."""
+    """A single layer whose loops say what is on chip and what passes.
+
+    Of several cores one runs it. Each port to DRAM takes its part of what it moves, and all but its own crosses.
+    """
     if len(part.layers) != 1:
         raise Miss(f"{len(part.layers)} layers in the loops of one")
     (v,) = part.layers
     accelerator = setting.accelerator
-    return count_layer(part.network, v, plan, accelerator.batch, accelerator.technology.channel_alignment, part.lies)
+    alignment = accelerator.technology.channel_alignment
+    count = count_layer(part.network, v, plan, accelerator.batch, alignment, part.lies)
+    if accelerator.cores == 1:
+        return count
+    if part.lies.on_chip:
+        raise Miss("a core alone does not have tensors whose channels are dealt to all")
+    moved = (count.ema_weight_bytes or 0) + (count.ema_input_bytes or 0) + (count.ema_output_bytes or 0)
+    return count._replace(crossbar_bytes=moved - -(-moved // accelerator.cores))

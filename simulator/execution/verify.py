@@ -8,6 +8,7 @@ two channels of each tensor: which elements are where does not depend on them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -16,10 +17,14 @@ from simulator.accelerator import Accelerator
 from simulator.execution.addressed import AddressedMemory, Addresses
 from simulator.execution.arithmetic import Arithmetic, Block
 from simulator.execution.checks import Check
+from simulator.execution.cores import derive_team, run_team
+from simulator.execution.cores.run import HeadedArithmetic
+from simulator.execution.count import Plan
 from simulator.execution.executor import Counts, Execution
 from simulator.execution.judge import judge, where
 from simulator.execution.layer import LayerPlan, run_scaled
 from simulator.execution.miss import Miss
+from simulator.execution.part import Part
 from simulator.execution.residents import Residents
 from simulator.execution.stays import NOTHING_STAYS
 from simulator.execution.verification import Verification
@@ -52,7 +57,7 @@ class Scaled:
 
     @cached_property
     def arithmetic(self) -> Arithmetic:
-        return Arithmetic(self.network, self.channels)
+        return (Arithmetic if self.channels else HeadedArithmetic)(self.network, self.channels)
 
     @cached_property
     def values(self) -> dict[int, Block]:
@@ -101,13 +106,13 @@ def verify(
     TypeError
         An argument is of another type; the message shows one that would do.
     ValueError
-        The partition is of another network, there is no such tile rule, or addresses are given where cores share a
-        sample, which is not executed.
+        The partition is of another network, there is no such tile rule, or addresses are given for several cores,
+        which are not executed.
 
     Notes
     -----
     The counting run takes from a price its tile and loop order only, and calls none of the code that prices (our
-    choice: simulator/execution/count.py). Several cores are not counted.
+    choice: simulator/execution/count.py), and how several cores share a subgraph.
 
     Examples
     --------
@@ -125,15 +130,15 @@ def verify(
     (False, "'pool1': a reader wants [0:14, 0:56], bu")
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
-    if addresses is not None and accelerator.bands > 1:
-        raise ValueError(f"addresses are executed for one core a sample; here {accelerator.bands} cores share one")
+    if addresses is not None and accelerator.cores > 1:
+        raise ValueError(f"addresses are executed on one core; here are {accelerator.cores}")
     prices = []
     for names, price in zip(partition.names, priced.prices):
         if isinstance(price, Shortage):
             return Verification(False, f"{where(names)}: {price.reason}", (), 0)
         prices.append(price)
     memory = AddressedMemory(make_plan(priced), addresses) if addresses is not None else None
-    scales = {1: Scaled(network, 1, accelerator.technology, None if full else CHANNELS)}
+    scales = {1: Scaled(network, 1, accelerator.technology, None if full else max(CHANNELS, accelerator.cores))}
     checks, message = judge(network, accelerator, partition, prices)
     checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
     if checks == ():
@@ -166,13 +171,14 @@ def verify(
 
 
 def _notes(shrunk: dict[int, int], smaller: int, accelerator: Accelerator, full: bool) -> tuple[str, ...]:
-    notes = [] if full else [f"tensors were executed with up to {CHANNELS} channels each"]
+    channels = max(CHANNELS, accelerator.cores)  # one for each core
+    notes = [] if full else [f"tensors were executed with up to {channels} channels each"]
     for factor, count in sorted(shrunk.items()):
         notes.append(f"{count} subgraph{'s' * (count > 1)} ran on maps scaled down by {factor}, with the same tile")
     if smaller:
         notes.append(f"{smaller} single layer{'s' * (smaller > 1)} ran smaller, in the same loop order")
-    if accelerator.cores > 1 or accelerator.batch > 1:
-        notes.append("one sample was executed on one core; samples of a batch and bands of columns repeat it")
+    if accelerator.batch > 1:
+        notes.append("one sample was executed; the samples of a batch repeat it")
     return tuple(notes)
 
 
@@ -202,7 +208,7 @@ def _affordable(
 
 def _updates(subgraph: Subgraph, price: Price, tile_rule: TileRule) -> int:
     """Return the updates to execute; loops have a scale of their own."""
-    if price.loops is not None or price.streaming is not None:
+    if price.loops is not None:
         return 0
     tiling = derive_tiling(subgraph, price.tile, tile_rule)
     assert tiling is not None, "it was priced"
@@ -223,7 +229,7 @@ def run_subgraph(
     of a layer run on their own; what it finds there is compared, and what it leaves put there, whole.
     """
     subgraph, rules = Subgraph(scale.geometry, model.subgraph.layers, model.kept), model.rules
-    if stays is not None and (price.loops is not None or price.streaming is not None):
+    if stays is not None and price.loops is not None:
         stays.check_inputs(subgraph.layers, scale.values)
         for v in subgraph.layers:
             stays.write_whole(v, scale.values[v])
@@ -235,8 +241,9 @@ def run_subgraph(
         word = rules.geometry.technology.channel_alignment
         lies = NOTHING_STAYS if stays is None else stays.here
         return run_scaled(rules.geometry.network, v, plan, rules.batch, word, scale.channels is None, lies)
-    if price.streaming is not None:
-        return False  # of several cores, which are not executed
+    if rules.cores > 1:
+        run_on_cores(model, price, scale, stays)
+        return False
     found = derive_tiling(subgraph, price.tile, rules.tile_rule)
     assert found is not None, "it was priced"
     regions = allocate_regions(Subgraph(scale.geometry, subgraph.layers), found)  # the pace is as if nothing stayed
@@ -253,6 +260,29 @@ def run_subgraph(
         if stays is not None:
             stays.dram[v] = result
     return False
+
+
+def run_on_cores(model: SubgraphModel, price: Price, scale: Scaled, stays: Residents | None) -> None:
+    """Execute the values of a subgraph that several cores share; raises Miss where anything is not as claimed."""
+    rules, arithmetic = model.rules, scale.arithmetic
+    lies = NOTHING_STAYS if stays is None else stays.here
+    part, machine = Part(scale.network, model.subgraph.layers, lies), Accelerator(shared_buffer=1, cores=rules.cores)
+    word = rules.geometry.technology.channel_alignment if scale.channels is None else 1
+    machine = replace(machine, batch=rules.batch, technology=Technology(channel_alignment=word))
+    team = derive_team(part, Plan(part.layers, price.tile, 1, None, lies, price.scheme), machine, arithmetic.channels)
+    there = {} if stays is None else {u: stays.read_whole(u) for u in lies.there & set(part.tensors)}
+    stored, ran = run_team(team, arithmetic, scale.values if stays is None else stays.dram, there)
+    sizes = [tensor.height * tensor.width for tensor in scale.network.tensors]
+    for name, counted, tensors in (("loads", ran.loads, part.loaded), ("stores", ran.stores, part.outputs)):
+        if counted != sum(sizes[u] * arithmetic.channels[u] for u in tensors):
+            raise Miss(f"DRAM {name} {counted} bytes of {', '.join(scale.network.names(tensors))}")
+    for v, result in stored.items():
+        if not np.array_equal(result, scale.values[v]):
+            raise Miss(f"tensor {scale.network.layers[v].name!r}: differs from running the layers one by one")
+    if stays is not None:
+        for u in set(part.tensors) - lies.there:
+            if u in lies.on_chip or u in stored:
+                stays.write_whole(u, scale.values[u])
 
 
 def check_traffic(subgraph: Subgraph, counts: Counts, read: int, written: int) -> None:

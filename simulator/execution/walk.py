@@ -35,8 +35,15 @@ def walk(scheme: Scheme) -> Walk:
         if room < channels:
             raise Miss(f"tensor {part.name(u)!r}: {channels} channels exceed the {room} of its region")
     if scheme.is_alone:
-        return Walk(_run_updates(scheme, ROWS), {u: [(0, part.extent[COLUMNS][u])] for u in part.tensors})
-    found = Walk({}, _run_updates(scheme, COLUMNS))
+        return walk_rows(scheme, {u: [(0, part.extent[COLUMNS][u])] for u in part.tensors})
+    return walk_rows(scheme, _run_updates(scheme, COLUMNS))
+
+
+def walk_rows(scheme: Scheme, columns: Pieces) -> Walk:
+    """Run the rows of a scheme whose columns ran in such pieces; raises Miss."""
+    if scheme.is_alone:
+        return Walk(_run_updates(scheme, ROWS), columns)
+    found = Walk({}, columns)
     _run_operations(scheme, found)
     return found
 

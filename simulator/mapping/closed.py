@@ -88,6 +88,25 @@ def layer_cycles(
     return best * layer.taps * samples
 
 
+def cycles_of_lanes(layer: Layer, samples: int, technology: Technology | None = None) -> dict[int, int]:
+    """Return by lanes along the columns the cycles each time that they are filled: layer_cycles is the least product.
+
+    Of the whole map's taps, however many columns there are.
+    """
+    array = technology or Technology()
+    found: dict[int, int] = {}
+    inputs = layer.in_channels // layer.groups
+    for width in _unrollings(array.pe_rows, array.pe_columns):
+        if layer.is_depthwise:
+            channels = _ceil(layer.channels, array.pe_light_channels * width["K"])
+        else:
+            channels = _ceil(layer.channels, array.pe_outputs * width["K"])
+            channels *= _ceil(inputs, array.pe_inputs * width["C"])
+        cycles = _turns(layer.height, None, width["P"]) * channels * layer.taps * samples
+        found[width["Q"]] = min(cycles, found.get(width["Q"], cycles))
+    return found
+
+
 def _turns(extent: int, size: int | None, width: int) -> int:
     """Return how often an axis of so many lanes is filled along an extent that is cut into pieces."""
     return sum(times * _ceil(part, width) for part, times in _pieces(extent, size or extent))

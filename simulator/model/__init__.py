@@ -6,7 +6,7 @@ tiles                    which tiles of a subgraph that is held are tried       
 loops, orders, groups    a single layer: what its windows meet; what each loop order moves     3
 cheapest, least_room     the cheapest loop order in given memory; the least memory             3
 loop_regions             what a loop order holds, tensor by tensor                             3
-streaming                one layer that is not held, on several cores                          3
+schemes                  several cores: channels dealt, columns mirrored                       7
 updates, traffic         in what pieces tensors are made; the bytes that this moves           2, 5
 pricing, cost            the price of a subgraph; energy, latency, bandwidth                  4 to 6
 priced, held             a whole partition: every price; every buffer over time               3, 4

@@ -61,13 +61,13 @@ class Moving(Protocol):
     @property
     def ema_bytes(self) -> int: ...
     @property
-    def ema_weight_bytes(self) -> int: ...
-    @property
     def global_buffer_bytes(self) -> int: ...
     @property
     def global_written_bytes(self) -> int: ...
     @property
     def weight_buffer_bytes(self) -> int: ...
+    @property
+    def weight_written_bytes(self) -> int: ...
 
 
 class Goal(NamedTuple):
@@ -93,7 +93,7 @@ class Goal(NamedTuple):
         """Return what these bytes and so many slots take, pJ."""
         buffered, written = moving.global_buffer_bytes, moving.global_written_bytes
         activation = _buffer_pj(self.activation, self.activation_write, buffered, written)
-        weights = _buffer_pj(self.weights, self.weights_write, moving.weight_buffer_bytes, moving.ema_weight_bytes)
+        weights = _buffer_pj(self.weights, self.weights_write, moving.weight_buffer_bytes, moving.weight_written_bytes)
         return self.dram * moving.ema_bytes + activation + weights + self.static * slots
 
     def key(self, plan: LoopPlan) -> tuple[float, ...]:

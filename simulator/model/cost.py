@@ -54,8 +54,10 @@ class Totals(NamedTuple):
 
 
 def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
-    """Return the sums over these subgraphs. latency(S) = max(cycles, EMA / bandwidth), in slots (Sec. 5.1.2)."""
-    bandwidth = accelerator.dram_bytes_per_cycle
+    """Return the sums over these subgraphs.
+
+    latency(S) = max(cycles, EMA / bandwidth, crossing / crossbar), in slots (Sec. 5.1.2; the crossbar is ours).
+    """
     rows = [
         (
             price.ema_bytes,
@@ -63,9 +65,9 @@ def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
             price.weight_buffer_bytes,
             price.crossbar_bytes,
             price.operations,
-            max(price.compute_cycles * bandwidth, price.ema_bytes),
+            price.slots(accelerator.cores, accelerator.technology),
             price.global_written_bytes,
-            price.ema_weight_bytes,
+            price.weight_written_bytes,
         )
         for price in prices
     ]
@@ -88,7 +90,7 @@ def energy_breakdown(totals: Totals, accelerator: Accelerator) -> EnergyBreakdow
 
 
 def latency_cycles(totals: Totals, accelerator: Accelerator) -> float:
-    """Return the latency, cycles: per subgraph the longer of computing and DRAM, summed."""
+    """Return the latency, cycles: per subgraph the longest of computing, DRAM and crossbar, summed."""
     return totals.slots / accelerator.dram_bytes_per_cycle
 
 

@@ -81,6 +81,11 @@ class LoopPlan(NamedTuple):
         """External memory access."""
         return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
 
+    @property
+    def weight_written_bytes(self) -> int:
+        """Of weight_buffer_bytes, what is written: all weights that come from DRAM."""
+        return self.ema_weight_bytes
+
 
 class Moved(NamedTuple):
     """Bytes that an order moves: weights of the batch, all else of one sample."""

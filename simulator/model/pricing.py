@@ -3,16 +3,16 @@
 `SubgraphModel` holds what does not depend on the capacities, so that a search prices the same layers again for
 another memory in microseconds. `price` picks what is cheapest in the metric of the question, of what fits: tile and
 samples at once of a subgraph whose regions and weights are all on chip (Cocco, Sec. 3.1, stage 1, leaves the tile
-open), the loop order of a single layer (cheapest.py). Ties: the least EMA, energy, latency, then the larger tile.
+open), how several cores share it (schemes/ways.py), the loop order of a single layer (cheapest.py). Ties: the least
+EMA, energy, latency, then the larger tile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from simulator.accelerator import Accelerator, static_pj_per_slot
-from simulator.mapping.mappers import Work
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
 from simulator.model.cheapest import Goal, Room, cheapest_plan, goal_of
 from simulator.model.kept import NOTHING, Kept, Reserved
@@ -20,14 +20,17 @@ from simulator.model.least_room import least_room
 from simulator.model.loop_regions import loop_regions
 from simulator.model.loops import LoopLayer, loop_layer
 from simulator.model.orders import LoopPlan
-from simulator.model.regions import Region, Tiling, activation_bytes, allocate_regions, derive_tiling
-from simulator.model.streaming import Residency, Streaming, residency_of, stream_layer
+from simulator.model.regions import Region, Residency, Tiling, activation_bytes
+from simulator.model.schemes.moved import CoreScheme
+from simulator.model.schemes.ways import Crew, OneCore, dealt_layer, ways_of
 from simulator.model.subgraph import Geometry, Subgraph
 from simulator.model.tiles import Candidates, TileShape
 from simulator.model.tiling import TILE_RULES, TileRule
-from simulator.model.traffic import buffer_bytes, weight_buffer_bytes
+from simulator.technology import Technology
+from workloads.network.layer import Layer
 
 OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
+OF_LOOPS = (OF_WEIGHTS[1], "no loop order of this layer fits")  #: what a single layer lacks
 
 
 class Price(NamedTuple):
@@ -38,8 +41,7 @@ class Price(NamedTuple):
     activation_bytes: int
     weight_bytes: int
     loops: LoopPlan | None  #: how a single layer runs on one core
-    streaming: Streaming | None  #: how a single layer runs on several cores that does not fit
-    is_streamed: bool  #: whether weights or inputs come more than once; on several cores, whether they come in pieces
+    is_streamed: bool  #: whether weights or inputs come more than once
     ema_weight_bytes: int
     ema_input_bytes: int
     ema_output_bytes: int
@@ -49,21 +51,20 @@ class Price(NamedTuple):
     operations: int  #: MACs and the operations of pools and element-wise layers
     compute_cycles: int
     global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
+    weight_written_bytes: int = 0  #: of weight_buffer_bytes
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
+    scheme: CoreScheme = ""  #: how several cores share it
 
     @property
     def ema_bytes(self) -> int:
         """External memory access of the subgraph."""
         return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
 
-
-class BufferWork(NamedTuple):
-    """Bytes through the global buffer of one sample, what of it is written, through the weight buffer, and cycles."""
-
-    buffered: int
-    written: int
-    weighed: int
-    cycles: int
+    def slots(self, cores: int, technology: Technology) -> int:
+        """Return the time in cycles times DRAM bytes per cycle of all cores: computing, DRAM or the crossbar."""
+        port = technology.dram_bytes_per_cycle
+        crossing = -(-self.crossbar_bytes * port // technology.crossbar_bytes_per_cycle)
+        return max(self.compute_cycles * port * cores, self.ema_bytes, crossing)
 
 
 class Shortage(NamedTuple):
@@ -96,31 +97,26 @@ class PricingRules:
         self.max_regions = accelerator.max_regions
         self.mapper = accelerator.mapper
         self.bandwidth = accelerator.dram_bytes_per_cycle
-        self.cycles = [
-            self.mapper.cycles(layer, self.samples, self.bands, technology) for layer in geometry.network.layers
-        ]
+        self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
+        self.cycles = [least_cycles(self.crew, layer) for layer in geometry.network.layers]
         self._loop_layers: dict[tuple[int, Kept | None], LoopLayer] = {}
         self._goals: dict[tuple[int, int], Goal] = {}
 
     def whole_bytes(self, tensor: int) -> int:
-        """Return the bytes that a kept tensor takes in a core: all samples, all columns where a layer needs them."""
-        geometry = self.geometry
-        height, width = (extent[tensor] for extent in geometry.extent)
-        bands = 1 if any(reader.whole for reader in geometry.readers[tensor]) else self.bands
-        alignment = geometry.technology.channel_alignment
-        channels = -(-geometry.channels[tensor] // alignment) * alignment
-        return height * -(-width // bands) * channels * self.samples
+        """Return the bytes that a kept tensor takes in a core: all samples, its channels dealt to all cores."""
+        height, width = (extent[tensor] for extent in self.geometry.extent)
+        return height * width * self.crew.deal.room(self.geometry.channels[tensor]) * self.batch
 
     @property
     def has_loop_orders(self) -> bool:
-        """Whether single layers run in loop orders: on one core."""
+        """Whether single layers always run in loop orders, held or not: on one core."""
         return self.cores == 1
 
     def loop_layer(self, v: int, kept: Kept | None = None) -> LoopLayer:
         """Return a layer as its loops see it."""
         if (v, kept) not in self._loop_layers:
             network, technology = self.geometry.network, self.geometry.technology
-            self._loop_layers[v, kept] = loop_layer(network, v, self.samples, technology, kept)
+            self._loop_layers[v, kept] = loop_layer(network, v, self.batch, technology, kept)
         return self._loop_layers[v, kept]
 
     def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
@@ -175,14 +171,15 @@ class SubgraphModel:
         self.rules, self.kept = rules, kept
         self.subgraph = subgraph = Subgraph(rules.geometry, layers, kept)
         self.weights = subgraph.weight_bytes
-        self.weight_need = -(-self.weights // rules.cores)
+        self.ways = ways_of(rules.crew, subgraph)
+        self.weight_need = self.ways[0].weight_need
         self.inputs, self.outputs = subgraph.input_bytes, subgraph.output_bytes
         self.operations = rules.batch * sum(rules.geometry.operations[v] for v in subgraph.layers)
-        self.cycles = sum(rules.cycles[v] for v in subgraph.layers)
         self.is_single = len(subgraph.layers) == 1
         self.candidates = self._candidates()
         self._tilings: dict[TileShape, tuple[Tiling, dict[int, Region]] | None] = {}
-        self._moved: dict[TileShape, BufferWork] = {}
+        self._needs: dict[tuple[TileShape, bool], int] = {}
+        self._work: dict[tuple[TileShape, bool], Any] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
 
     def price(self, activation_capacity: int, weight_capacity: int, reserved: Reserved = NOTHING) -> Price | Shortage:
@@ -209,45 +206,50 @@ class SubgraphModel:
 
     def _price(self, activation_room: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
         """Return the cheapest price in so much room."""
-        if self.is_single and self.rules.has_loop_orders and self.rules.mapper.is_flat:
+        rules = self.rules
+        if self.is_single and rules.has_loop_orders and rules.mapper.is_flat:
             return self._in_loops(activation_room, weight_capacity, goal)
-        room = activation_room
-        if self.rules.is_shared:
-            room -= self.weight_need
-        if room >= 0 and (self.rules.is_shared or self.weight_need <= weight_capacity):
-            prices = [self._held(tile, at_once) for tile, at_once in self._held_plans(room)]
-            if prices:
-                return min(prices, key=lambda price: self._rank(price, goal))
-        if not self.is_single:
+        prices = []
+        for way in self.ways:
+            room = activation_room - way.weight_need if rules.is_shared else activation_room
+            if room >= 0 and (rules.is_shared or way.weight_need <= weight_capacity):
+                prices += [self._held(way, *each) for each in self._held_plans(way, room)]
+        if self.is_single and (rules.cores > 1 or not prices) and not (rules.cores > 1 and self.subgraph.on_chip):
+            found = self._in_loops(activation_room, weight_capacity, goal)
+            if isinstance(found, Shortage) and not prices:
+                held = self._shortage(activation_room, weight_capacity)
+                is_less = rules.is_shared and rules.cores > 1 and (held.needed_bytes or 0) < (found.needed_bytes or 0)
+                return held if is_less else found
+            prices += [found] if isinstance(found, Price) else []
+        if not prices:
             return self._shortage(activation_room, weight_capacity)
-        if self.rules.has_loop_orders:
-            return self._in_loops(activation_room, weight_capacity, goal)
-        return self._streamed(activation_room, weight_capacity)
+        return min(prices, key=lambda price: self._rank(price, goal))
 
     def residency(self, price: Price) -> Residency:
         """Return what a price of this subgraph holds in one core: MAIN and SIDE by tensor id, and the tiling.
 
         A layer in a loop order holds pieces of its tensors (loop_regions.py); its tiling is that of its tile.
         """
-        rules = self.rules
-        found = self.tiling(price.tile)
         if price.loops is not None:
+            found = self.tiling(price.tile)
             assert found is not None, "a single layer has one path to each of its inputs"
             (v,) = self.subgraph.layers
-            layer = rules.loop_layer(v, self.kept)
+            layer = self.rules.loop_layer(v, self.kept)
             return Residency(price.tile, found[0], loop_regions(self.subgraph, layer, price.loops))
-        if price.streaming is None:
-            assert found is not None, "it was priced"
-            tiling, _ = found
-            return Residency(price.tile, tiling, allocate_regions(self.subgraph, tiling, price.at_once, rules.bands))
-        return residency_of(self.subgraph, price.tile, price.streaming, rules.tile_rule, rules.samples, rules.bands)
+        way = self.way(price)
+        found = self._found(way, price.tile)
+        return Residency(price.tile, found[0], way.regions(found[0], price.at_once))
+
+    def way(self, price: Price) -> OneCore:
+        """Return the way in which the cores share a price of this subgraph that is held."""
+        return next((way for way in self.ways if way.scheme == price.scheme), self.ways[0])
 
     def layer_cycles(self, price: Price) -> dict[int, int]:
         """Return the cycles of each layer of a price of this subgraph; they add up to its compute_cycles."""
-        if price.streaming is not None or price.loops is not None:
+        if price.loops is not None:
             return dict.fromkeys(self.subgraph.layers, price.compute_cycles)
-        works = self._works(self.residency(price).tiling)
-        return {v: self.rules.cycles[v] if works is None else works[v].cycles for v in self.subgraph.layers}
+        way = self.way(price)
+        return way.layer_cycles(self._found(way, price.tile)[0])
 
     @property
     def rule_broken(self) -> Shortage | None:
@@ -258,26 +260,53 @@ class SubgraphModel:
         """Why it runs in no memory beside these kept tensors, None where it may."""
         return self._rule_broken or self._too_many_regions(reserved.elsewhere)
 
+    def least_way(self, weight_capacity: int | None = None) -> tuple[OneCore, int, int]:
+        """Return the way in which all is held in the fewest bytes, and its bytes of activations and weights.
+
+        weight_capacity: that of a buffer for weights alone, which counts first; None where they share one.
+        """
+
+        def size(found: tuple[OneCore, int, int]) -> tuple[int, ...]:
+            _, activations, weights = found
+            if weight_capacity is None:
+                return (activations + weights,)
+            return max(0, weights - weight_capacity), activations
+
+        return min(((way, *need) for way, need in zip(self.ways, self.least_needs)), key=size)
+
     @property
-    def least_tile(self) -> TileShape:
-        """The output tile that takes the fewest bytes, the largest of equals."""
+    def least_needs(self) -> list[tuple[int, int]]:
+        """Bytes of one core of activations and weights, for each way to hold it."""
+        return [(self._need(self.least_tile(way), way), way.weight_need) for way in self.ways]
+
+    def least_tile(self, way: OneCore) -> TileShape:
+        """Return the output tile that takes the fewest bytes in a way to hold it, the largest of equals."""
         tiles = [*((side, side) for side in self.rules.tiles), (1, self.candidates.columns)]
-        return min(tiles, key=lambda tile: (self._need(tile), -self.candidates.area(tile)))
+        return min(tiles, key=lambda tile: (self._need(tile, way), -self.candidates.area(tile)))
+
+    def least_regions(self, way: OneCore) -> dict[int, Region]:
+        """Return the regions of this tile."""
+        return self._found(way, self.least_tile(way))[1]
 
     @property
     def least_activation(self) -> int:
         """Bytes of one core that the activations of one sample take at least, whatever the tile."""
-        return self._need(self.least_tile)
+        return self._need(self.least_tile(self.ways[0]))
 
     def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
-        """The execution scheme and the regions of one sample for such output tiles, None without a solution."""
+        """The execution scheme and the regions of one sample for such output tiles, None without a solution.
+
+        On several cores of the first way, channels dealt.
+        """
         if tile not in self._tilings:
-            tiling = derive_tiling(self.subgraph, tile, self.rules.tile_rule)
-            if tiling is None:
-                self._tilings[tile] = None
-            else:
-                self._tilings[tile] = (tiling, allocate_regions(self.subgraph, tiling, 1, self.rules.bands))
+            self._tilings[tile] = self.ways[0].derive(tile)
         return self._tilings[tile]
+
+    def _found(self, way: OneCore, tile: TileShape) -> tuple[Tiling, dict[int, Region]]:
+        """Return scheme and regions of one sample in one of the ways."""
+        found = self.tiling(tile) if way is self.ways[0] else way.derive(tile)
+        assert found is not None, "its updates can be aligned"
+        return found
 
     def _candidates(self) -> Candidates:
         """Return the tiles to try, by the largest map that no layer of the subgraph reads."""
@@ -318,134 +347,100 @@ class SubgraphModel:
             return shortage
         return Shortage(f"{shortage.reason}, beside kept tensors", needed + kept_bytes, available + kept_bytes)
 
-    def _need(self, tile: TileShape) -> int:
-        """Return the bytes of one sample's regions."""
-        found = self.tiling(tile)
-        assert found is not None
-        return activation_bytes(found[1])
+    def _need(self, tile: TileShape, way: OneCore | None = None) -> int:
+        """Return the bytes of one sample's regions; both ways to share columns have the same."""
+        way = way or self.ways[0]
+        key = tile, way is self.ways[0]
+        if key not in self._needs:
+            self._needs[key] = activation_bytes(self._found(way, tile)[1])
+        return self._needs[key]
 
-    def _held_plans(self, room: int) -> list[tuple[TileShape, int]]:
+    def _held_plans(self, way: OneCore, room: int) -> list[tuple[TileShape, int]]:
         """Return the tiles that are tried with how many samples at once, by the rounds that these take.
 
         Weights are on chip, so samples may run one after the other: their regions then take the room of one, and
         weights are read again from their buffer for each round.
         """
-        samples = self.rules.samples
+        samples = way.samples
         together = sorted({-(-samples // rounds) for rounds in range(1, samples + 1)}, reverse=True)
-        return [
-            (tile, at_once) for at_once in together for tile in self.candidates.largest(self._need, room // at_once)
-        ]
 
-    def _held(self, tile: TileShape, at_once: int) -> Price:
-        if tile not in self._moved:
-            found = self.tiling(tile)
-            assert found is not None
-            self._moved[tile] = self._work(*found)
-        work = self._moved[tile]
-        rounds = -(-self.rules.samples // at_once)
-        return self._total(
-            tile, at_once, at_once * self._need(tile), self.weight_need, None, self.weights, self.inputs,
-            work._replace(weighed=rounds * work.weighed),
+        def need(tile: TileShape) -> int:
+            return self._need(tile, way)
+
+        return [(tile, at_once) for at_once in together for tile in self.candidates.largest(need, room // at_once)]
+
+    def _held(self, way: OneCore, tile: TileShape, at_once: int) -> Price:
+        key = tile, way is self.ways[0]
+        if key not in self._work:
+            self._work[key] = way.work(self._found(way, tile))
+        moves, batch = way.moves(self._work[key], at_once), self.rules.batch
+        inputs, outputs = batch * self.inputs, batch * self.outputs
+        return Price(
+            tile, at_once, at_once * self._need(tile, way), way.weight_need, None, False, self.weights, inputs, outputs,
+            global_buffer_bytes=inputs + outputs + moves.buffered,
+            weight_buffer_bytes=moves.weights_written + moves.weights_read,
+            crossbar_bytes=moves.crossing,
+            operations=self.operations,
+            compute_cycles=moves.cycles,
+            global_written_bytes=inputs + moves.written,
+            weight_written_bytes=moves.weights_written,
+            scheme=way.scheme,
         )  # fmt: skip
 
     def _rank(self, price: Price, goal: Goal) -> tuple[float, ...]:
         """Return what to compare: the metric, then EMA, energy, latency, the larger tile."""
-        ema, slots = price.ema_bytes, max(price.compute_cycles * self.rules.bandwidth, price.ema_bytes)
-        energy = goal.pj(price, slots)
-        first = {"ema": ema, "energy": energy, "latency": slots}[self.rules.metric]
+        rules, technology = self.rules, self.rules.geometry.technology
+        ema, slots = price.ema_bytes, price.slots(rules.cores, technology)
+        energy = goal.pj(price, slots) + technology.crossbar_pj_per_byte * price.crossbar_bytes
+        first = {"ema": ema, "energy": energy, "latency": slots}[rules.metric]
         return (first, ema, energy, slots, -self.candidates.area(price.tile))
-
-    def _work(self, tiling: Tiling, regions: dict[int, Region]) -> BufferWork:
-        """Return what the buffers move, and the cycles."""
-        works = self._works(tiling)
-        cycles = self.cycles if works is None else sum(work.cycles for work in works.values())
-        moved = buffer_bytes(self.subgraph, tiling, regions, works)
-        return BufferWork(*moved, weight_buffer_bytes(self.subgraph, tiling, works), cycles)
-
-    def _works(self, tiling: Tiling) -> dict[int, Work] | None:
-        """Return what the mapper makes of each layer's updates, None where it does not look at them."""
-        rules = self.rules
-        if rules.mapper.is_flat:
-            return None
-        layers = rules.geometry.network.layers
-        return {
-            v: rules.mapper.work(layers[v], rules.samples, rules.bands, (tiling.merged[v], tiling.columns[v].step))
-            for v in self.subgraph.layers
-        }
 
     def _in_loops(self, activation_capacity: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
         """Return the price of a single layer in its cheapest loop order.
 
+        Of several cores one runs it; of what it moves each port to DRAM takes its part, and all but one cross.
         A mapper says how long its updates take; words then move as often as without one.
         """
         rules, (v,) = self.rules, self.subgraph.layers
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
         layer = rules.loop_layer(v, self.kept)
-        plan = cheapest_plan(layer, room, goal.of_cycles(self.cycles * rules.bandwidth))
+        cycles = rules.crew.cycles(rules.geometry.network.layers[v], rules.batch)
+        plan = cheapest_plan(layer, room, goal.of_cycles(cycles * rules.bandwidth))
         if plan is None:
             least = least_room(layer, rules.is_shared)
             if room.weights is not None and least.activation <= room.activation:
                 return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
-            return Shortage("no loop order of this layer fits", least.activation, activation_capacity)
+            return Shortage(OF_LOOPS[1], least.activation, activation_capacity)
         is_streamed = plan.ema_weight_bytes > self.weights or plan.ema_input_bytes > rules.batch * self.inputs
         return Price(
-            plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, None, is_streamed,
+            plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, is_streamed,
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
-            plan.global_buffer_bytes, plan.weight_buffer_bytes, 0, self.operations, self._loop_cycles(v, plan),
-            plan.global_written_bytes,
+            plan.global_buffer_bytes, plan.weight_buffer_bytes, plan.ema_bytes - -(-plan.ema_bytes // rules.cores),
+            self.operations, self._loop_cycles(v, plan),
+            plan.global_written_bytes, plan.weight_written_bytes,
+            scheme="" if rules.cores == 1 else "alone",
         )  # fmt: skip
 
     def _loop_cycles(self, v: int, plan: LoopPlan) -> int:
-        rules = self.rules
+        rules, layer = self.rules, self.rules.geometry.network.layers[v]
         if rules.mapper.is_flat:
-            return self.cycles
-        layer = rules.geometry.network.layers[v]
-        return rules.mapper.work(layer, rules.samples, rules.bands, plan.tile).cycles
-
-    def _streamed(self, activation_capacity: int, weight_capacity: int) -> Price:
-        rules = self.rules
-        plan = stream_layer(
-            self.subgraph,
-            activation_capacity,
-            None if rules.is_shared else weight_capacity,
-            rules.tile_rule,
-            rules.cores,
-            rules.samples,
-            rules.bands,
-        )
-        return self._total(
-            plan.residency.tile,
-            rules.samples,
-            plan.activation_bytes,
-            plan.weight_bytes,
-            plan.streaming,
-            plan.weight_reads,
-            plan.input_reads,
-            self._work(plan.residency.tiling, plan.residency.regions),
-        )
-
-    def _total(
-        self, tile: TileShape, at_once: int, activation: int, weights: int, streaming: Streaming | None,
-        weight_reads: int, input_reads: int, work: BufferWork,
-    ) -> Price:  # fmt: skip
-        batch = self.rules.batch
-        inputs, outputs = batch * input_reads, batch * self.outputs
-        return Price(
-            tile, at_once, activation, weights, None, streaming, streaming is not None, weight_reads, inputs, outputs,
-            global_buffer_bytes=inputs + outputs + batch * work.buffered,
-            weight_buffer_bytes=weight_reads + work.weighed,
-            crossbar_bytes=(self.rules.cores - 1) * self.weights,
-            operations=self.operations,
-            compute_cycles=work.cycles,
-            global_written_bytes=inputs + batch * work.written,
-        )  # fmt: skip
+            return rules.crew.cycles(layer, rules.batch)
+        return rules.mapper.work(layer, rules.batch, 1, plan.tile).cycles
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:
-        least = self.least_activation
+        _, activations, weights = self.least_way(None if self.rules.is_shared else weight_capacity)
         if self.rules.is_shared:
-            return Shortage(
-                "activations and weights exceed the shared buffer", least + self.weight_need, activation_capacity
-            )
-        if self.weight_need > weight_capacity:
-            return Shortage(OF_WEIGHTS[0], self.weight_need, weight_capacity)
-        return Shortage("activations exceed the global buffer", least, activation_capacity)
+            needed = activations + weights
+            return Shortage("activations and weights exceed the shared buffer", needed, activation_capacity)
+        if weights > weight_capacity:
+            return Shortage(OF_WEIGHTS[0], weights, weight_capacity)
+        return Shortage("activations exceed the global buffer", activations, activation_capacity)
+
+
+def least_cycles(crew: Crew, layer: Layer) -> int:
+    """Return the cycles of a layer in the way that takes fewest, whatever else runs beside it; no tile takes fewer."""
+    if crew.cores == 1:
+        return crew.cycles(layer, crew.batch)
+    technology, samples = crew.geometry.technology, -(-crew.batch // crew.teams)
+    shared = crew.mapper.cycles(layer, samples, crew.bands, technology)
+    return min(crew.cycles(dealt_layer(layer, crew.deal), crew.batch), shared)

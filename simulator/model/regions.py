@@ -9,6 +9,7 @@ rows   +----------------------+     SIDE(u): the rows that the next row of tiles
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,6 +43,14 @@ class Tiling:
     rule: TileRule
 
 
+class Residency(NamedTuple):
+    """The activations that a subgraph holds on chip."""
+
+    tile: tuple[int, int]
+    tiling: Tiling
+    regions: dict[int, Region]  #: by tensor id
+
+
 def derive_tiling(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule = "exact") -> Tiling | None:
     """Return the scheme for output tiles of rows x columns, or None where stage 3 has no solution."""
     rows = derive_tiles(subgraph, ROWS, tile[ROWS], rule)
@@ -63,10 +72,14 @@ def is_one_operation(subgraph: Subgraph, tiling: Tiling) -> bool:
     return not subgraph.has_whole_edge and all(tiling.held[u] >= height[u] for u in subgraph.tensors)
 
 
-def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands: int = 1) -> dict[int, Region]:
-    """Return MAIN and SIDE of every tensor of S and in(S), for a core with so many samples and column bands.
+def allocate_regions(
+    subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands: Mapping[int, int] | None = None, cores: int = 1
+) -> dict[int, Region]:
+    """Return MAIN and SIDE of every tensor of S and in(S), for a core with so many samples.
 
-    A tensor that is kept on chip has its whole map and takes nothing here: that is the plan's, not the subgraph's.
+    bands: the columns that a core has of each tensor, None for all. cores: to which the channels are dealt; core 0 has
+    the most. A tensor that is kept on chip has its whole map and takes nothing here: that is the plan's, not the
+    subgraph's.
     """
     geometry = subgraph.geometry
     height, width = geometry.extent
@@ -75,12 +88,11 @@ def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands
     regions = {}
     for u in subgraph.tensors:
         rows, columns = tiling.rows[u], tiling.columns[u]
-        is_whole = any(reader.whole for reader in subgraph.readers[u])
-        band = width[u] if is_whole else -(-width[u] // bands)
+        band = width[u] if bands is None else bands[u]
         if u in subgraph.on_chip:
             regions[u] = Region((height[u], band), (0, 0), 0, 0)
             continue
-        element_bytes = -(-geometry.channels[u] // alignment) * alignment * samples
+        element_bytes = -(-geometry.channels[u] // (alignment * cores)) * alignment * samples
         main = (min(tiling.held[u], height[u]), min(columns.size, band))
         side = (0, 0)
         if subgraph.readers[u] and columns.size < band and rows.size > rows.step:

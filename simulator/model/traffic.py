@@ -7,11 +7,26 @@ borders of the maps.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from simulator.mapping.mappers import Times, Work
 from simulator.model.regions import Region, Tiling
 from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph
 from simulator.model.updates import Updates, derive_updates, starts_full
+
+
+class Window(NamedTuple):
+    """The window of a layer along one axis."""
+
+    reach: int
+    stride: int
+    padding: int  #: before the first output
+    upsample: int
+
+    @property
+    def mirrored(self) -> Window:
+        """The same window where elements and outputs are counted downwards from a border that is one in both maps."""
+        return self._replace(padding=self.reach + self.upsample - 1 - self.stride - self.padding)
 
 
 def buffer_bytes(
@@ -25,17 +40,16 @@ def buffer_bytes(
     """
     geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
-    total = sum(_often(geometry.size_bytes[v], _of(works, v).outputs) for v in subgraph.layers)
-    written = sum(_often(geometry.size_bytes[v], _written(_of(works, v).outputs)) for v in subgraph.layers)
+    total, written = results_of(subgraph, works)
     for u in subgraph.tensors:
         for v, local, whole in subgraph.readers[u]:
             if whole:
                 updates = rows[v].times * columns[v].times
-                total += _often(updates * geometry.size_bytes[u], _of(works, v).weights)
+                total += often(updates * geometry.size_bytes[u], work_of(works, v).weights)
             if local:
                 window = window_elements(geometry, ROWS, v, u, rows[v])
                 window *= window_elements(geometry, COLUMNS, v, u, columns[v])
-                total += _often(window * geometry.channels[u], _of(works, v).inputs)
+                total += often(window * geometry.channels[u], work_of(works, v).inputs)
         if regions[u].side_bytes:
             again = rows_again(subgraph, tiling, regions[u], u, is_full)
             copied = again * geometry.extent[COLUMNS][u] * geometry.channels[u]
@@ -43,11 +57,20 @@ def buffer_bytes(
     return total, written
 
 
+def results_of(subgraph: Subgraph, works: Mapping[int, Work] | None = None) -> tuple[int, int]:
+    """Return the bytes of one sample's results that move as they are made, and what of them is written."""
+    sizes, total, written = subgraph.geometry.size_bytes, 0, 0
+    for v in subgraph.layers:
+        times = work_of(works, v).outputs
+        total, written = total + often(sizes[v], times), written + often(sizes[v], _written(times))
+    return total, written
+
+
 def weight_buffer_bytes(subgraph: Subgraph, tiling: Tiling, works: Mapping[int, Work] | None = None) -> int:
     """Return the weight-buffer reads: every update of a layer reads its weights once, or as a mapper says."""
     weights, (rows, columns) = subgraph.geometry.weight_bytes, derive_updates(subgraph, tiling)
     return sum(
-        _often(rows[v].times * columns[v].times * weights[v], _of(works, v).weights)
+        often(rows[v].times * columns[v].times * weights[v], work_of(works, v).weights)
         for v in subgraph.layers
         if weights[v]
     )
@@ -59,11 +82,20 @@ def window_elements(geometry: Geometry, axis: int, layer: int, producer: int, up
     From the first element to the last, and at each border between two updates again what both read (below 0 where
     some lie between them). That is the same at all borders where steps are whole elements, but at the map's own.
     """
-    reach, stride, padding, upsample = _window(geometry, axis, layer)
-    source = geometry.extent[axis][producer]
+    window, extent = window_of_layer(geometry, axis, layer), geometry.extent[axis][producer]
+    return window_sum(window, (0, extent), 0, updates.first, updates.step, updates.extent)
 
-    def inside(element: int) -> int:
-        return min(max(element, 0), source)
+
+def window_sum(window: Window, inside: tuple[int, int], start: int, first: int, step: int, stop: int) -> int:
+    """Return the elements inside these bounds that the windows of outputs from start to stop read, update by update.
+
+    first: where the first update ends; the others are step by step.
+    """
+    reach, stride, padding, upsample = window
+    floor, source = inside
+
+    def clip(element: int) -> int:
+        return min(max(element, floor), source)
 
     def begin(output: int) -> int:
         return -((padding - output * stride) // upsample)
@@ -71,16 +103,16 @@ def window_elements(geometry: Geometry, axis: int, layer: int, producer: int, up
     def end(outputs: int) -> int:
         return -((padding - reach - (outputs - 1) * stride) // upsample)
 
-    total = inside(end(updates.extent)) - inside(begin(0))
-    low, left = updates.first, updates.times - 1  # borders
-    shared, is_even = end(low) - begin(low), updates.step * stride % upsample == 0
-    while left and (not is_even or min(begin(low), end(low)) < 0):
-        total += inside(end(low)) - inside(begin(low))
-        low, left = low + updates.step, left - 1
-    high = low + (left - 1) * updates.step
+    total = clip(end(stop)) - clip(begin(start))
+    low, left = first, max(0, -(-(stop - first) // step))  # borders
+    shared, is_even = end(low) - begin(low), step * stride % upsample == 0
+    while left and (not is_even or min(begin(low), end(low)) < floor):
+        total += clip(end(low)) - clip(begin(low))
+        low, left = low + step, left - 1
+    high = low + (left - 1) * step
     while left and max(begin(high), end(high)) > source:
-        total += inside(end(high)) - inside(begin(high))
-        high, left = high - updates.step, left - 1
+        total += clip(end(high)) - clip(begin(high))
+        high, left = high - step, left - 1
     return total + left * shared
 
 
@@ -101,7 +133,7 @@ def rows_again(subgraph: Subgraph, tiling: Tiling, region: Region, tensor: int, 
         top, end, wanted = start(tensor, operation), start(tensor, operation + 1), height[tensor]
         for v in readers:
             if start(v, operation) < start(v, operation + 1):
-                reach, stride, padding, upsample = _window(subgraph.geometry, ROWS, v)
+                reach, stride, padding, upsample = window_of_layer(subgraph.geometry, ROWS, v)
                 wanted = min(wanted, -((padding - start(v, operation) * stride) // upsample))
         return max(0, min(top, kept, room - (end - top), top - wanted))
 
@@ -123,15 +155,16 @@ def window_ends(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, in
     Unclipped. Two tiles share F - s elements (below 0 where some lie between them); over a spread map it is the
     difference of two positions, exact where a tile is a whole number of the map's elements.
     """
-    reach, stride, padding, upsample = _window(geometry, axis, layer)
+    reach, stride, padding, upsample = window_of_layer(geometry, axis, layer)
     first = -(padding // upsample)
     end = -((stride + padding - reach) // upsample)  # of the tile before the first
     last = -((padding - reach - (geometry.extent[axis][layer] - 1) * stride) // upsample)
     return first, end - first, last
 
 
-def _window(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, int, int]:
-    return (
+def window_of_layer(geometry: Geometry, axis: int, layer: int) -> Window:
+    """Return the window of a layer along one axis."""
+    return Window(
         geometry.reach[axis][layer],
         geometry.stride[axis][layer],
         geometry.padding[axis][layer],
@@ -142,7 +175,8 @@ def _window(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, int, i
 _ONCE = Work(0)
 
 
-def _of(works: Mapping[int, Work] | None, layer: int) -> Work:
+def work_of(works: Mapping[int, Work] | None, layer: int) -> Work:
+    """Return what a mapper makes of a layer's updates; without one each word moves once."""
     return _ONCE if works is None else works[layer]
 
 
@@ -151,6 +185,6 @@ def _written(times: Times) -> Times:
     return times[0] + times[1], 2 * times[1]
 
 
-def _often(size: int, times: Times) -> int:
+def often(size: int, times: Times) -> int:
     """Return bytes times a fraction, whole bytes."""
     return size * times[0] // times[1]

@@ -172,13 +172,20 @@ def _uses(
     for start, subgraph, size in changes:
         running = running if size else subgraph
         loaded[subgraph] += size
-        own, following = (-(-loaded[i] // cores) for i in (running, running + 1))
+        own, following = (_in_a_core(prices, i, loaded[i], cores) for i in (running, running + 1))
         if is_streamed[running]:
             own = prices[running].weight_bytes + rooms[running].chunk_bytes
         held = prices[running].activation_bytes, rooms[running].reserved_bytes
         found[start] = Use(start, *held, own, following, prices[running].kept_bytes)
     found[run.spans[-1][1]] = Use(run.spans[-1][1], 0, 0, 0, 0)
     return tuple(found.values())
+
+
+def _in_a_core(prices: Sequence[Price], i: int, loaded: int, cores: int) -> int:
+    """Return what so many bytes of weights take in one core: as large a part of what it holds of them."""
+    if cores == 1 or not loaded:
+        return loaded
+    return min(prices[i].weight_bytes, -(-loaded * prices[i].weight_bytes // prices[i].ema_weight_bytes))
 
 
 def _by_start(change: tuple[int, int, int]) -> tuple[int, bool]:

@@ -16,7 +16,6 @@ from simulator.model.subgraph import ROWS, Subgraph
 from simulator.model.updates import starts_full
 from simulator.timing.course import Course, Stage
 from simulator.timing.loops import loop_course
-from simulator.timing.streamed import core_bytes, streamed_course
 
 MOST_STEPS = 1_000  #: of the loops of one layer; our choice: in a memory far too small a layer has millions
 MOST_EVENTS = 10_000  #: of one subgraph; our choice: beyond it neighbouring row operations are taken together
@@ -28,8 +27,6 @@ def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cours
     """Return the stages of a priced subgraph. Bytes and slots add up to those of the price."""
     if price.loops is not None:
         return looped_course(model, price.loops, price.compute_cycles, slots_per_cycle)
-    if price.streaming is not None:
-        return streamed_course(model, price, slots_per_cycle, MOST_EVENTS)
     return held_course(model, price, slots_per_cycle)
 
 
@@ -41,15 +38,17 @@ def looped_course(model: SubgraphModel, plan: LoopPlan, compute_cycles: int, slo
 
 def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
     """Return the row operations of a subgraph whose weights and regions are all held."""
-    subgraph, held = model.subgraph, model.residency(price)
+    subgraph, held, way = model.subgraph, model.residency(price), model.way(price)
+    height = subgraph.geometry.extent[ROWS]
     slots = {v: cycles * slots_per_cycle for v, cycles in model.layer_cycles(price).items()}
     done = row_operations(subgraph, held.tiling)
+    rows = {u: way.samples * way.row_bytes(u) for u in subgraph.tensors}
     steps = list(zip([dict.fromkeys(subgraph.tensors, 0), *done], done))
-    resident = {u for u in subgraph.tensors if held.regions[u].main_bytes >= core_bytes(model, u)} | subgraph.on_chip
+    resident = {u for u in subgraph.tensors if held.regions[u].main_bytes >= height[u] * rows[u]} | subgraph.on_chip
 
     def outside(tensors: tuple[int, ...], before: Rows, after: Rows) -> int:
         """Bytes of one core of rows that their region does not hold beside those in use."""
-        return sum(core_bytes(model, u, after[u] - before[u]) for u in tensors if u not in resident)
+        return sum((after[u] - before[u]) * rows[u] for u in tensors if u not in resident)
 
     return Course(
         tuple(_stage(model, slots, before, after) for before, after in _coarser(steps, len(subgraph.tensors))),

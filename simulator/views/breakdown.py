@@ -9,8 +9,9 @@ from simulator.accelerator import Accelerator
 from simulator.model.kept import NOTHING
 from simulator.model.least_room import needs
 from simulator.model.priced import price_partition, reserved_in
-from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.pricing import OF_LOOPS, Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
+from simulator.model.schemes.moved import CoreScheme
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.partition.steps import Step
@@ -75,6 +76,7 @@ class Breakdown:
     tensors: tuple[TensorBytes, ...]  #: those that take most first
     weights: tuple[WeightBytes, ...]  #: the same of layers
     order: str | None = None  #: the loop order of a single layer (docs/model.md, section 3)
+    scheme: CoreScheme = ""  #: how several cores share it (docs/model.md, section 7)
 
     def __repr__(self) -> str:
         tile = "no tile" if self.tile is None else f"tile {self.tile[0]}x{self.tile[1]}"
@@ -125,8 +127,9 @@ def breakdown(
     steps = priced.steps or [None] * len(priced.models)
     for model, price, step in zip(priced.models, priced.prices, steps):
         reserved = NOTHING if step is None else reserved_in(priced.rules, step)
-        start = None if model.broken_beside(reserved) else fits_from(need_of(model, reserved), accelerator)
-        found.append(_with_kept(_breakdown(model, price, start), model, step))
+        beside = None if accelerator.is_shared else accelerator.weight_capacity
+        start = None if model.broken_beside(reserved) else fits_from(need_of(model, reserved, beside), accelerator)
+        found.append(_with_kept(_breakdown(model, price, start, beside), model, step))
     return tuple(found)
 
 
@@ -156,7 +159,9 @@ def fits_from(need: Need, accelerator: Accelerator) -> dict[str, int]:
     return {name: max(least[name], given[name]) for name in least}  # neither is to shrink
 
 
-def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, int] | None) -> Breakdown:
+def _breakdown(
+    model: SubgraphModel, price: Price | Shortage, start: dict[str, int] | None, weight_capacity: int | None
+) -> Breakdown:
     names = model.rules.geometry.network.names(model.subgraph.layers)
     weights = tuple(
         WeightBytes(name, size)
@@ -169,21 +174,19 @@ def _breakdown(model: SubgraphModel, price: Price | Shortage, start: dict[str, i
         tensors = _tensors(model, model.residency(price).regions, price)
         return Breakdown(
             names, status, None, price.tile, price.activation_bytes, price.weight_bytes, start,
-            tensors, weights, None if price.loops is None else price.loops.order,
+            tensors, weights, None if price.loops is None else price.loops.order, price.scheme,
         )  # fmt: skip
     found = model.tiling((1, 1))
     if found is None:
         return Breakdown(
             names, "infeasible", price.reason, None, 0, model.weight_need, start, (), weights
         )  # fmt: skip
-    if model.is_single and model.rules.has_loop_orders:
+    if model.is_single and (model.rules.has_loop_orders or price.reason in OF_LOOPS):
         return _short_layer(model, price, start, weights)
-    tile = model.least_tile
-    best = model.tiling(tile)
-    assert best is not None, "if the smallest tile has a tiling, all have"
+    way, activations, held = model.least_way(weight_capacity)
     return Breakdown(
-        names, "infeasible", price.reason, tile, model.least_activation, model.weight_need, start,
-        _tensors(model, best[1], None), weights,
+        names, "infeasible", price.reason, model.least_tile(way), activations, held, start,
+        _tensors(model, model.least_regions(way), None), weights,
     )  # fmt: skip
 
 

@@ -154,18 +154,21 @@ def least_capacity(
 def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
     """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it."""
     if not streaming or not model.is_single:
-        return [need_of(model)[:2]]
-    if not model.rules.has_loop_orders:  # of several cores: a byte will do
-        return [(1, 0)]
-    return needs(model.rules.loop_layer(model.subgraph.layers[0], model.kept))
+        return [need_of(model)[:2]] if model.is_single and model.rules.has_loop_orders else model.least_needs
+    held = [] if model.rules.has_loop_orders else model.least_needs
+    if held and model.subgraph.on_chip:  # of several cores, to which it is dealt
+        return held
+    return [*held, *needs(model.rules.loop_layer(model.subgraph.layers[0], model.kept))]
 
 
-def need_of(model: SubgraphModel, reserved: Reserved = NOTHING) -> Need:
+def need_of(model: SubgraphModel, reserved: Reserved = NOTHING, weight_capacity: int | None = None) -> Need:
     """Return what a subgraph takes that breaks no rule, with all that is kept on chip meanwhile.
 
-    Of a single layer on one core, to move everything once.
+    Of a single layer on one core, to move everything once; of several cores in the way that takes least
+    (SubgraphModel.least_way).
     """
     if model.is_single and model.rules.has_loop_orders:
         activations, weights = one_pass(model.rules.loop_layer(model.subgraph.layers[0], model.kept))
         return Need(activations + reserved.size_bytes, weights, True)
-    return Need(model.least_activation + reserved.size_bytes, model.weight_need, model.is_single)
+    _, activations, weights = model.least_way(weight_capacity)
+    return Need(activations + reserved.size_bytes, weights, model.is_single)

@@ -8,22 +8,25 @@ from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
 
 
-def random_network(seed: int, most_layers: int = 8, whole: bool = False) -> Network:
-    """Return a network of 2 to `most_layers` layers; with `whole`, some are products of two activations."""
+def random_network(seed: int, most_layers: int = 8, whole: bool = False, channels: int = 2) -> Network:
+    """Return a network of 2 to `most_layers` layers; with `whole`, some are products of two activations.
+
+    channels: of the inputs; a convolution has as many at most.
+    """
     rng = random.Random(seed)
     while True:
-        found = _try_network(rng, rng.randint(2, most_layers), whole)
+        found = _try_network(rng, rng.randint(2, most_layers), whole, channels)
         if found is not None:
             return found
 
 
-def _try_network(rng: random.Random, count: int, whole: bool) -> Network | None:
+def _try_network(rng: random.Random, count: int, whole: bool, most: int) -> Network | None:
     height, width = rng.randint(1, 14), 1 if rng.random() < 0.15 else rng.randint(1, 14)
-    inputs = [Tensor("x", height, width, 2)] + [Tensor("y", height, width, 2)] * (rng.random() < 0.3)
+    inputs = [Tensor("x", height, width, most)] + [Tensor("y", height, width, most)] * (rng.random() < 0.3)
     shapes = {tensor.name: (tensor.height, tensor.width, tensor.channels) for tensor in inputs}
     layers: list[Layer] = []
     for i in range(count):
-        layer = _random_layer(rng, f"n{i}", shapes, whole)
+        layer = _random_layer(rng, f"n{i}", shapes, whole, most)
         if layer is None:
             return None
         layers.append(layer)
@@ -31,7 +34,9 @@ def _try_network(rng: random.Random, count: int, whole: bool) -> Network | None:
     return Network("random", tuple(inputs), tuple(layers))
 
 
-def _random_layer(rng: random.Random, name: str, shapes: dict[str, tuple[int, int, int]], whole: bool) -> Layer | None:
+def _random_layer(
+    rng: random.Random, name: str, shapes: dict[str, tuple[int, int, int]], whole: bool, most: int
+) -> Layer | None:
     source = rng.choice(list(shapes)[-4:])
     height, width, channels = shapes[source]
     equal = [other for other in shapes if shapes[other] == shapes[source] and other != source]
@@ -45,17 +50,17 @@ def _random_layer(rng: random.Random, name: str, shapes: dict[str, tuple[int, in
         if shapes[right][2] == channels and positions < 60:
             return Layer(name, "matmul", (source, right), height, width, positions, channels, whole=(1,))
     if whole and draw < 0.62 and height * width < 60:
-        return _random_rearrange(rng, name, (source, *equal[:1]), shapes)
+        return _random_rearrange(rng, name, (source, *equal[:1]), shapes, most)
     sources = (source,)
     beside = [other for other in shapes if shapes[other][:2] == (height, width) and other != source]
     if beside and rng.random() < 0.25:
         sources = (source, rng.choice(beside))
     random_kind = _random_spread if rng.random() < 0.25 else _random_window
-    return random_kind(rng, name, sources, (height, width, sum(shapes[each][2] for each in sources)))
+    return random_kind(rng, name, sources, (height, width, sum(shapes[each][2] for each in sources)), most)
 
 
 def _random_window(
-    rng: random.Random, name: str, sources: tuple[str, ...], shape: tuple[int, int, int]
+    rng: random.Random, name: str, sources: tuple[str, ...], shape: tuple[int, int, int], most: int
 ) -> Layer | None:
     kernel = (1, 1) if rng.random() < 0.3 else (rng.randint(1, 5), rng.randint(1, 5))
     stride = (rng.choice((1, 1, 1, 2, 3)), rng.choice((1, 1, 1, 2)))
@@ -71,13 +76,13 @@ def _random_window(
     if min(extents) < 1:
         return None
     op = rng.choice(("conv", "conv", "maxpool", "avgpool"))
-    channels = rng.randint(1, 2) if op == "conv" else shape[2]
+    channels = rng.randint(1, most) if op == "conv" else shape[2]
     padding = (before[0], before[1], after[0], after[1])
     return Layer(name, op, sources, *extents, channels, shape[2], kernel, stride, padding, (dilation,) * 2)
 
 
 def _random_spread(
-    rng: random.Random, name: str, sources: tuple[str, ...], shape: tuple[int, int, int]
+    rng: random.Random, name: str, sources: tuple[str, ...], shape: tuple[int, int, int], most: int
 ) -> Layer | None:
     """Return a transposed convolution, a resize by any ratio, or a slice."""
     op = rng.choice(("conv_transpose", "resize", "resize", "slice"))
@@ -91,18 +96,18 @@ def _random_spread(
     extents = [(spread[axis] + sides[axis] + sides[axis + 2] - reach[axis]) // stride[axis] + 1 for axis in (0, 1)]
     if min(extents) < 1 or max(extents) > 40:
         return None
-    channels = shape[2] if op == "resize" else rng.randint(1, min(shape[2], 2))
+    channels = shape[2] if op == "resize" else rng.randint(1, min(shape[2], most))
     padding = (sides[0], sides[1], sides[2], sides[3])
     return Layer(name, op, sources, *extents, channels, shape[2], kernel, stride, padding, dilation, upsample=upsample)
 
 
 def _random_rearrange(
-    rng: random.Random, name: str, sources: tuple[str, ...], shapes: dict[str, tuple[int, int, int]]
+    rng: random.Random, name: str, sources: tuple[str, ...], shapes: dict[str, tuple[int, int, int]], most: int
 ) -> Layer:
     """Return the elements of these maps in another shape."""
     count = sum(height * width * channels for height, width, channels in (shapes[each] for each in sources))
     width = rng.choice((1, 2, 3))
-    channels = rng.randint(1, 2)
+    channels = rng.randint(1, most)
     rows = max(1, min(20, count // (width * channels)))
     return Layer(name, "rearrange", sources, rows, width, channels, channels, whole=tuple(range(len(sources))))
 

@@ -77,7 +77,7 @@ def random_twin(seed: int) -> Problem:
     rng = random.Random(seed)
     networks = tuple(random_net(3 * seed + i, f"net{i}") for i in range(rng.choice((1, 1, 2, 3))))
     shared = {
-        "cores": rng.choice((1, 1, 2, 3, 4)),
+        "cores": rng.choice((1, 1, 2, 3, 4, 7)),
         "batch": rng.choice((1, 1, 2, 3, 8)),
         "max_regions": rng.choice((64, 64, None, 5)),
     }

@@ -31,7 +31,7 @@ TECHNOLOGIES = st.builds(
     Technology,
     dram_pj_per_byte=st.floats(0, 1e3), dram_bytes_per_cycle=COUNT, clock_ghz=POSITIVE,
     sram_base_pj_per_byte=POSITIVE, sram_root_pj_per_byte=POSITIVE, operation_pj=POSITIVE,
-    crossbar_pj_per_byte=POSITIVE, sram_mm2_per_mb=POSITIVE,
+    crossbar_pj_per_byte=POSITIVE, crossbar_bytes_per_cycle=COUNT, sram_mm2_per_mb=POSITIVE,
     pe_rows=COUNT, pe_columns=COUNT, pe_inputs=COUNT, pe_outputs=COUNT, pe_light_channels=COUNT,
     channel_alignment=COUNT, buffer_word_bytes=COUNT, tiles=TILES,
 )  # fmt: skip
@@ -104,13 +104,13 @@ def test_the_array_is_that_of_the_technology():
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 @settings(deadline=None, max_examples=60)
-@given(networks(most=8), TECHNOLOGIES, st.integers(64, 20_000), st.integers(1, 3), st.integers(1, 3), st.data())
-def test_both_engines_price_another_technology_alike(network, technology, size, cores, batch, data):
+@given(networks(most=8), TECHNOLOGIES, st.integers(64, 20_000), st.integers(1, 3), st.data())
+def test_both_engines_price_another_technology_alike(network, technology, size, batch, data):
     from cocco.search.kernel._kernel import Kernel, Scratch
 
     shared = data.draw(st.booleans())
     buffers = {"shared_buffer": size} if shared else {"global_buffer": size, "weight_buffer": size // 2}
-    machine = Accelerator(**buffers, cores=cores, batch=batch, technology=technology)
+    machine = Accelerator(**buffers, batch=batch, technology=technology)
     problem = on_hardware(network, machine, metric="energy")
     kernel, pricer = Kernel(problem), Pricer(problem)
     scratch = Scratch(kernel)

@@ -26,6 +26,10 @@ PARTS = {
     "dram": "DRAM", "global_buffer": "global buffer", "weight_buffer": "weight buffer",
     "compute": "computing", "crossbar": "crossbar", "leakage": "leakage", "dram_background": "DRAM background",
 }  # fmt: skip
+SCHEMES = {
+    "channels": "channels dealt", "rotated": "columns or samples shared, weights rotate",
+    "held": "columns or samples shared, all weights in every core", "alone": "one core alone",
+}  # fmt: skip  #: how several cores share a subgraph (docs/model.md, section 7)
 
 
 def networks_table(networks: Sequence[Network]) -> str:
@@ -91,6 +95,7 @@ def totals_text(evaluation: Evaluation) -> str:
         f"{evaluation.ema_bytes / evaluation.compulsory_bytes:,.2f} times the least (weights, inputs, outputs once)",
         *(f"    {reread_text(each, accelerator)}" for each in evaluation.rereads),
         *_kept_lines(evaluation),
+        *_scheme_lines(evaluation),
         f"  energy                  {millijoules(evaluation.energy_pj)}",
         f"  latency                 {milliseconds(evaluation.latency_cycles, clock)} (paper's sum), "
         f"{milliseconds(evaluation.latency_executed_cycles, clock)} executed "
@@ -123,6 +128,13 @@ def _kept_lines(evaluation: Evaluation) -> list[str]:
     return [f"  kept on chip            {counted(len(tensors), 'tensor')} from one subgraph to a later one{less}"]
 
 
+def _scheme_lines(evaluation: Evaluation) -> list[str]:
+    """Return in which ways several cores share the subgraphs; nothing of one core."""
+    schemes = [cost.scheme for cost in evaluation.subgraphs]
+    counts = [f"{each} {schemes.count(each)} ({words})" for each, words in SCHEMES.items() if each in schemes]
+    return [f"  cores                   {', '.join(counts)}"] if counts else []
+
+
 def reread_text(reread: Reread, accelerator: Accelerator) -> str:
     """Return what a layer moves again and again, and from which memory on it does not: with room for the layer."""
     activations, weights = reread.activation_bytes, reread.weight_bytes
@@ -151,8 +163,9 @@ def subgraphs_text(evaluation: Evaluation) -> str:
     clock = evaluation.accelerator.technology.clock_ghz
     rows = [_subgraph_row(i, costs[i], clock) for i in shown]
     kept = ["kept"] if evaluation.keep else []
-    heads = ("#", "subgraph", "tile", "activations", *kept, "weights", "off-chip", "mJ", "ms")
-    text = table(heads, rows, left=2)
+    scheme = ["cores"] if evaluation.accelerator.cores > 1 else []
+    heads = ("#", "subgraph", *scheme, "tile", "activations", *kept, "weights", "off-chip", "mJ", "ms")
+    text = table(heads, rows, left=2 + len(scheme))
     if len(rows) < len(costs):
         text += (
             f"\n  the {len(rows)} of {len(costs)} subgraphs that take the most energy, in the order they run; "
@@ -163,7 +176,7 @@ def subgraphs_text(evaluation: Evaluation) -> str:
 
 def _subgraph_row(position: int, cost: SubgraphCost, clock_ghz: float) -> tuple[object, ...]:
     return (
-        position, group_text(cost.layers), f"{cost.tile[0]} x {cost.tile[1]}",
+        position, group_text(cost.layers), *([cost.scheme] if cost.scheme else []), f"{cost.tile[0]} x {cost.tile[1]}",
         kilobytes(cost.activation_bytes), *([] if cost.kept_bytes is None else [kilobytes(cost.kept_bytes)]),
         kilobytes(cost.weight_bytes), kilobytes(cost.ema_bytes),
         f"{cost.energy_pj * 1e-9:.3f}", f"{cost.latency_cycles / clock_ghz * 1e-6:.3f}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cocco.output.text.evaluation import group_text
+from cocco.output.text.evaluation import SCHEMES, group_text
 from cocco.output.text.kept import reasons_text
 from cocco.output.text.numbers import capacity, counted, kilobytes, megabytes, table
 from cocco.plans.explain import Explained, Explanation
@@ -41,6 +41,8 @@ def _head(each: Explained) -> str:
     how = "is held" if here.status == "held" else "is streamed"
     if here.order is not None:
         how = f"runs in order {here.order}"
+    if here.scheme:
+        how += f" ({SCHEMES[here.scheme]})"
     moved = "" if each.ema_bytes is None else f" and moves {kilobytes(each.ema_bytes)} off chip"
     return f"#{each.position} {name} {how}{moved}"
 

@@ -20,7 +20,6 @@ from simulator.accelerator import Accelerator
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import NOTHING, Kept, Reserved
 from simulator.model.pricing import Price, SubgraphModel
-from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.partition.intervals import Span
 from simulator.partition.order import order_subgraphs
 from simulator.partition.partition import Partition
@@ -114,12 +113,11 @@ class Decoder:
 
     def _new_floor(self, i: int, group: Group, weight_capacity: int) -> Floor:
         """Return regions of the smallest tile; of a layer alone perhaps its inputs whole, where weights pass by."""
-        rules, subgraph = self.problem.rules[i], self._model(i, group, None).subgraph
-        weights = -(-subgraph.weight_bytes // rules.cores)
-        side = rules.tiles[-1]
-        tiling = derive_tiling(subgraph, (side, side), rules.tile_rule)
-        assert tiling is not None, "it has a price"
-        regions = allocate_regions(subgraph, tiling, 1, rules.bands)
+        rules, way = self.problem.rules[i], self._model(i, group, None).ways[0]
+        subgraph, weights, side = way.subgraph, way.weight_need, rules.tiles[-1]
+        found = way.derive((side, side))
+        assert found is not None, "it has a price"
+        _, regions = found
         held = Floor({u: regions[u].main_bytes + regions[u].side_bytes for u in subgraph.tensors}, weights)
         if len(group) == 1 and rules.has_loop_orders:
             word = rules.geometry.technology.channel_alignment

@@ -1,6 +1,6 @@
 # The cheapest way to run a subgraph in given memory: simulator/model/pricing.py, tiles.py
 
-cdef struct Choice:  # the cheapest tile and samples at once so far
+cdef struct Choice:  # the cheapest way, tile and samples at once so far
     i64 found
     double energy
     i64 area
@@ -23,7 +23,8 @@ cdef int price_beside(
     Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Kept* kept, LoopLayer* loops, Row* row
 ) noexcept nogil:
     """The same beside kept tensors; loops: of a single layer, where other than those of the network."""
-    cdef i64 need, room, left = memory.activations - memory.reserved
+    cdef i64 left = memory.activations - memory.reserved
+    cdef Winner best
     cdef int status
     collect(net, w, layers, count)
     if kept is not NULL:
@@ -34,69 +35,50 @@ cdef int price_beside(
     if left < 0:
         return SHORT
     if count == 1 and m.has_loops:
-        return price_in_loops(net, m, w, &net.loops[w.ids[0]] if loops is NULL else loops, memory, row)
+        return price_in_loops(net, m, w, &net.loops[w.ids[0]] if loops is NULL else loops, memory, row, &best)
     status = spread_all_rates(net, w)
     if status != FITS:
         return status
-    need = ceil_div(w.weights, m.cores)
-    room = left - need if m.is_shared else left
-    if room >= 0 and (m.is_shared or need <= memory.weights):
-        status = price_held(net, m, w, room, memory, row)
-        if status != SHORT:
-            return status
-    if count > 1:
-        return SHORT
-    return stream_layer(net, m, w, left, left if m.is_shared else memory.weights, row)
+    if loops is NULL and count == 1:
+        loops = &net.loops[w.ids[0]]
+    return price_ways(net, m, w, left, loops, memory, row)
 
 
-cdef int price_in_loops(Net* net, Machine* m, Work* w, LoopLayer* loops, Memory* memory, Row* row) noexcept nogil:
+cdef int price_in_loops(
+    Net* net, Machine* m, Work* w, LoopLayer* loops, Memory* memory, Row* row, Winner* best
+) noexcept nogil:
     """SubgraphModel._in_loops."""
     cdef i64 v = w.ids[0]
-    cdef Winner best
     cdef Room room
     cdef LoopGoal goal
     cdef int status
     room.activations, room.weights = memory.activations - memory.reserved, memory.weights
     room.is_shared = m.is_shared
-    goal.is_energy, goal.dram = m.is_energy, m.dram
+    goal.is_energy, goal.dram = m.metric == 1, m.dram
     goal.activations, goal.weights, goal.leakage = memory.activation_pj, memory.weight_pj, memory.static_pj
-    goal.slots = net.cycles[v] * m.bandwidth
-    status = cheapest_plan(loops, room, &goal, &best)
+    goal.slots = net.alone_cycles[v] * m.bandwidth
+    status = cheapest_plan(loops, room, &goal, best)
     if status != FITS:
         return status
     row.ema = best.ema
     row.global_buffer, row.weight_buffer = best.plan.totals.global_buffer, best.plan.totals.weight_buffer
-    row.crossbar = 0
+    row.crossbar = row.ema - ceil_div(row.ema, m.cores)
     row.operations = m.batch * net.operations[v]
-    row.slots = imax(net.cycles[v] * m.bandwidth, row.ema)
+    row.slots = slots_of(m, net.alone_cycles[v], row.ema, row.crossbar)
     row.global_written, row.weight_written = best.plan.totals.written, best.plan.totals.ema_weights
     return FITS
 
 
-cdef int price_held(Net* net, Machine* m, Work* w, i64 room, Memory* memory, Row* row) noexcept nogil:
-    """SubgraphModel._held_plans, and the cheapest of them; SHORT where nothing fits."""
-    cdef i64 at_once, u
-    cdef int status
-    cdef Choice best
+cdef Outputs outputs_of(Net* net, Work* w) noexcept nogil:
+    """The tallest and the widest of the outputs that no layer of the subgraph reads."""
     cdef Outputs last
-    best.found = 0
+    cdef i64 u
     last.rows = last.columns = 0
     for u in range(w.layers):
         if w.first[u] == w.first[u + 1]:
             last.rows = imax(last.rows, net.extent[0][w.ids[u]])
             last.columns = imax(last.columns, net.extent[1][w.ids[u]])
-    at_once = m.samples
-    while at_once:
-        status = hold_largest(net, m, w, room, at_once, memory, &last, &best)
-        if status != FITS:
-            return status
-        at_once -= 1
-        while at_once and ceil_div(m.samples, ceil_div(m.samples, at_once)) != at_once:
-            at_once -= 1
-    if not best.found:
-        return SHORT
-    row[0] = best.row
-    return FITS
+    return last
 
 
 cdef int hold_largest(
@@ -168,18 +150,9 @@ cdef int held_bytes(Net* net, Machine* m, Work* w, i64 rows, i64 columns, i64 at
 cdef void offer_held(
     Net* net, Machine* m, Work* w, i64 at_once, i64 area, Memory* memory, Choice* best
 ) noexcept nogil:
-    """Keep the tiling in w where it is cheaper than the best, or as cheap with a larger tile.
-
-    SubgraphModel._rank: what crosses to DRAM, and the cycles, are the same for all tiles.
-    """
-    cdef i64 buffered, weighed
-    cdef double energy
+    """SubgraphModel._held of the tiling and the regions in w: keep it where it is the cheapest so far."""
+    cdef Moves moves
     cdef Row row
-    moved(net, w, &buffered, &weighed)
-    total_up(net, m, w, w.weights, w.inputs, buffered, ceil_div(m.samples, at_once) * weighed, &row)
-    energy = (
-        m.dram * row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
-        + buffer_pj(&memory.weight_pj, row.weight_buffer, row.weight_written) + memory.static_pj * <double>row.slots
-    )
-    if not best.found or energy < best.energy or (energy == best.energy and area > best.area):
-        best.found, best.energy, best.area, best.row = 1, energy, area, row
+    moves_of(net, m, w, at_once, &moves)
+    total_up(net, m, w, &moves, &row)
+    offer_row(m, &row, area, memory, best)

@@ -82,7 +82,7 @@ cdef i64 list_set(const u64* members, i64 words, i64* into) noexcept nogil:
 
 cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
     """cocco.search.pricing.subgraphs.SubgraphCosts.may_fit: once it fails, it fails for every larger set."""
-    cdef i64 need, u, t, k, i, v, gv, height, width, band, element, room, size_h, size_w, total = 0
+    cdef i64 need, u, t, k, i, v, gv, height, width, band, element, room, size_h, size_w, least, total = 0, shared = 0
     cdef i64* rows = w.axis[0].step     # asked of each tensor: steps, then slacks
     cdef i64* columns = w.axis[1].step
     cdef i64* slack_h = w.axis[0].lead
@@ -112,15 +112,21 @@ cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, M
         t = w.ids[u]
         height, width, band = net.extent[0][t], net.extent[1][t], ceil_div(net.extent[1][t], m.bands)
         element = ceil_div(net.channels[t], m.alignment) * m.alignment
+        least = ceil_div(net.channels[t], m.alignment * m.cores) * m.alignment  # of dealt channels
         if w.any_whole[u]:
-            total += height * width * element
+            total += height * width * least
+            shared += height * width * element
             continue
         size_h = imin(imin(rows[u], height) + slack_h[u], height)
-        size_w = imin(imin(columns[u], width) + slack_w[u], band)
-        total += element * imin(
+        size_w = imin(imin(columns[u], width) + slack_w[u], width)
+        total += least * imin(
+            size_h * size_w + imin(slack_h[u], height) * width, imin(height * size_w, size_h * width)
+        )
+        size_w = imin(size_w, band)
+        shared += element * imin(
             size_h * size_w + imin(slack_h[u], height) * band, imin(height * size_w, size_h * band)
         )
-    return total <= room
+    return total <= room or (m.bands > 1 and shared <= room)
 
 
 cdef double row_cost(Goal* goal, Machine* m, Row* row, i64 network) noexcept nogil:

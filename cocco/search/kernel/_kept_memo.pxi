@@ -99,7 +99,7 @@ cdef int floor_of(
     cdef i64 i, u, need, words, passing, held, side = m.tiles[m.tile_count - 1]
     cdef int status
     collect(net, w, layers, count)
-    need = ceil_div(w.weights, m.cores)
+    need = dealt_weights(net, m, w)
     status = spread_all_rates(net, w)
     if status == FITS:
         status = derive_tiling(net, m, w, side, side)

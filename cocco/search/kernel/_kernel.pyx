@@ -15,6 +15,9 @@ from cpython.exc cimport PyErr_CheckSignals
 
 import numpy as np
 
+from simulator.mapping.closed import cycles_of_lanes
+from simulator.model.schemes.ways import dealt_layer
+
 ctypedef int64_t i64
 ctypedef uint64_t u64
 
@@ -22,11 +25,13 @@ include "_loops.pxi"
 include "_subgraph.pxi"
 include "_tiling.pxi"
 include "_price.pxi"
-include "_streaming.pxi"
+include "_bands.pxi"
+include "_columns.pxi"
 include "_layer_orders.pxi"
 include "_layer_groups.pxi"
 include "_cheapest.pxi"
 include "_choice.pxi"
+include "_ways.pxi"
 include "_loop_layers.pxi"
 include "_operators.pxi"
 include "_kept_layers.pxi"
@@ -96,9 +101,6 @@ cdef class Kernel:
         self.net.size_bytes = self._hold([rules[i].geometry.size_bytes[t] for i, t in order])
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
-        self.net.cycles = self._hold([x for rule in rules for x in rule.cycles])
-        self.net.taps = self._hold([layer.kernel[0] * layer.kernel[1] for layer in layers])
-        self.net.in_group = self._hold([layer.in_channels // layer.groups for layer in layers])
         producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
         self.net.producers = self._hold([p for each in producers for p in each])
         self.net.producer_start = self._hold(_starts(producers))
@@ -109,22 +111,39 @@ cdef class Kernel:
         self.net.readers = self._hold([x for each in readers for x in each])
         self.net.reader_start = self._hold([start // 3 for start in _starts(readers)])
         rule = rules[0]
+        self._fill_cores(problem, layers)
+        heard = [x for i, t in order for x in _heard_of(rules[i], t)]
+        self.net.heard, self.net.passed = self._hold(heard[::2]), self._hold(heard[1::2])
         self.machine.is_shared, self.machine.is_exact = rule.is_shared, rule.tile_rule == "exact"
         self.machine.cores, self.machine.batch = rule.cores, rule.batch
-        self.machine.samples, self.machine.bands = rule.samples, rule.bands
         self.machine.max_regions = rule.max_regions or 0
         self.machine.bandwidth = problem.accelerator.dram_bytes_per_cycle
         technology = problem.accelerator.technology
         self.machine.alignment = technology.channel_alignment
-        self.machine.pe_inputs, self.machine.pe_outputs = technology.pe_inputs, technology.pe_outputs
-        self.machine.has_loops, self.machine.is_energy = rule.has_loop_orders, rule.metric == "energy"
+        self.machine.port, self.machine.crossbar_port = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle
+        self.machine.has_loops = rule.has_loop_orders
+        self.machine.metric = ("ema", "energy", "latency").index(rule.metric)
+        self.machine.crossbar = technology.crossbar_pj_per_byte
         self.machine.dram = technology.dram_pj_per_byte
-        if rule.has_loop_orders:
-            self.loops = LoopLayers([
-                rules[i].loop_layer(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
-            ])
-            self.net.loops = self.loops.layers
+        self.loops = LoopLayers([
+            rules[i].loop_layer(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
+        ])
+        self.net.loops = self.loops.layers
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
+
+    def _fill_cores(self, problem, layers):
+        """What layers take and how long where cores share them."""
+        crew = problem.rules[0].crew
+        technology, samples = problem.accelerator.technology, -(-crew.batch // crew.teams)
+        self.machine.samples, self.machine.teams, self.machine.bands = samples, crew.teams, crew.bands
+        self.net.cycles = self._hold([crew.cycles(dealt_layer(layer, crew.deal), crew.batch) for layer in layers])
+        self.net.alone_cycles = self._hold([crew.cycles(layer, crew.batch) for layer in layers])
+        self.net.dealt_weights = self._hold([
+            layer.weight_bytes // layer.channels * crew.deal.most(layer.channels) for layer in layers
+        ])
+        lanes = [cycles_of_lanes(layer, samples, technology) if crew.cores > 1 else {1: 0} for layer in layers]
+        self.machine.lane_count, self.machine.lanes = len(lanes[0]), self._hold(lanes[0])
+        self.net.lane_cycles = self._hold([cycles for each in lanes for cycles in each.values()])
 
     def _fill_kept(self, problem):
         """What a genome needs that may keep tensors on chip; `breed` and `values` then decode what it keeps."""
@@ -316,7 +335,7 @@ cdef class Scratch:
     def __cinit__(self, Kernel kernel):
         cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
         cdef i64* at
-        self.block[0] = calloc(35 * n + 3 * edges, sizeof(i64))
+        self.block[0] = calloc(37 * n + 5 * edges, sizeof(i64))
         self.block[1] = calloc(40 * n, sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
@@ -397,6 +416,8 @@ cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
     w.numerator, w.denominator, w.stack, w.length = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     w.merged, w.held, w.main_rows, w.main_columns = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     w.side_rows, w.side_columns, w.main_bytes, w.side_bytes = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
+    w.unit, w.most = take(&at, n), take(&at, n)
+    w.heard, w.passed = take(&at, edges), take(&at, edges)
     w.reader, w.is_local, w.is_whole = take(&at, edges), take(&at, edges), take(&at, edges)
 
 
@@ -406,6 +427,18 @@ cdef i64* lay_out_bench(Bench* b, i64* at, i64 n) noexcept:
     b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
     return at
+
+
+def _heard_of(rules, u):
+    """Return for each reader of a tensor the channels that its cores read, and those that cross."""
+    found = []
+    for v, _, _ in rules.geometry.readers[u]:
+        if rules.cores == 1:
+            found += [rules.geometry.channels[u], 0]
+            continue
+        heard = rules.crew.deal.heard(rules.geometry.network, v, u)
+        found += [heard.total, heard.total - heard.own]
+    return found
 
 
 def _is_square(geometry, t):

@@ -37,15 +37,6 @@ cdef i64 window(Net* net, Work* w, int axis, i64 v, i64 p) noexcept nogil:
     return total + left * shared
 
 
-cdef inline void window_ends(Net* net, int axis, i64 v, i64* first, i64* shared, i64* last) noexcept nogil:
-    """simulator.model.traffic.window_ends."""
-    cdef i64 stride = net.stride[axis][v], reach = net.reach[axis][v], spread = net.upsample[axis][v]
-    cdef i64 pad = net.padding[axis][v]
-    first[0] = ceil_div(-pad, spread)
-    shared[0] = ceil_div(reach - stride - pad, spread) - first[0]
-    last[0] = ceil_div((net.extent[axis][v] - 1) * stride + reach - pad, spread)
-
-
 cdef bint starts_full(Net* net, Work* w, int axis) noexcept nogil:
     """simulator.model.updates.starts_full."""
     cdef i64 u, step, room
@@ -127,9 +118,9 @@ cdef i64 rows_again(Net* net, Work* w, i64 u, bint is_full) noexcept nogil:
     return total
 
 
-cdef void moved(Net* net, Work* w, i64* buffered, i64* weighed) noexcept nogil:
-    """simulator.model.traffic.buffer_bytes and weight_buffer_bytes, of one sample."""
-    cdef i64 u, v, gu, gv, k, total = 0, weight = 0, written = 0, copied
+cdef void moved(Net* net, Work* w, Moves* moves) noexcept nogil:
+    """simulator.model.schemes.channels.dealt_moves, or traffic.buffer_bytes; weight_buffer_bytes: of one sample."""
+    cdef i64 u, v, gu, gv, k, met, again, channels, copied, total = 0, written = 0, weight = 0, crossed = 0
     cdef bint is_full = starts_full(net, w, 0)
     derive_updates(net, w, 0, is_full)
     derive_updates(net, w, 1, starts_full(net, w, 1))
@@ -143,31 +134,32 @@ cdef void moved(Net* net, Work* w, i64* buffered, i64* weighed) noexcept nogil:
         gu = w.ids[u]
         for k in range(w.first[u], w.first[u + 1]):
             v = w.reader[k]
+            channels = w.heard[k] if w.way == CHANNELS else net.channels[gu]
+            met = 0
             if w.is_whole[k]:
-                total += updates_of(w, v) * net.size_bytes[gu]
+                met += updates_of(w, v) * net.extent[0][gu] * net.extent[1][gu]
             if w.is_local[k]:
-                total += window(net, w, 0, v, u) * window(net, w, 1, v, u) * net.channels[gu]
+                met += window(net, w, 0, v, u) * window(net, w, 1, v, u)
+            total += met * channels
+            if w.way == CHANNELS:
+                crossed += met * w.passed[k]
         if w.side_bytes[u]:
             copied = rows_again(net, w, u, is_full) * net.extent[1][gu] * net.channels[gu]
             total += 2 * copied
             written += copied
-    w.written = written
-    buffered[0] = total
-    weighed[0] = weight
+    moves.buffered, moves.written = total, written
+    moves.weights_read, moves.crossing = weight, crossed
 
 
-cdef void total_up(
-    Net* net, Machine* m, Work* w, i64 weight_reads, i64 input_reads, i64 buffered, i64 weighed, Row* row
-) noexcept nogil:
-    """simulator.model.pricing.SubgraphModel._total and simulator.model.cost.total of one subgraph."""
-    cdef i64 i, inputs = m.batch * input_reads, outputs = m.batch * w.outputs, cycles = 0, operations = 0
+cdef void total_up(Net* net, Machine* m, Work* w, Moves* moves, Row* row) noexcept nogil:
+    """simulator.model.pricing.SubgraphModel._held and simulator.model.cost.total of one subgraph."""
+    cdef i64 i, inputs = m.batch * w.inputs, outputs = m.batch * w.outputs, operations = 0
     for i in range(w.layers):
-        cycles += net.cycles[w.ids[i]]
         operations += net.operations[w.ids[i]]
-    row.ema = weight_reads + inputs + outputs
-    row.global_buffer = inputs + outputs + m.batch * buffered
-    row.weight_buffer = weight_reads + weighed
-    row.crossbar = (m.cores - 1) * w.weights
+    row.ema = w.weights + inputs + outputs
+    row.global_buffer = inputs + outputs + moves.buffered
+    row.weight_buffer = moves.weights_written + moves.weights_read
+    row.crossbar = moves.crossing
     row.operations = m.batch * operations
-    row.slots = imax(cycles * m.bandwidth, row.ema)
-    row.global_written, row.weight_written = inputs + m.batch * w.written, weight_reads
+    row.slots = slots_of(m, moves.cycles, row.ema, row.crossbar)
+    row.global_written, row.weight_written = inputs + moves.written, moves.weights_written

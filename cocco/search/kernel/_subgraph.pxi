@@ -3,16 +3,19 @@
 cdef extern from *:
     """
     static int mul_overflows(long long a, long long b, long long *r) { return __builtin_mul_overflow(a, b, r); }
-    static long long ceil_scaled(long long a, long long b, long long c, long long d)
-    { __int128 n = (__int128)a * b * c; return (long long)((n + d - 1) / d); }
     """
     int mul_overflows(long long a, long long b, long long* r) noexcept nogil
-    long long ceil_scaled(long long a, long long b, long long c, long long d) noexcept nogil
 
 cdef enum:
     FITS = 0
     SHORT = 1
     OVERFLOW = 2
+
+
+cdef enum:  # what the cores share (simulator.model.schemes.ways); the first also of one core
+    CHANNELS = 0
+    COLUMNS = 1
+    SAMPLES = 2
 
 
 cdef struct Net:  # shapes and windows by tensor id (layers first, then model inputs), as simulator.model.subgraph.Geometry
@@ -23,19 +26,22 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* size_bytes     # by tensor
     i64* weight_bytes   # by layer, as everything below
     i64* operations
-    i64* cycles
+    i64* cycles         # on one core, or of the one that has the most channels
+    i64* alone_cycles   # of one core that computes all
+    i64* lane_cycles    # by layer and m.lanes, each time they are filled along the columns
+    i64* dealt_weights  # bytes of the core that has the most channels
     i64* reach[2]
     i64* stride[2]
     i64* upsample[2]
     i64* padding[2]
     i64* is_square      # by tensor: whether its rows are as its columns, and its windows
-    i64* taps           # kernel rows x columns
-    i64* in_group       # input channels of one group
     i64* producers      # tensor ids, each once, in operand order
     i64* producer_start
     i64* readers        # by tensor: layer, local, whole
     i64* reader_start
-    LoopLayer* loops    # by layer, where machine.has_loops
+    i64* heard          # by reader: simulator.model.schemes.dealing.Heard.total, and without its own
+    i64* passed
+    LoopLayer* loops    # by layer
     i64* whole          # by tensor: bytes while it is kept (this and the next: where tensors may be kept)
     i64* moved          # bytes of one crossing of DRAM, all samples
 
@@ -60,18 +66,22 @@ cdef struct Machine:  # what PricingRules holds
     i64 is_exact
     i64 cores
     i64 batch
-    i64 samples
-    i64 bands
+    i64 samples         # of one core where samples are shared
+    i64 teams           # of cores, with samples of their own
+    i64 bands           # cores of a team
     i64 max_regions     # 0: no limit
     i64 bandwidth       # DRAM bytes per cycle of all cores
+    i64 port            # and of one
+    i64 crossbar_port   # bytes per cycle of the crossbar, by the rule of Price.slots
     i64 alignment       # channels of a layout word (this and the next: simulator.technology.Technology)
-    i64 pe_inputs
-    i64 pe_outputs
+    i64 lane_count      # different numbers of lanes along the columns
+    i64* lanes
     i64 tile_count
     i64* tiles          # output tiles tried, from the largest
-    i64 has_loops       # whether single layers run in loop orders
-    i64 is_energy       # whether energy is to be least, not EMA
+    i64 has_loops       # whether single layers always run in loop orders
+    i64 metric          # that is to be least: 0 ema, 1 energy, 2 latency
     double dram         # pJ per byte
+    double crossbar
 
 
 cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Totals)
@@ -106,6 +116,8 @@ cdef struct Work:  # scratch space of one thread
     i64* reader         # local number of the reader
     i64* is_local
     i64* is_whole
+    i64* heard
+    i64* passed
     i64* any_whole      # by local tensor
     i64* component[2]
     i64* rate[2]
@@ -122,6 +134,10 @@ cdef struct Work:  # scratch space of one thread
     i64* side_columns
     i64* main_bytes
     i64* side_bytes
+    i64 way             # in which cores share it
+    i64 is_held         # all weights by every core, where it matters
+    i64* unit           # where columns are shared: those between two borders, and the most that a core has
+    i64* most
     i64 has_whole
     i64 is_square       # whether rows advance as columns do in square tiles
     i64 columns         # of the tile whose columns are in axis[1]; 0: none yet
@@ -133,7 +149,6 @@ cdef struct Work:  # scratch space of one thread
     i64* on_chip        # by local tensor: whether it is kept whole; all 0 where any_kept is
     i64 any_kept
     i64 arriving        # bytes of inputs that are loaded to be kept
-    i64 written         # bytes of one sample that `moved` found written beside the DRAM side
 
 
 cdef struct Kept:  # simulator.model.kept.Kept: sets of tensor ids, rows of 64-bit words
@@ -195,6 +210,7 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
     w.stamp += 1
     w.layers = count
     w.weights = w.inputs = w.outputs = w.has_whole = w.columns = w.any_kept = w.arriving = 0
+    w.way = CHANNELS
     w.is_square = 1
     for i in range(count):
         v = layers[i]
@@ -226,6 +242,7 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
                 w.reader[total] = w.local[v]
                 w.is_local[total] = net.readers[3 * j + 1]
                 w.is_whole[total] = net.readers[3 * j + 2]
+                w.heard[total], w.passed[total] = net.heard[j], net.passed[j]
                 w.any_whole[i] |= w.is_whole[total]
                 total += 1
         w.has_whole |= w.any_whole[i]

@@ -181,7 +181,7 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
 
 
 cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noexcept nogil:
-    """simulator.model.regions.derive_tiling."""
+    """simulator.model.regions.derive_tiling, or schemes.bands.mirrored_tiling where columns are shared."""
     cdef int status
     cdef i64 u, n = w.tensors, alone = 1
     cdef long long product
@@ -193,13 +193,17 @@ cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noe
         memcpy(w.axis[1].size, w.axis[0].size, n * sizeof(i64))
         memcpy(w.axis[1].lead, w.axis[0].lead, n * sizeof(i64))
         memcpy(w.axis[1].updates, w.axis[0].updates, n * sizeof(i64))
+        if w.way == COLUMNS:
+            status = sweep_both_ways(net, w)
     elif w.columns != columns:
         status = derive_tiles(net, w, 1, columns, m.is_exact)
-        if status != FITS:
-            return status
+        if status == FITS and w.way == COLUMNS:
+            status = sweep_both_ways(net, w)
+    if status != FITS:
+        return status
     w.columns = columns
     for u in range(n):
-        if w.axis[1].size[u] < net.extent[1][w.ids[u]]:
+        if w.axis[1].size[u] < (w.most[u] if w.way == COLUMNS else net.extent[1][w.ids[u]]):
             alone = 0
             break
     w.alone = alone
@@ -224,11 +228,12 @@ cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noe
 cdef i64 allocate_regions(Net* net, Machine* m, Work* w) noexcept nogil:
     """simulator.model.regions.allocate_regions; return the bytes of all regions."""
     cdef i64 u, t, n = w.tensors, band, element, height, overlap, total = 0
+    cdef i64 word = m.alignment * (m.cores if w.way == CHANNELS else 1)
     for u in range(n):
         t = w.ids[u]
         height = net.extent[0][t]
-        band = net.extent[1][t] if w.any_whole[u] else ceil_div(net.extent[1][t], m.bands)
-        element = ceil_div(net.channels[t], m.alignment) * m.alignment
+        band = w.most[u] if w.way == COLUMNS else net.extent[1][t]
+        element = ceil_div(net.channels[t], word) * m.alignment
         w.main_rows[u] = imin(w.held[u], height)
         w.main_columns[u] = imin(w.axis[1].size[u], band)
         w.side_rows[u] = w.side_columns[u] = 0

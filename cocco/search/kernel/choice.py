@@ -5,6 +5,7 @@ from __future__ import annotations
 from cocco.problem.engines import Compiled
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
+from simulator.mapping.mappers import Enumerate
 
 MAX_THREADS = 256  #: our choice: more than any machine that one search is given
 SAFE_BITS = 60  #: counts up to 2^60 leave 64-bit integers room for their sums
@@ -21,7 +22,10 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
     name = KERNEL.choice(name)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
-    if needs_big_integers(problem) or not problem.accelerator.mapper.is_flat:  # the kernel has cycles by layer only
+    machine = problem.accelerator
+    if machine.cores > 1 and not isinstance(machine.mapper, Enumerate):  # cycles of bands by the closed form only
+        return "reference"
+    if needs_big_integers(problem) or not machine.mapper.is_flat:  # the kernel has cycles by layer only
         return "reference"
     return name
 
@@ -31,11 +35,14 @@ def needs_big_integers(problem: Problem) -> bool:
 
     Only networks and machines beyond any real one do.
     """
-    most, bandwidth = 0, problem.accelerator.dram_bytes_per_cycle
+    machine, most = problem.accelerator, 0
+    bandwidth = machine.dram_bytes_per_cycle
+    crossing = machine.technology.dram_bytes_per_cycle if machine.cores > 1 else 1  # its slots
     for rules in problem.rules:
         geometry = rules.geometry
         area = max(h * w for h, w in zip(*geometry.extent))
         reach = max(a * b for a, b in zip(*geometry.reach))
         moved = sum(geometry.size_bytes) * (area + 8 * reach) + sum(geometry.weight_bytes) * area
-        most += 8 * rules.batch * rules.cores * (moved + sum(geometry.operations)) + sum(rules.cycles) * bandwidth
+        cycles = sum([rules.crew.cycles(layer, rules.batch) for layer in geometry.network.layers])
+        most += 8 * rules.batch * rules.cores * (moved * crossing + sum(geometry.operations)) + cycles * bandwidth
     return most >= 2**SAFE_BITS

@@ -7,7 +7,7 @@ what was not used for longest. A memo changes the time and never the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,8 +20,8 @@ from cocco.search.kernel.compiled import Compiled, first_of
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals, total
 from simulator.model.kept import Kept
-from simulator.model.pricing import Price, PricingRules, SubgraphModel
-from simulator.model.regions import Region, Tiling, allocate_regions, derive_tiling
+from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.regions import Region, Tiling
 from simulator.model.tiles import TileShape
 
 Group = tuple[int, ...]  # layers of a subgraph, ascending ids of the union
@@ -40,26 +40,11 @@ class LeanModel(SubgraphModel):
 
     _last: tuple[TileShape, tuple[Tiling, dict[int, Region]] | None] = ((0, 0), None)
 
-    def __init__(self, rules: PricingRules, layers: Iterable[int], kept: Kept | None = None) -> None:
-        self._need_of: dict[TileShape, int] = {}
-        super().__init__(rules, layers, kept)
-
     def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
         """The execution scheme and the regions of one sample for such output tiles, None without a solution."""
         if self._last[0] != tile:
-            rules = self.rules
-            tiling = derive_tiling(self.subgraph, tile, rules.tile_rule)
-            if tiling is None:
-                self._last = (tile, None)
-            else:
-                regions = allocate_regions(self.subgraph, tiling, 1, rules.bands)
-                self._last = (tile, (tiling, regions))
+            self._last = (tile, self.ways[0].derive(tile))
         return self._last[1]
-
-    def _need(self, tile: TileShape) -> int:
-        if tile not in self._need_of:
-            self._need_of[tile] = super()._need(tile)
-        return self._need_of[tile]
 
 
 class Pricer:

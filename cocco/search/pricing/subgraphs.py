@@ -44,7 +44,8 @@ class SubgraphCosts:
         self._cores, self._most_tensors = machine.cores, machine.max_regions
         self._room, self._is_shared = machine.activation_capacity, machine.is_shared
         self._weight_room = machine.weight_capacity
-        self._read_geometry(machine.bands)
+        self._shares = [(1, machine.cores)] + [(machine.bands, 1)] * (machine.bands > 1)  # of columns and channels
+        self._read_geometry()
 
     @property
     def samples(self) -> int:
@@ -75,11 +76,14 @@ class SubgraphCosts:
         weight = self.problem.objective.weights[self.problem.network_of[group[0]]]
         return weight * self._metric(totals, self._machine)
 
-    def _read_geometry(self, bands: int) -> None:
-        """Flatten the networks, for one sample: tensors are layers of the union, then inputs of each network."""
+    def _read_geometry(self) -> None:
+        """Flatten the networks, for one sample: tensors are layers of the union, then inputs of each network.
+
+        Of several cores each has the channels dealt to it, or the columns of its band, at the least.
+        """
         problem = self.problem
-        layers: list[tuple[int, int, int, int]] = []
-        inputs: list[tuple[int, int, int, int]] = []
+        layers: list[tuple[int, int, int]] = []
+        inputs: list[tuple[int, int, int]] = []
         reads: list[Reads] = []
         windows: list[tuple[int, int, int, int, int, int]] = []
         first_input, alignment = problem.size, problem.accelerator.technology.channel_alignment
@@ -87,8 +91,7 @@ class SubgraphCosts:
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
                 height, width = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
-                element_bytes = -(-geometry.channels[u] // alignment) * alignment
-                (layers if u < count else inputs).append((height, width, -(-width // bands), element_bytes))
+                (layers if u < count else inputs).append((height, width, geometry.channels[u]))
             read: list[list[tuple[int, bool, bool]]] = [[] for _ in range(count)]
             for u, readers in enumerate(geometry.readers):
                 union = offset + u if u < count else first_input + u - count
@@ -103,7 +106,13 @@ class SubgraphCosts:
                 more_h = (geometry.reach[ROWS][v] - stride_h) // down
                 more_w = (geometry.reach[COLUMNS][v] - stride_w) // across
                 windows.append((stride_h, stride_w, down, across, more_h, more_w))
-        self._tensors = layers + inputs  # height, width, band, bytes of an element
+        self._tensors = [  # for each share: height, width, band, bytes of an element
+            [
+                (height, width, -(-width // bands), -(-channels // (alignment * cores)) * alignment)
+                for height, width, channels in layers + inputs
+            ]
+            for bands, cores in self._shares
+        ]
         self._reads = reads
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
@@ -140,6 +149,7 @@ class SubgraphCosts:
           SIDE vanishes because all H rows are held, H size_w. Else MAIN + SIDE, with SIDE >= min(slack_h, H) W.
           The least of the three is a bound whichever it is, grows with T, and never exceeds the whole map, which is
           what u holds where a layer of T needs it whole.
+        * Several cores: the channels of all tensors are dealt, or all their columns are shared; the less of both.
         """
         return self._bytes_held(self._asked(group))
 
@@ -164,7 +174,7 @@ class SubgraphCosts:
         nothing: Asked = (1, 1, 0, 0, False)
         asked = dict.fromkeys(group, nothing)
         for v in reversed(group):
-            height, width, _, _ = self._tensors[v]
+            height, width, _, _ = self._tensors[0][v]
             rows, columns, _, _, is_whole = asked[v]
             if is_whole:
                 rows, columns = height, width
@@ -178,9 +188,13 @@ class SubgraphCosts:
         return asked
 
     def _bytes_held(self, asked: dict[int, Asked]) -> int:
+        return min([self._bytes_in_share(asked, tensors) for tensors in self._tensors])
+
+    def _bytes_in_share(self, asked: dict[int, Asked], tensors: list[tuple[int, int, int, int]]) -> int:
+        """Return the bytes of a core that has such a share of all tensors."""
         held = 0
         for u, (rows, columns, slack_h, slack_w, is_whole) in asked.items():
-            height, width, band, element_bytes = self._tensors[u]
+            height, width, band, element_bytes = tensors[u]
             if is_whole:
                 held += height * width * element_bytes
                 continue

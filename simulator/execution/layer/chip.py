@@ -61,7 +61,7 @@ class Chip:
         self.activations, self.weights = Memory("activation", activation_room), Memory("weight", weight_room)
         self.word = word  #: channels to which a position is rounded up
         self.ema_weights = self.ema_inputs = self.ema_outputs = self.global_buffer = self.weight_buffer = 0
-        self.global_written = 0  #: of global_buffer
+        self.global_written = self.weight_written = 0  #: of global_buffer and of weight_buffer
 
     def rounded(self, channels: int) -> int:
         """Return the bytes that so many channels of a position take."""
@@ -87,6 +87,7 @@ class Chip:
         """Move weights from DRAM into their buffer."""
         self.ema_weights += size
         self.weight_buffer += size
+        self.weight_written += size
 
     def store(self, size: int) -> None:
         """Write results to the buffer and move them to DRAM, unless they only stay."""
@@ -113,6 +114,7 @@ class Chip:
         self.global_buffer += times * other.global_buffer
         self.global_written += times * other.global_written
         self.weight_buffer += times * other.weight_buffer
+        self.weight_written += times * other.weight_written
         for mine, theirs in ((self.activations, other.activations), (self.weights, other.weights)):
             for region, size in theirs.most.items():
                 mine.hold(region, size)
@@ -122,5 +124,5 @@ class Chip:
         return Count(
             self.activations.size_bytes, self.weights.size_bytes, self.ema_weights, self.ema_inputs, self.ema_outputs,
             self.global_buffer, self.weight_buffer, 0, batch * operations(layer, self.results // batch),
-            global_written_bytes=self.global_written,
+            global_written_bytes=self.global_written, weight_written_bytes=self.weight_written,
         )  # fmt: skip

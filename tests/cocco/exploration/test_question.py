@@ -65,8 +65,9 @@ def test_a_front_with_a_mapper_of_tiles_is_judged_and_searched_by_the_reference(
 
 def test_the_least_capacity_of_a_machine_is_that_of_its_fields():
     plan = Partition.layerwise(diamond())
-    expected = simulator.least_capacity(diamond(), plan, cores=2, batch=3, streaming=False)
-    machine = Accelerator(shared_buffer=1, cores=2, batch=3, mapper=Enumerate(tiled=True)).machine
+    fields = {"cores": 2, "batch": 3, "mapper": Enumerate(tiled=True)}
+    expected = simulator.least_capacity(diamond(), plan, streaming=False, **fields)
+    machine = Accelerator(shared_buffer=1, **fields).machine
     assert simulator.least_capacity(diamond(), plan, machine=machine, streaming=False) == expected
 
 

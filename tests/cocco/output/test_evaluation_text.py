@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from cocco.output.text.evaluation import evaluation_text, reread_text
+from cocco.output.text.evaluation import SCHEMES, evaluation_text, reread_text
+from cocco.output.text.explanation import explanation_text
+from cocco.plans.explain import explain
 from simulator import Accelerator, Partition, evaluate
 from simulator.model.compulsory import Reread
+from simulator.model.schemes.moved import CORE_SCHEMES
 from tests.helpers.graphs import chain
 
 OFTEN = Reread("conv1", "inputs", 6.04, activation_bytes=100 * 1024, weight_bytes=1000 * 1024 - 100)
@@ -23,3 +26,29 @@ def test_a_layer_that_moves_something_often_says_from_where_on_it_fits():
     assert shared == "conv1 moves its inputs 6.0 times; it fits from 1,100 KB on"
     apart = reread_text(OFTEN, Accelerator(global_buffer=2**16, weight_buffer=2**16))
     assert apart.endswith("it fits from a global buffer of 100 KB and a weight buffer of 1,000 KB on")
+
+
+def test_several_cores_say_how_they_share_each_subgraph():
+    """Two cores rotate the weights of the chain in one subgraph; one core says nothing."""
+    assert tuple(SCHEMES) == CORE_SCHEMES
+    plan = Partition.from_groups(chain(), [["a", "b", "c"]])
+    for cores in (1, 2):
+        chip = Accelerator(shared_buffer=2**16, cores=cores)
+        evaluation, found = evaluate(chain(), plan, chip), explain(chain(), plan, chip)
+        scheme, text = evaluation.subgraphs[0].scheme, evaluation_text(evaluation)
+        told = next(iter(explanation_text(found))).splitlines()[0]
+        assert [each.bytes.scheme for each in found.subgraphs] == [scheme]
+        (row,) = found.to_json()["explained"]
+        if cores == 1:
+            assert (
+                scheme == ""
+                and "scheme" not in row
+                and "cores " not in text
+                and not any(words in told for words in SCHEMES.values())
+            )
+        else:
+            assert row["scheme"] == scheme
+            assert f"  cores                   {scheme} 1 ({SCHEMES[scheme]})" in text.splitlines()
+            assert f"({SCHEMES[scheme]})" in told
+            assert text.splitlines()[-1].split()[:5] == ["0", "a", "..", "c", "(3)"]
+            assert text.splitlines()[-1].split()[5] == scheme

@@ -179,7 +179,7 @@ def test_verify_says_what_was_scaled_down_or_left_out():
     )
     chip = Accelerator(global_buffer=9500, weight_buffer=2 * KiB, batch=2, cores=2)
     notes = " ".join(verify(network, Partition.from_ids(network, [[0, 1]]), chip).notes)
-    assert "scaled down by" in notes and "one core" in notes and "channels" in notes
+    assert "scaled down by" in notes and "one sample" in notes and "channels" in notes
 
 
 @pytest.mark.parametrize("capacity", [60, 200, 500, 1000, 3000, 20_000, 60_000])

@@ -106,10 +106,13 @@ def test_channels_are_rounded_up_to_eight():
 
 
 def test_samples_multiply_and_bands_narrow_the_regions():
-    """Chain, t = 1: two samples double all; two bands halve SIDE's width 16 to 8."""
+    """Chain, t = 1: two samples double all; two bands halve SIDE's width 16 to 8; one word of channels stays one."""
     once, twice = regions(chain(), 1), regions(chain(), 1, samples=2)
     assert activation_bytes(twice) == 2 * activation_bytes(once)
-    assert regions(chain(), 1, bands=2)["x"].side == (2, 8)
+    assert regions(chain(), 1, bands={0: 8, 1: 4, 2: 4, 3: 8})["x"].side == (2, 8)
+    dealt = regions(chain(), 1, cores=2)
+    whole = regions(chain(), 1)
+    assert dealt["x"] == whole["x"] and dealt["a"].main_bytes == whole["a"].main_bytes // 2
 
 
 def test_a_whole_operand_has_main_in_full_and_no_side():

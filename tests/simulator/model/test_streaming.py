@@ -256,18 +256,3 @@ def test_networks_layer_by_layer(name, buffers, batch, stated, found):
     result = evaluate(network, Partition.layerwise(network, "ema"), machine(*buffers, batch=batch))
     assert result.ema_bytes == found <= stated
     assert evaluate(network, Partition.layerwise(network), machine(*buffers, batch=batch)).energy_pj <= result.energy_pj
-
-
-def test_cores_hold_the_chunks_together():
-    """fc 512 -> 512, weights 262144 on 2 cores of 64 KB + 64 KB: a chunk of 131072, half of it in each core."""
-    chip = Accelerator(global_buffer=64 * KiB, weight_buffer=64 * KiB, cores=2)
-    price = asked(one(conv("f", "x", (1, 1, 512), 512), Tensor("x", 1, 1, 512)), chip)
-    assert price.loops is None and price.streaming.order == "tile" and price.is_streamed
-    assert price.weight_bytes == 64 * KiB and price.ema_weight_bytes == 262_144
-
-
-def test_cores_without_room_for_side_read_halo_rows_again():
-    """Two cores of the pool, 16 columns each: t = 2 takes 4*4*8 + 2*2*8 = 160 bytes, and 4 rows for each 2."""
-    price = asked(pool(), Accelerator(shared_buffer=160, cores=2))
-    assert not price.streaming.has_side and price.tile == (2, 2) and price.activation_bytes == 160
-    assert price.ema_input_bytes == 2 * 8192

@@ -33,14 +33,13 @@ def test_a_chain_by_hand():
 
 
 def test_layer_by_layer_runs_in_the_least_loop_order_of_its_largest_window():
-    """A block of one output: 8 inputs of 3 x 3, 8 sums of 4 bytes, and 8 x 8 x 9 weights; on several cores a byte."""
+    """A block of one output: 8 inputs of 3 x 3, 8 sums of 4 bytes, and 8 x 8 x 9 weights; so on several cores."""
     network = resnet_block()
     least = least_capacity(network, Partition.layerwise(network))
     assert (least.shared_buffer, least.global_buffer, least.weight_buffer) == (72 + 32 + 576, 72 + 32, 576)
     assert least.shared_layers == least.global_layers == least.weight_layers == ("b",)
     cores = least_capacity(network, Partition.layerwise(network), cores=2)
-    assert (cores.shared_buffer, cores.global_buffer, cores.weight_buffer) == (1, 1, 1)
-    assert cores.shared_layers == cores.global_layers == cores.weight_layers == ()
+    assert (cores.shared_buffer, cores.global_buffer, cores.weight_buffer) == (72 + 32 + 576, 72 + 32, 576)
     held = least_capacity(network, Partition.layerwise(network), streaming=False)
     assert held.weight_buffer == 3 * 3 * 64 * 64 and held.weight_layers == ("b",)
 
@@ -79,7 +78,7 @@ def test_it_runs_there_and_not_with_one_byte_less(graph, cuts, machine, streamin
     shared, pair = least.shared_buffer, (least.global_buffer, least.weight_buffer)
     assert runs(shared_buffer=shared)
     assert runs(global_buffer=pair[0], weight_buffer=pair[1])
-    if not streaming and machine["cores"] == 1:
+    if not streaming and any(len(group) == 1 for group in plan.subgraphs):
         return  # a single layer may move everything once in less than it takes whole
     assert not runs(shared_buffer=shared - 1)
     assert not runs(global_buffer=pair[0] - 1, weight_buffer=pair[1])
@@ -106,7 +105,7 @@ def test_the_capacity_that_would_hold_a_subgraph_is_exact(graph, cuts, machine, 
         grown = {name: max(value, size) for name, value in each.fits_from.items()}
         assert held(**grown)
         for name, value in each.fits_from.items():
-            is_loop = machine["cores"] == 1 and len(each.layers) == 1  # which may be held in less
+            is_loop = len(each.layers) == 1 or (machine["cores"] > 1 and not shared)  # which may be held in less
             if each.status == "held":
                 assert is_loop or value <= size
                 assert held(**{name: value})

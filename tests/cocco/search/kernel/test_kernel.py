@@ -45,18 +45,18 @@ def test_engines_agree_on_random_problems(seed):
 @pytest.mark.parametrize("bandwidth", [16, 2**16])
 @pytest.mark.parametrize("metric", ["latency", "energy"])
 def test_engines_agree_where_slots_outgrow_64_bits(bandwidth, metric):
-    """Two layers of 2^18 x 2^18 weights on one multiplier per core, 2^36 cycles each.
+    """Two layers of 2^18 x 2^18 weights on one multiplier, 2^36 cycles for each of 2^11 samples.
 
-    At 2^16 bytes per cycle of each of 2^11 cores one layer takes 2^63 slots; at 16 bytes it takes 2^51.
+    At 2^16 bytes per cycle one layer takes 2^63 slots; at 16 bytes it takes 2^51.
     """
     builder = Builder("wide")
     builder.fc("second", builder.fc("first", builder.input("x", 1, 1, 2**18), 2**18), 2**18)
     technology = Technology(dram_bytes_per_cycle=bandwidth, pe_rows=1, pe_columns=1, pe_inputs=1, pe_outputs=1)
-    chip = Accelerator(shared_buffer=2**40, cores=2**11, technology=technology)
+    chip = Accelerator(shared_buffer=2**40, batch=2**11, technology=technology)
     question = {"method": "ga", "metric": metric, "samples": 20}
     fast, slow = (cocco.partition(builder.build(), chip, engine=name, **question) for name in ("fast", "reference"))
     assert fast.cost == slow.cost and fast.plans == slow.plans
-    assert fast.evaluation.latency_cycles == 2**37
+    assert fast.evaluation.latency_cycles == 2**48
     assert fast.engine == ("fast" if bandwidth == 16 else "reference")
 
 
@@ -137,7 +137,7 @@ def test_what_is_held_moves_as_the_simulator_says_on_thousands_of_graphs(block):
 
 
 def test_rows_read_again_under_deep_padding_are_those_of_the_simulator():
-    """The pool of tests/simulator/model/test_streaming.py: 5 rows of 3, 80 bytes in and 48 out."""
+    """A pool under deep padding: 5 rows of 3, 80 bytes in and 48 out."""
     b = workloads.Builder("low")
     b.avgpool("pool", b.input("x", 3, 8, 2), (3, 2), (2, 1), (2, 0, 2, 1))
     problem = Problem((b.build(),), Accelerator(shared_buffer=96), {}, Objective("ema", None, (1.0,)))

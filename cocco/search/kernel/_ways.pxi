@@ -1,0 +1,152 @@
+# The ways to run a subgraph on all cores: simulator/model/schemes/ways.py, channels.py, and their choice in pricing.py
+
+cdef inline i64 dealt_weights(Net* net, Machine* m, Work* w) noexcept nogil:
+    """Bytes of weights of the core that makes the most channels."""
+    cdef i64 v, total = 0
+    if m.cores == 1:
+        return w.weights
+    for v in range(w.layers):
+        total += net.dealt_weights[w.ids[v]]
+    return total
+
+
+cdef inline i64 samples_of(Machine* m, Work* w) noexcept nogil:
+    """Samples of one core."""
+    return m.batch if w.way == CHANNELS else m.samples
+
+
+cdef void moves_of(Net* net, Machine* m, Work* w, i64 at_once, Moves* moves) noexcept nogil:
+    """OneCore.work and moves, of the tiling and the regions in w."""
+    cdef i64 v, gv
+    cdef bint is_full
+    moves.cycles = 0
+    for v in range(w.layers):
+        gv = w.ids[v]
+        if w.way == CHANNELS:
+            moves.cycles += net.cycles[gv]
+        else:
+            moves.cycles += cycles_of_columns(net, m, gv, w.most[v] if w.way == COLUMNS else net.extent[1][gv])
+    if w.way == COLUMNS:
+        is_full = takes_all(net, w)
+        column_moves(net, m, w, is_full, moves)
+        pass_weights(net, m, w, is_full, at_once, moves)
+        return
+    moved(net, w, moves)
+    moves.buffered, moves.written = m.batch * moves.buffered, m.batch * moves.written
+    moves.crossing = m.batch * moves.crossing
+    if w.way == CHANNELS:
+        moves.weights_written = w.weights
+        moves.weights_read = ceil_div(m.batch, at_once) * moves.weights_read
+    else:
+        pass_weights(net, m, w, False, at_once, moves)
+
+
+cdef int price_ways(
+    Net* net, Machine* m, Work* w, i64 left, LoopLayer* loops, Memory* memory, Row* row
+) noexcept nogil:
+    """SubgraphModel._price: the cheapest of all ways; SHORT where none fits. Rates are known."""
+    cdef Choice best
+    cdef Outputs last = outputs_of(net, w)
+    cdef int status
+    best.found = 0
+    w.way = CHANNELS
+    status = hold_in_way(net, m, w, left, dealt_weights(net, m, w), memory, &last, &best)
+    if status == FITS and m.cores > 1 and m.is_exact and not w.any_kept:
+        status = hold_shared(net, m, w, left, memory, &last, &best)
+    if status == FITS and w.layers == 1 and m.cores > 1 and not w.any_kept:
+        status = offer_alone(net, m, w, loops, memory, &last, &best)
+    if status != FITS:
+        return status
+    if not best.found:
+        return SHORT
+    row[0] = best.row
+    return FITS
+
+
+cdef int hold_shared(
+    Net* net, Machine* m, Work* w, i64 left, Memory* memory, Outputs* last, Choice* best
+) noexcept nogil:
+    """Columns or samples shared, where they can be: weights held by every core, then rotated."""
+    cdef i64 each
+    cdef int status
+    if m.bands > 1:
+        status = derive_bands(net, m, w)
+        if status != FITS:
+            return FITS if status == SHORT else status
+        if not any_border(net, w):
+            return FITS
+        w.columns = 0  # those of another sweep
+    elif m.teams == 1:
+        return FITS
+    w.way = COLUMNS if m.bands > 1 else SAMPLES
+    for each in range(2 if w.weights else 1):
+        w.is_held = each == 0
+        status = hold_in_way(
+            net, m, w, left, w.weights if w.is_held else ceil_div(w.weights, m.cores), memory, last, best
+        )
+        if status != FITS:
+            return status
+    return FITS
+
+
+cdef int hold_in_way(
+    Net* net, Machine* m, Work* w, i64 left, i64 need, Memory* memory, Outputs* last, Choice* best
+) noexcept nogil:
+    """SubgraphModel._held_plans of a way whose cores have so many bytes of weights."""
+    cdef i64 samples = samples_of(m, w), at_once = samples, room = left - need if m.is_shared else left
+    cdef int status
+    if room < 0 or (not m.is_shared and need > memory.weights):
+        return FITS
+    while at_once:
+        status = hold_largest(net, m, w, room, at_once, memory, last, best)
+        if status != FITS:
+            return status
+        at_once -= 1
+        while at_once and ceil_div(samples, ceil_div(samples, at_once)) != at_once:
+            at_once -= 1
+    return FITS
+
+
+cdef int offer_alone(
+    Net* net, Machine* m, Work* w, LoopLayer* loops, Memory* memory, Outputs* last, Choice* best
+) noexcept nogil:
+    """A layer in a loop order on one core, while the others wait."""
+    cdef Winner alone
+    cdef Row row
+    cdef int status = price_in_loops(net, m, w, loops, memory, &row, &alone)
+    if status == SHORT:
+        return FITS
+    if status == FITS:
+        offer_row(m, &row, imin(alone.plan.tile[0], last.rows) * imin(alone.plan.tile[1], last.columns), memory, best)
+    return status
+
+
+cdef inline i64 slots_of(Machine* m, i64 cycles, i64 ema, i64 crossing) noexcept nogil:
+    """Price.slots; m.bandwidth is that of all cores."""
+    return imax(imax(cycles * m.bandwidth, ema), ceil_div(crossing * m.port, m.crossbar_port) if crossing else 0)
+
+
+cdef void offer_row(Machine* m, Row* row, i64 area, Memory* memory, Choice* best) noexcept nogil:
+    """Keep what is cheapest by SubgraphModel._rank, the first of equals."""
+    cdef double energy = (
+        m.dram * <double>row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
+        + buffer_pj(&memory.weight_pj, row.weight_buffer, row.weight_written) + memory.static_pj * <double>row.slots
+    )
+    energy += m.crossbar * <double>row.crossbar
+    if best.found and not is_cheaper(m, row, energy, area, best):
+        return
+    best.found, best.energy, best.area, best.row = 1, energy, area, row[0]
+
+
+cdef inline bint is_cheaper(Machine* m, Row* row, double energy, i64 area, Choice* best) noexcept nogil:
+    if m.metric == 1 and energy != best.energy:
+        return energy < best.energy
+    if m.metric == 2 and row.slots != best.row.slots:
+        return row.slots < best.row.slots
+    if row.ema != best.row.ema:
+        return row.ema < best.row.ema
+    if energy != best.energy:
+        return energy < best.energy
+    if row.slots != best.row.slots:
+        return row.slots < best.row.slots
+    return area > best.area

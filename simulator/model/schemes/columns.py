@@ -1,0 +1,127 @@
+"""Columns mirrored: each core has a band of columns and sweeps it towards its neighbour or from it (section 7, M).
+
+All cores do the same update at the same time. What a window reads beyond a border is in MAIN of the core there, and
+crosses. Weights are dealt evenly and pass at every update (rotated), or all lie in every core that works (held).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import NamedTuple
+
+from simulator.model.regions import Region, Tiling
+from simulator.model.schemes.bands import Band, Bands
+from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.model.traffic import rows_again, window_elements, window_of_layer, window_sum
+from simulator.model.updates import derive_updates, starts_full
+
+Updates = Mapping[int, list[int]]
+
+
+class Sweep(NamedTuple):
+    """The updates of one core along the columns of a layer, counted from its border."""
+
+    band: Band
+    first: int  #: where the first that makes something ends
+    step: int
+
+    @property
+    def times(self) -> int:
+        """How many there are."""
+        if not self.band.extent:
+            return 0
+        return 1 + max(0, -(-(self.band.stop - self.first) // self.step))
+
+
+def _sweep_of(subgraph: Subgraph, tiling: Tiling, bands: Bands, tensor: int, core: int, is_full: bool) -> Sweep:
+    """Return the updates of one core; the first takes all before it where that fits into every core."""
+    tile = tiling.columns[tensor]
+    band = bands.of(tensor, core, subgraph.geometry.extent[COLUMNS][tensor])
+    if tiling.rows_run_alone:
+        return Sweep(band, band.stop, max(1, band.extent))
+    start = 1 if is_full else min(1, -(tile.lead // tile.step))
+    update = max(start, (band.late - tile.lead) // tile.step + 1)
+    return Sweep(band, tile.step * update + tile.lead, tile.step)
+
+
+def _takes_all(subgraph: Subgraph, tiling: Tiling, bands: Bands) -> bool:
+    """Return whether the first update of every tensor that is read fits with all that lies before it."""
+    return all(
+        min(tile.step + tile.lead, bands.most[u]) <= min(tile.size, bands.most[u])
+        for u, tile in tiling.columns.items()
+        if subgraph.readers[u]
+    )
+
+
+def column_moves(
+    subgraph: Subgraph, tiling: Tiling, regions: Mapping[int, Region], bands: Bands, cores: int
+) -> tuple[tuple[int, int], int, Updates]:
+    """Return what one sample moves on so many cores: the traffic of their buffers beside the DRAM side, and crossing.
+
+    Of the traffic all, and what is written. And the updates of every core, by layer.
+    """
+    geometry, (rows, _) = subgraph.geometry, derive_updates(subgraph, tiling)
+    is_full = starts_full(subgraph, tiling, ROWS)
+    sweeps = _sweeps(subgraph, tiling, bands, cores)
+    written, read, crossing = sum(geometry.size_bytes[v] for v in subgraph.layers), 0, 0
+    for u in subgraph.tensors:
+        width = geometry.extent[COLUMNS][u]
+        for v, _, _ in subgraph.readers[u]:
+            down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.channels[u]
+            window = window_of_layer(geometry, COLUMNS, v)
+            for core, sweep in enumerate(sweeps[v]):
+                if not sweep.times:
+                    continue
+                own, way = bands.of(u, core, width), window.mirrored if sweep.band.is_mirrored else window
+                where = sweep.band.late, sweep.first, sweep.step, sweep.band.stop
+                met = window_sum(way, own.inside(width), *where)
+                read += down * met
+                crossing += down * (met - window_sum(way, (own.late, own.stop), *where))
+        if regions[u].side_bytes:
+            copied = rows_again(subgraph, tiling, regions[u], u, is_full) * width * geometry.channels[u]
+            read, written = read + copied, written + copied
+    updates = {v: [rows[v].times * sweep.times for sweep in sweeps[v]] for v in subgraph.layers}
+    return (written + read, written), crossing, updates
+
+
+def _sweeps(subgraph: Subgraph, tiling: Tiling, bands: Bands, cores: int) -> dict[int, list[Sweep]]:
+    """Return the updates of every core, by layer."""
+    is_full = _takes_all(subgraph, tiling, bands)
+    return {v: [_sweep_of(subgraph, tiling, bands, v, core, is_full) for core in range(cores)] for v in subgraph.layers}
+
+
+class Passed(NamedTuple):
+    """Bytes of weights."""
+
+    held: int  #: in a core, at most
+    written: int  #: into all weight buffers
+    reads: int  #: from them
+    crossing: int
+
+
+def rotate(subgraph: Subgraph, updates: Updates, cores: int, rounds: list[int]) -> Passed:
+    """Return what moves where all weights are dealt evenly to the cores of a machine, and pass at every update.
+
+    updates: of the cores of a team; rounds: of each team. Core c has the bytes from W c / n to W (c + 1) / n of all.
+    """
+    weights = subgraph.geometry.weight_bytes
+    total = subgraph.weight_bytes
+    ends = dict(zip(subgraph.layers, accumulate(weights[v] for v in subgraph.layers)))
+    reads = own = 0
+    for v, times in updates.items():
+        for team, again in enumerate(rounds):
+            for place, count in enumerate(times):
+                core = team * len(times) + place
+                first, stop = total * core // cores, total * (core + 1) // cores
+                reads += again * count * weights[v]
+                own += again * count * max(0, min(stop, ends[v]) - max(first, ends[v] - weights[v]))
+    return Passed(-(-total // cores), total, reads, reads - own)
+
+
+def hold_all(subgraph: Subgraph, updates: Updates, rounds: list[int]) -> Passed:
+    """Return what moves where all weights are in every core that makes something: they cross once."""
+    weights, total = subgraph.geometry.weight_bytes, subgraph.weight_bytes
+    working = len(rounds) * max(sum(count > 0 for count in times) for times in updates.values())
+    reads = sum(rounds) * sum(sum(times) * weights[v] for v, times in updates.items())
+    return Passed(total, working * total, reads, (working - 1) * total)
