@@ -1,7 +1,8 @@
 """Lower bounds where tensors may stay on chip between subgraphs: what no partition, order and intervals undercut.
 
 The bounds of cocco.bounds.forced say what crosses DRAM where nothing is kept, and do not hold here. These do: weights,
-the inputs that are read and the model outputs cross once, and what `forced_crossings` says of each memory.
+the inputs that are read and the model outputs cross DRAM once (`once_bytes`), and what every layer moves in the buffers
+(cocco.bounds.buffers) costs the energy of each memory.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from cocco.exploration.limits import Limited
 from cocco.exploration.result import Result
 from cocco.output.folders.about import About, versions
 from cocco.output.folders.ready import ready
+from cocco.output.text.search import work_of
 from cocco.problem.space import SharedBuffer, Space
 from workloads.network.network import Network
 
@@ -54,7 +55,8 @@ def run_search(
             found, is_stopped = searched(lambda: find(progress))
         seconds = time.monotonic() - start
         how = "stopped by Ctrl-C, this is the best so far: " if is_stopped else ""
-        print(f"cocco: {how}{found.samples:,} samples in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
+        what = work_of(found) if isinstance(found, Result) else "samples"
+        print(f"cocco: {how}{found.samples:,} {what} in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
         shown = show(found)
         try:
             if folder:

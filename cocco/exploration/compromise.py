@@ -78,7 +78,7 @@ def compromise(result: Result, networks: Sequence[Network], **question: Any) -> 
     networks
         The networks that it was asked for, in their order.
     **question
-        The other arguments that it was asked with.
+        The other arguments that it was asked with; `keep` and `weights` are those of the result.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def compromise(result: Result, networks: Sequence[Network], **question: Any) -> 
     found = list[Compromise]()
     for network, weight, plan, evaluation in zip(networks, result.weights, result.plans, result.evaluations):
         try:
-            alone = explore(network, **question | {"weights": [weight], "initial": [plan]})
+            alone = explore(network, **question | {"weights": [weight], "initial": [plan], "keep": result.keep})
         except KeyboardInterrupt:
             raise Interrupted(tuple(found)) from None
         common = _cost(result, weight, evaluation)

@@ -231,6 +231,7 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
         engine=trace.engine,
         history=trace.history(),
         points=trace.points(),
+        keep=problem.keep,
     )
 
 

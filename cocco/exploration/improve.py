@@ -46,11 +46,11 @@ class _Network:
         self.question = keep_question(problem, i, True, engine)
         self.pricing = Pricing(self.question)
         self.search = searcher(problem, i, self.question, Limits(STATES, max(STEPS, REMEMBERED)), engine)
-        self.least = 0.0  # weights, inputs and outputs once: no plan costs less
+        self.least = 0.0  # weights, the inputs that are read and the outputs once: no plan costs less
         for each in self.question.layer_floor:
             self.least += each
         for u in range(len(self.network.layers), len(self.network.tensors)):
-            self.least += self.question.crossing_floor[u]
+            self.least += self.question.crossing_floor[u] if self.network.consumers[u] else 0.0
 
     def walk(self, order: Sequence[Group], spans: Sequence[Span] = (), child: int = 0) -> Neighbourhood:
         """Return a walk from a plan, with random numbers of its own."""

@@ -1,8 +1,8 @@
 """Answers that keep tensors on chip between subgraphs: proven where the exact search finishes, else searched.
 
 The proof comes first: where the memory is chosen, the optima of its memories are the samples. Where it gives up, the
-search without kept tensors gives the plans to start from, so that no answer is worse than without
-(cocco.exploration.kept_search), and what that finds is the best known of a second proof.
+search without kept tensors gives the plans to start from (cocco.exploration.kept_search), and what that finds is the
+best known of a second proof. Both searches share the samples asked for: the answer is no worse than that of the first.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from cocco.exploration import methods
 from cocco.exploration.kept_search import Best, genetic_search, improve
 from cocco.exploration.methods import Outcome
 from cocco.exploration.question import Question
+from cocco.problem.effort import Progress
 from cocco.problem.genome import Genome, groups_of
 from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.problem.planned import Planned, confirmed
@@ -25,6 +26,7 @@ from cocco.search.pricing.genomes import Sample
 
 QUICK_HARDWARE = 2 * QUICK_STEPS  #: steps on given hardware: there is only one memory; our choice
 GENETIC = ("auto", "ga", "sa")  #: methods that search once more, with the intervals of each genome
+SHARE = 2  #: of the samples one in so many is left to the second search; our choice
 MANY = 10  #: times MAX_STEPS that the exact method takes for all memories together; our choice
 AGAIN = 64  #: the second proof takes a share of the first, where that solved no memory at all; our choice
 
@@ -65,9 +67,17 @@ def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
 
 
 def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Planned | None = None) -> Outcome:
-    """Return what is best of what a method finds without kept tensors and of what is known, improved with them."""
-    problem = question.problem
-    found = methods.answer(method, replace(question, problem=replace(problem, keep="none")))
+    """Return what is best of what a method finds without kept tensors and of what is known, improved with them.
+
+    A method that searches once more leaves at least a share of the samples to that search: both together price no more
+    than asked.
+    """
+    problem, wanted = question.problem, question.samples
+    is_twice = method in GENETIC and wanted >= SHARE
+    first = question if not is_twice else replace(
+        question, samples=wanted - wanted // SHARE, progress=_told(question.progress, 0, wanted)
+    )  # fmt: skip
+    found = methods.answer(method, replace(first, problem=replace(problem, keep="none")))
     best = found.trace.best
     if found.proof is not None and found.proof.best is not None:
         best = found.proof.best
@@ -75,17 +85,24 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
     planned = confirmed(problem, Planned(best.genome.capacities, plans, best.value, best.cost))
     known_best = Best(problem, planned if known is None or planned.cost <= known.cost else known)
     trace, samples = found.trace, found.samples
-    if not trace.is_stopped and method in GENETIC:
-        share = replace(question, samples=max(1, question.samples // 2))
+    left = wanted - trace.samples if is_twice else 0
+    if left > 0 and not trace.is_stopped:
+        again = replace(question, samples=left, progress=_told(question.progress, trace.samples, wanted))
         try:
-            trace = genetic_search(share, known_best)
-            samples += trace.samples
+            trace.follow(genetic_search(again, known_best))
         except KeyboardInterrupt:  # before it had an answer
             trace.is_stopped = True
+    if is_twice:
+        samples = trace.samples
     if not trace.is_stopped:
         trace.is_stopped = improve(question, known_best)
     name = "exact" if known_best.planned is known else found.method
     return Outcome(trace, samples, name, planned=known_best.planned, bound=_least(problem))
+
+
+def _told(progress: Progress | None, before: int, wanted: int) -> Progress | None:
+    """Return what one of two searches calls to tell how far both are; before: samples that the first took."""
+    return None if progress is None else lambda samples, _, best: progress(before + samples, wanted, best)
 
 
 def _prove(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.moves import Moved
-from cocco.problem.names import Metric
+from cocco.problem.names import Keep, Metric
 from cocco.problem.shown import Shown
 from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
@@ -36,7 +36,8 @@ class Result(Shown):
         elite, and how many of its genomes are distinct.
     points
         Per sample, in order, its generation, capacities, number of subgraphs, value (Formula 1), cost and best_cost so
-        far.
+        far. With keep="auto" the search without kept tensors first, which prices its genomes without them, then the one
+        with. Where a proof found the answer, a row for each memory that it solved.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class Result(Shown):
     method: str
     metric: Metric
     seed: int
-    samples: int  #: genomes priced
+    samples: int  #: genomes priced; where a proof found the answer, the steps of its search
     status: Status
     cost: float
     alpha: float | None
@@ -68,6 +69,7 @@ class Result(Shown):
     splits: int | None = None  #: subgraphs split because they had no addresses; None where that was not checked
     moved: tuple[Moved, ...] | None = None  #: all that was changed for addresses; None where nothing is kept on chip
     placed: bool | None = None  #: whether every region has an address; None where that was not checked
+    keep: Keep = "none"  #: whether tensors could stay on chip
 
     @property
     def plan(self) -> Partition:

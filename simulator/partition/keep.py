@@ -18,6 +18,7 @@ from workloads.errors import shown
 from workloads.network.network import Network
 
 KEYS = ("tensor", "from", "until")
+IGNORED = "bytes"  #: what an interval takes, beside the keys in the answers of `cocco evaluate --json` and the like
 
 
 def read_keep(uses: Uses, keep: Iterable[object]) -> list[Span]:
@@ -68,6 +69,7 @@ def _mapping(position: int, entry: object) -> dict[str, str]:
             f"keep {position} is {shown(entry)}; it must be the name of a tensor, or a mapping with 'tensor' and, "
             "where it needs them, 'from' and 'until'"
         )
+    entry = {key: value for key, value in entry.items() if key != IGNORED}
     unknown = [key for key in entry if key not in KEYS]
     if unknown:
         raise PartitionError(

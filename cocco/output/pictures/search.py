@@ -104,7 +104,7 @@ def _empty(result: Result) -> tuple[Figure, Axes]:
 
 def _is_proof(result: Result) -> bool:
     """Whether the points are the optima of the sizes that the exact search with kept tensors solved."""
-    return result.method == "exact" and len(result.history) == 1 and any(plan.keep for plan in result.plans)
+    return result.method == "exact" and len(result.history) == 1 and result.keep == "auto"
 
 
 def _value(result: Result) -> float:

@@ -15,7 +15,7 @@ from cocco.output.report.chart import Chart
 from cocco.output.report.front import objectives_chart, run_chart
 from cocco.output.report.plan import plan_section
 from cocco.output.report.table import front_table
-from cocco.output.report.words import facts, front_facts, front_sentence, recommendation
+from cocco.output.report.words import facts, front_facts, front_sentence, recommendation, work_of
 from workloads.files import write_atomic
 
 NAME = "report.html"
@@ -44,9 +44,12 @@ def _run_page(run: Run) -> str:
     drawn = None
     if run.accelerator is not None:
         drawn = run_chart(run)
+        which, one = f"memory with a partition for it that the search priced ({len(run.points):,} samples)", "sample"
+        if work_of(run) == "steps":
+            which, one = "memory that was solved, with its cheapest plan", "dot"
         words = (
-            f"Each dot is a memory with a partition for it that the search priced ({len(run.points):,} samples). "
-            f"No sample beats one on the black line in both; the star is the recommendation. {HOVER}"
+            f"Each dot is a {which}. "
+            f"No {one} beats one on the black line in both; the star is the recommendation. {HOVER}"
         )
         body.append(_chart(drawn, "What else there is", words))
         body += [plan_section(run.accelerator, run.tile_rule, network) for network in run.networks]

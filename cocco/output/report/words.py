@@ -6,7 +6,7 @@ from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run, RunNetwork
 from cocco.output.text.front import shown
 from cocco.output.text.hardware import buffers, machine
-from cocco.output.text.numbers import counted, megabytes, millijoules, milliseconds
+from cocco.output.text.numbers import counted, counted_as, megabytes, millijoules, milliseconds
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 
@@ -73,10 +73,18 @@ def facts(run: Run) -> list[tuple[str, str]]:
 def _how(run: Run | FrontRun) -> list[tuple[str, str]]:
     about = run.about
     return [
-        ("search", f"{run.samples:,} samples by {run.method}, seed {about.seed}, {about.engine} engine"),
+        ("search", f"{run.samples:,} {work_of(run)} by {run.method}, seed {about.seed}, {about.engine} engine"),
         ("command", about.command),
         ("versions", ", ".join(f"{name} {version}" for name, version in about.versions.items())),
     ]
+
+
+def work_of(run: Run | FrontRun) -> str:
+    """Return what the `samples` of a run are."""
+    if isinstance(run, FrontRun):
+        return "samples"
+    keep = run.about.settings.get("keep", "none")
+    return counted_as(run.method, keep, run.points["generation"].nunique(), len(run.points))
 
 
 def front_sentence(run: FrontRun) -> str:

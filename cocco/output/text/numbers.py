@@ -52,6 +52,13 @@ def buffer_name(column: str) -> str:
     return column.removesuffix("_bytes").replace("_", " ")
 
 
+def counted_as(method: str, keep: str, generations: int, points: int) -> str:
+    """Return what the `samples` of a result are: a proof counts its steps, enumeration the subgraphs that it tried."""
+    if method == "exact" and keep == "auto" and generations == 1:
+        return "steps"
+    return "subgraphs tried" if method == "exact" and keep == "none" and points == 1 else "samples"
+
+
 def counted(count: int, thing: str) -> str:
     """Return '1 subgraph' or '2 subgraphs'."""
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

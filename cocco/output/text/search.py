@@ -15,6 +15,7 @@ from cocco.output.text.numbers import (
     buffer_name,
     capacity,
     counted,
+    counted_as,
     megabytes,
     millijoules,
     milliseconds,
@@ -25,6 +26,7 @@ from cocco.problem.objective import Objective
 from simulator import Evaluation, Partition, evaluate
 from workloads import Network
 
+BY_BYTES = "less, by bytes"  #: stands for the share that a size costs more
 SIZES = 8  #: capacities in the table of what the search saw
 
 
@@ -126,11 +128,13 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     if result.method == METHOD:
         which = "none better than a partition that it started from"
     elif result.cost < float(result.points["cost"].iloc[first]):
-        which = f"enumeration found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
+        better = "enumeration" if result.keep == "none" else "the exact search"
+        better = better if result.method == "exact" else "exact windows"
+        which = f"{better} found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
     else:
         which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
-    if _is_exact(result):
-        what = "steps" if _keeps(result) else "subgraphs tried"
+    what = work_of(result)
+    if what != "samples":
         sizes = f", {len(result.points)} sizes solved" if len(result.points) > 1 else ""
         search = f"  search          exact: {result.samples:,} {what}{sizes}"
     else:
@@ -162,13 +166,9 @@ def _networks(result: Result) -> str:
     return table(("network", "weight", "subgraphs", "energy", "latency", "off-chip"), rows)
 
 
-def _is_exact(result: Result) -> bool:
-    """Whether all samples are optima of memories that were solved."""
-    return result.method == "exact" and (len(result.points) == 1 or (_keeps(result) and len(result.history) == 1))
-
-
-def _keeps(result: Result) -> bool:
-    return any(plan.keep for plan in result.plans)
+def work_of(result: Result) -> str:
+    """Return what the `samples` of a result are."""
+    return counted_as(result.method, result.keep, len(result.history), len(result.points))
 
 
 def _sizes_seen(result: Result) -> str:
@@ -182,14 +182,22 @@ def _sizes_seen(result: Result) -> str:
             *(capacity(int(row[name])) for name in names),
             f"{row['value'] * scale:,.3f}",
             f"{row['cost']:,.0f}",
-            f"{100 * (row['cost'] / result.cost - 1):+.2f} %",
+            _to_the_best(row["cost"], result.cost),
         )
         for _, row in best.iterrows()
     ]
     heads = [*map(buffer_name, names), metric, "cost", "to the best"]
     head = "The cheapest samples by size; a search at a fixed size may still improve them:"
-    if _is_exact(result) and _keeps(result):
+    if work_of(result) == "steps":
         head = "The optima of the sizes that were solved; all others cost more:"
         if result.status != "optimal":
             head = "The optima of the sizes that were solved:"
-    return head + "\n\n" + table(heads, rows, left=0)
+    shown = table(heads, rows, left=0)
+    if result.cost > best["cost"].min():
+        shown += f"\n\n{BY_BYTES}: before the plan was changed so that every region has an address"
+    return head + "\n\n" + shown
+
+
+def _to_the_best(cost: float, best: float) -> str:
+    """Return how much more a size costs; less only by a plan that was changed since."""
+    return BY_BYTES if cost < best else f"{100 * (cost / best - 1):+.2f} %"

@@ -87,6 +87,19 @@ class Trace:
         if self.progress is not None:
             self.progress(self._closed, self.wanted, self.best.cost)
 
+    def follow(self, later: Trace) -> None:
+        """Take over the generations of a search that came after this one, numbered on."""
+        before, generations, best = self._closed, len(self.logbook), self.best.cost
+        for number, generation, *rest in later._columns:
+            self._columns.append((number + before, generation + generations, *rest))
+        for record in later.logbook:
+            samples, cost = record["samples"] + before, min(record["best_cost"], best)
+            number = record["generation"] + generations
+            self.logbook.record(**record | {"generation": number, "samples": samples, "best_cost": cost})
+        self.hall.update(later.hall)
+        self._closed += later.samples
+        self.is_stopped = later.is_stopped
+
     def stop(self) -> None:
         """End the search where it is; what was priced of the open generation counts."""
         self.is_stopped = True

@@ -36,6 +36,10 @@ def test_keep_auto_chooses_saves_and_never_costs_more(by_hand: Path, tmp_path: P
     assert written["keep"] == [{k: each[k] for k in ("tensor", "from", "until")} for each in found["keep"]]
     again = answer(evaluate(tmp_path / "kept.json", *CHIP, "--verify", "--json"))
     assert (again["totals"], again["keep"], again["verified"]) == (found["totals"], found["keep"], True)
+    shown = {"subgraphs": [each["layers"] for each in found["subgraphs"]], "keep": found["keep"]}
+    assert all(each["bytes"] > 0 for each in shown["keep"])
+    read = answer(evaluate(write_json(tmp_path / "shown.json", shown), *CHIP, "--json"))
+    assert (read["totals"], read["keep"]) == (found["totals"], found["keep"])
 
 
 def test_keep_none_prices_the_subgraphs_alone(tmp_path: Path, by_hand: Path):

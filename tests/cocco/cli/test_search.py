@@ -148,16 +148,17 @@ def test_names_of_network_files_cannot_leave_the_folder(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("keep", "table"), [("auto", "The optima of the sizes that were solved"), ("none", "cheapest samples by size")]
+    ("keep", "table", "work"),
+    [("auto", "The optima of the sizes that were solved", "steps"), ("none", "cheapest samples by size", "samples")],
 )
-def test_explore_for_people_recommends_first(keep: str, table: str):
+def test_explore_for_people_recommends_first(keep: str, table: str, work: str):
     finished = cocco(*EXPLORE, "--keep", keep)
     assert finished.returncode == 0
     first = finished.stdout.splitlines()[0]
     assert first.startswith("Build a shared buffer of ") and "mJ" in first and "ms" in first
     for part in ("lower bound", "layer by layer", "DRAM", table):
         assert part in finished.stdout
-    assert finished.stderr.count("\n") == 1 and " samples in " in finished.stderr  # no progress bar: no terminal
+    assert finished.stderr.count("\n") == 1 and f" {work} in " in finished.stderr  # no progress bar: no terminal
 
 
 @pytest.mark.parametrize("command", [("partition", "vgg16", "--samples", "200", "--seed", "3"), EXPLORE])

@@ -8,12 +8,16 @@ import pytest
 
 import workloads
 from cocco.bounds.kept import cheapest_plans
+from cocco.exploration import improve
 from cocco.exploration.improve import first_plans, improve_plans
 from cocco.problem.problem import on_hardware
 from cocco.search.keeping import neighbourhood
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator, Partition, evaluate
 from tests.helpers.random_problems import random_problem
+from tests.helpers.search_graphs import chain
+from workloads.network.layer import Tensor
+from workloads.network.network import Network
 
 
 def judged(problem, partitions) -> float:
@@ -40,6 +44,17 @@ def test_engines_walk_alike():
             assert best.cost <= found.cost * (1 + 1e-12)
             proven += best.cost >= found.cost * (1 - 1e-12)
     assert proven > 20
+
+
+def test_an_input_that_nobody_reads_is_no_part_of_what_every_plan_moves():
+    """All of this network fits on chip: the plan of the least traffic moves what is used, not the 64 x 64 input."""
+    read = chain(2)
+    network = Network("idle", (*read.inputs, Tensor("idle", 64, 64, 8)), read.layers)
+    problem = on_hardware(network, Accelerator(shared_buffer=2**20), metric="ema")
+    least = cheapest_plans(problem).cost
+    assert least == read.weight_bytes + 2 * 8 * 8 * 8
+    assert improve._Network(problem, 0, 0, None).least == least
+    assert improve_plans(problem, [Partition.layerwise(network)], 20_000).cost == least
 
 
 def test_several_networks_are_improved_from_the_labels_of_a_partition():

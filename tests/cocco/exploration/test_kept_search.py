@@ -32,6 +32,26 @@ def test_it_is_no_worse_than_without_and_the_same_each_time(no_proof):
     assert found.to_json()["keep"] and found.to_json()["partition"]
 
 
+@pytest.mark.parametrize("samples", [1, 2, 3, 4, 20, 300])
+@pytest.mark.parametrize("method", ["ga", "sa"])
+def test_two_searches_take_the_samples_of_one(method, samples):
+    """The points are those of both, numbered on, and the bar hears of all."""
+    told: list[tuple[int, int]] = []
+    asked = ASKED | {"samples": samples, "method": method}
+    found = cocco.explore(workloads.load("vgg16"), **asked, progress=lambda done, most, _: told.append((done, most)))
+    points, history = found.points, found.history
+    assert found.samples == samples == points["sample"].iloc[-1] == history["samples"].iloc[-1] == told[-1][0]
+    assert {most for _, most in told} == {samples} and [done for done, _ in told] == history["samples"].tolist()
+    assert points["sample"].is_monotonic_increasing and points["sample"].is_unique
+    assert history["generation"].tolist() == list(range(len(history))) == sorted(set(points["generation"]))
+    assert points["best_cost"].tolist() == points["cost"].cummin().tolist()
+    assert history["best_cost"].tolist() == points.groupby("generation")["best_cost"].last().tolist()
+    first = cocco.explore(workloads.load("vgg16"), **asked | {"samples": samples - samples // kept.SHARE}, keep="none")
+    pairs = zip(first.points["cost"], points["cost"])
+    assert samples == 300 or all(one == other for one, other in pairs), "the first search is that without kept tensors"
+    assert (len(first.points) < len(points)) == (samples >= kept.SHARE)
+
+
 @pytest.mark.parametrize("method", ["ga", "sa", "random", "grid"])
 def test_every_method_is_improved(method):
     plain, found = (

@@ -156,7 +156,7 @@ def test_what_each_network_pays_is_the_difference_to_its_own_optimum():
     networks, weights = [chain(6), dag([[], [0], [0], [1, 2]], "other", kernel=3)], [3.0, 0.5]
     question = {"space": SPACE, "alpha": 0.003, "weights": weights, "samples": 800, "settings": SETTINGS}
     result = cocco.explore(networks, **question, keep="none")
-    paid = cocco.compromise(result, networks, **question, keep="none")
+    paid = cocco.compromise(result, networks, **question)  # keep is that of the result
     common = result.accelerator.shared_buffer
     for each, network, weight, plan in zip(paid, networks, weights, result.plans):
         alone = everything([network], SPACE)
@@ -167,6 +167,17 @@ def test_what_each_network_pays_is_the_difference_to_its_own_optimum():
         assert each.common_cost == pytest.approx(common + 0.003 * weight * judged, rel=1e-12)
         assert each.paid == each.common_cost - each.own_cost >= 0
     assert max(each.paid for each in paid) > 0
+
+
+def test_what_a_network_has_alone_may_keep_tensors_as_the_result_does():
+    networks, question = [chain(6), diamond()], {"space": SPACE, "metric": "ema", "alpha": 0.5, "samples": 100}
+    for keep in ("auto", "none"):
+        result = cocco.explore(networks, **question, keep=keep)
+        paid = cocco.compromise(result, networks, **question)
+        assert result.keep == keep
+        for each, network in zip(paid, networks):
+            assert each.own_cost == cocco.explore(network, **question, keep=keep).cost
+    assert cocco.explore(networks[0], **question).cost < cocco.explore(networks[0], **question, keep="none").cost
 
 
 def test_compromise_wants_the_networks_of_the_result():

@@ -1,0 +1,49 @@
+"""What people read of a search: what was counted, and how its sizes compare."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import cocco
+from cocco.output.text.numbers import counted_as
+from cocco.output.text.search import BY_BYTES, explore_text, work_of
+from tests.helpers.search_graphs import SPACE, chain
+
+
+@pytest.mark.parametrize(
+    ("method", "keep", "generations", "points", "expected"),
+    [
+        ("ga", "auto", 1, 1, "samples"),
+        ("exact", "auto", 1, 1, "steps"),  # a proof, of the only memory
+        ("exact", "auto", 1, 9, "steps"),  # of nine memories
+        ("exact", "auto", 20, 900, "samples"),  # a search, and a second proof that found better
+        ("exact", "none", 1, 1, "subgraphs tried"),
+        ("exact", "none", 20, 900, "samples"),  # a search, and enumeration that found better
+    ],
+)
+def test_samples_are_called_what_they_are(method, keep, generations, points, expected):
+    assert counted_as(method, keep, generations, points) == expected
+
+
+def test_an_answer_says_what_it_counted():
+    networks = [chain(4)]
+    proven = cocco.explore(networks, space=SPACE, samples=60)
+    assert (proven.status, work_of(proven)) == ("optimal", "steps")
+    assert f"exact: {proven.samples:,} steps" in explore_text(proven, networks)
+    searched = cocco.explore(networks, space=SPACE, samples=60, method="ga")
+    assert work_of(searched) == "samples" and "60 samples, seed 0; " in explore_text(searched, networks)
+    better = replace(searched, cost=searched.points["cost"].min() - 1)
+    assert "; exact windows found better than its best" in explore_text(better, networks)
+    assert "; enumeration found better" in explore_text(replace(better, keep="none", method="exact"), networks)
+    assert "; the exact search found better" in explore_text(replace(better, method="exact"), networks)
+
+
+def test_a_size_is_never_less_than_the_best_by_nothing():
+    """The best plan was changed for its addresses and costs a millionth more: no "-0.00 %" in the table."""
+    networks = [chain(4)]
+    found = cocco.explore(networks, space=SPACE, samples=60)
+    assert BY_BYTES not in explore_text(found, networks)
+    text = explore_text(replace(found, cost=found.cost * (1 + 1e-6)), networks)
+    assert "-0.00 %" not in text and text.count(BY_BYTES) == 2
