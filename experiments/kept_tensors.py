@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import cocco
 import workloads
 from cocco.problem.names import Keep
-from cocco.scheduling.searches.beam import WIDTH
-from experiments.common import command
+from experiments.common import command, least_traffic
 from experiments.common.drawing import LINES, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.common.least_traffic import WIDE, method_of
 from experiments.common.searches import ALPHA
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
-from simulator.schedule.operators import operators_of
-from simulator.schedule.schedule import compulsory_bytes
 from simulator.technology import KiB
 
 if TYPE_CHECKING:
@@ -27,10 +25,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NETWORKS = ("vgg16", "resnet50", "resnet152", "googlenet", "transformer", "gpt", "randwire_a", "randwire_b", "nasnet")
-KILOBYTES = (256, 512, 896, 1152, 2048, 3072)  #: one memory for weights and activations
-LIMIT = 10.0  #: deterministic time of the solver of whole-tensor schedules
+KILOBYTES = (256, 512, 896, 1152, 2048)  #: one memory for weights and activations
+WIDE_KILOBYTES = (512, 1152, 2048)  #: of networks that are searched, not proven; our choice: they take long
 WAYS: tuple[Keep, ...] = ("none", "auto")  #: the paper's plans, and those that may keep tensors
 MEMORY = "chosen"  #: in the column `memory`: the row is the memory that a co-exploration recommends
+COLUMNS = (
+    "floor_bytes", "tensors_bytes", "ema_bytes", "ema_status", "ema_gap", "energy_pj", "energy_status", "energy_gap",
+    "cost", "kept_tensors", "verified",
+)  # fmt: skip
 
 
 def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, kilobytes: Sequence[int]) -> list[Point]:
@@ -40,39 +42,42 @@ def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, kil
     recommended memory has least cost by Formula 2 with energy.
     """
     common = {"samples": samples, "seed": seed}
-    given = [{"network": name, "kilobytes": size, "keep": keep, **common} for name in networks for size in kilobytes
-             for keep in WAYS]  # fmt: skip
+    given = [{"network": name, "bytes": size * KiB, **common} for name in networks for size in kilobytes
+             if name not in WIDE or size in WIDE_KILOBYTES]  # fmt: skip
+    tiles, kept = compute(least_traffic.tiled, given), compute(least_traffic.tensors_and_kept, given)
+    energy = compute(least_energy, [{**point, "keep": keep} for point in given for keep in WAYS])
+    found = [_given(tiles[i // 2], kept[i // 2], row) for i, row in enumerate(energy)]
     chosen = [{"network": name, "keep": keep, **common} for name in networks for keep in WAYS]
-    whole = [{"network": name, "kilobytes": size, "limit": LIMIT} for name in networks for size in kilobytes]
-    tensors = {(row["network"], row["kilobytes"]): row["tensors_bytes"] for row in compute(scheduled, whole)}
-    found = [
-        {**_row(row, "given"), "tensors_bytes": tensors[row["network"], row["kilobytes"]]}
-        for row in compute(partitioned, given)
-    ]
-    return found + [{**_row(row, MEMORY), "tensors_bytes": None} for row in compute(recommended, chosen)]
+    return found + [_row(row, MEMORY) for row in compute(recommended, chosen)]
+
+
+def _given(tiles: Point, kept: Point, energy: Point) -> Point:
+    """Return the row of one way on a given memory: the least that it moves, and its least energy."""
+    way, moved = ("tiles", tiles) if energy["keep"] == "none" else ("kept", kept)
+    more = {f"ema_{name}": moved[f"{way}_{name}"] for name in ("bytes", "status", "gap")}
+    shared = {name: kept[name] for name in ("floor_bytes", "tensors_bytes")}
+    return _row({**energy, **more, **shared, "kilobytes": tiles["bytes"] // KiB}, "given")
 
 
 def _row(row: Point, memory: str) -> Point:
-    names = (
-        "network", "keep", "kilobytes", "floor_bytes", "ema_bytes", "ema_status", "ema_gap", "energy_pj",
-        "energy_status", "energy_gap", "kept_tensors", "verified", "cost", "samples", "seed",
-    )  # fmt: skip
+    names = ("network", "keep", "kilobytes", *COLUMNS, "samples", "seed")
     return {"memory": memory, **{name: row.get(name) for name in names}}
 
 
-def partitioned(point: Point) -> Point:
-    """Return the least bytes and the least energy on a given memory."""
-    network, chip = workloads.load(point["network"]), Accelerator(shared_buffer=point["kilobytes"] * KiB)
-    answer: Point = {"floor_bytes": compulsory_bytes(operators_of(network, parameters=True))}
-    for metric in ("ema", "energy"):
-        result = cocco.partition(
-            network, chip, metric=metric, keep=point["keep"], samples=point["samples"], seed=point["seed"]
-        )
-        fits = math.isfinite(result.cost)
-        answer["ema_bytes" if metric == "ema" else "energy_pj"] = result.cost if fits else None
-        answer |= {f"{metric}_status": result.status, f"{metric}_gap": result.gap}
-        answer["kept_tensors"] = len(result.plan.keep) if fits else None
-    return answer
+def least_energy(point: Point) -> Point:
+    """Return the least energy on a given memory."""
+    network, chip = workloads.load(point["network"]), Accelerator(shared_buffer=point["bytes"])
+    found = cocco.partition(
+        network, chip, metric="energy", keep=point["keep"], method=method_of(point["network"]),
+        samples=point["samples"], seed=point["seed"],
+    )  # fmt: skip
+    fits = math.isfinite(found.cost)
+    return {
+        "energy_pj": found.cost if fits else None,
+        "energy_status": found.status,
+        "energy_gap": found.gap if fits else None,
+        "kept_tensors": len(found.plan.keep) if fits else None,
+    }
 
 
 def recommended(point: Point) -> Point:
@@ -81,10 +86,11 @@ def recommended(point: Point) -> Point:
 
     network = workloads.load(point["network"])
     result = cocco.explore(
-        network, alpha=ALPHA, metric="energy", keep=point["keep"], samples=point["samples"], seed=point["seed"]
-    )
+        network, alpha=ALPHA, metric="energy", keep=point["keep"], method=method_of(point["network"]),
+        samples=point["samples"], seed=point["seed"],
+    )  # fmt: skip
     return {
-        "floor_bytes": compulsory_bytes(operators_of(network, parameters=True)),
+        "floor_bytes": least_traffic.must_cross(network),
         "kilobytes": result.accelerator.buffer_bytes // KiB,
         "ema_bytes": result.evaluation.ema_bytes,
         "energy_pj": result.evaluation.energy_pj,
@@ -94,16 +100,6 @@ def recommended(point: Point) -> Point:
         "kept_tensors": len(result.plan.keep),
         "verified": verify(network, result.plan, result.accelerator).verified,
     }
-
-
-def scheduled(point: Point) -> Point:
-    """Return what whole tensors move (COSMA), None where the largest operator does not fit."""
-    network = workloads.load(point["network"])
-    must = compulsory_bytes(operators_of(network, parameters=True))
-    found = cocco.schedule(
-        network, point["kilobytes"] * KiB, parameters=True, limit=point["limit"], width=WIDTH // 2
-    )  # fmt: skip
-    return {"tensors_bytes": None if found.offchip_bytes is None else must + found.offchip_bytes}
 
 
 def plot(table: pandas.DataFrame) -> Figure:
@@ -156,7 +152,7 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=20, full=900),
-    full={"networks": NETWORKS, "samples": 20_000, "kilobytes": KILOBYTES},
+    full={"networks": NETWORKS, "samples": 2_000, "kilobytes": KILOBYTES},
     quick={"networks": NETWORKS[1:2], "samples": 2_000, "kilobytes": KILOBYTES[1:3]},
 )
 run = EXPERIMENT.run

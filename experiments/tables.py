@@ -37,7 +37,7 @@ def fusion_depth() -> str:
         kept = [_one(table, network=network, layers=layers) for layers in (3, 5)]
         columns = ("ema_share", "ema_activation_share", "rate_share", "bandwidth_share")
         rows.append([TITLES[network], *(_percent(each[name] - 1) for name in columns for each in kept)])
-    return _markdown(heads, rows)
+    return markdown(heads, rows)
 
 
 def partition_quality() -> str:
@@ -51,7 +51,7 @@ def partition_quality() -> str:
         shares = [_share(kept[name][column]) for column in ("ema_share", "rate_share") for name in methods]
         megabytes = f"{kept['greedy']['ema_bytes'] / 2**20:.2f}"
         rows.append([TITLES[network], megabytes, *shares, f"{100 * kept['Cocco']['gap']:.2f} %"])
-    return _markdown([*heads, "gap of Cocco"], rows)
+    return markdown([*heads, "gap of Cocco"], rows)
 
 
 def coexploration(kind: str) -> str:
@@ -73,7 +73,7 @@ def coexploration(kind: str) -> str:
                 text += f" / {published}{theirs:.2f} ({_percent(found['cost_difference'])})"
             row.append(text)
         rows.append(row)
-    return _markdown(["", *(TITLES[name] for name in _networks(table))], rows)
+    return markdown(["", *(TITLES[name] for name in _networks(table))], rows)
 
 
 def found_alone(kind: str) -> str:
@@ -86,7 +86,7 @@ def found_alone(kind: str) -> str:
         over = [_one(chosen, network=name, method=method)["found_cost"] / best[name] - 1 for name in _networks(table)]
         rows.append([method, *map(_percent, over)])
     number = 1 if kind == "separate" else 2
-    return _markdown([f"Table {number}, before the final search", *(TITLES[n] for n in _networks(table))], rows)
+    return markdown([f"Table {number}, before the final search", *(TITLES[n] for n in _networks(table))], rows)
 
 
 def convergence() -> str:
@@ -102,7 +102,7 @@ def convergence() -> str:
             reached = "never" if math.isinf(within) else f"{within:,.0f}"
             row.append(f"{last.median():.2f} % ({last.min():.2f} to {last.max():.2f}); {reached}")
         rows.append(row)
-    return _markdown(["", *(TITLES[name] for name in _networks(table))], rows)
+    return markdown(["", *(TITLES[name] for name in _networks(table))], rows)
 
 
 def sample_cloud() -> str:
@@ -112,7 +112,7 @@ def sample_cloud() -> str:
     for group in (1, 2, 3, 5, 7, 10):
         found = [_one(table, network=name, group=group) for name in _networks(table)]
         rows.append([str(group), *(f"{each['mean_cost'] / 1e6:.2f} ± {each['deviation'] / 1e6:.2f}" for each in found)])
-    return _markdown(["group", *(TITLES[name] for name in _networks(table))], rows)
+    return markdown(["group", *(TITLES[name] for name in _networks(table))], rows)
 
 
 def alpha_sweep() -> str:
@@ -126,7 +126,7 @@ def alpha_sweep() -> str:
             proven = " (proven)" if found["status"] == "optimal" else ""
             row.append(f"{found['shared_kb']} KB, {found['energy_share']:.3f}{proven}")
         rows.append(row)
-    return _markdown(["alpha", *(TITLES[name] for name in _networks(table))], rows)
+    return markdown(["alpha", *(TITLES[name] for name in _networks(table))], rows)
 
 
 def cores_batch() -> str:
@@ -142,7 +142,7 @@ def cores_batch() -> str:
             parts.append(f"{found['shared_kb']}" + ("" if math.isnan(paper) else f" ({paper:.0f})"))
             row.append("; ".join(parts))
         rows.append(row)
-    return _markdown(["cores, batch", *(TITLES[name] for name in _networks(table))], rows)
+    return markdown(["cores, batch", *(TITLES[name] for name in _networks(table))], rows)
 
 
 TABLES: tuple[Callable[[], str], ...] = (
@@ -189,7 +189,8 @@ def _share(value: float) -> str:
     return "gave up" if math.isnan(value) else f"{value:.4f}"
 
 
-def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("|  |", "| |").replace(" --- ", "---")
 

@@ -1,0 +1,66 @@
+"""The least bytes across DRAM of the built-in networks in small memories, without and with tensors kept on chip."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import workloads
+from experiments.common import command, least_traffic
+from experiments.common.drawing import LINES, panels, title
+from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.sweep.points import Point
+from simulator.technology import KiB
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+KILOBYTES = (512, 1024, 2048)  #: one memory for weights and activations
+NETWORKS = tuple(name for name in workloads.names() if name not in ("s3d", "r2plus1d"))  #: clips have no tiles
+
+
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
+    """Return one row per network and capacity; the floor is what any plan moves."""
+    points = [{"network": name, "bytes": size * KiB, "samples": samples, "seed": seed} for name in networks
+              for size in KILOBYTES]  # fmt: skip
+    ways = compute(least_traffic.tiled, points), compute(least_traffic.tensors_and_kept, points)
+    return [tiles | kept for tiles, kept in zip(*ways)]
+
+
+def plot(table: pandas.DataFrame) -> Figure:
+    """Return the bytes over the floor of each network, a panel for each capacity."""
+    sizes = sorted(table["bytes"].unique())
+    figure, axes = panels(1, len(sizes), 3.4 * len(sizes), 1.6 + 0.2 * table["network"].nunique())
+    labels = {"tiles_bytes": "nothing kept (Cocco)", "kept_bytes": "tensors kept on chip (ours)"}
+    for each, size in zip(axes, sizes):
+        part = table[table["bytes"] == size]
+        names = [title(name) for name in part["network"]]
+        for style, (column, label) in zip(LINES, labels.items()):
+            over = part[column] / part["floor_bytes"]
+            each.plot(over, range(len(over)), label=label, markersize=4, **{**style, "linestyle": "none"})
+        each.axvline(1, color="black", linestyle=":")
+        each.set_xscale("log", base=2)
+        each.set_yticks(range(len(names)), names if each is axes[0] else [""] * len(names), fontsize=7)
+        each.invert_yaxis()
+        each.set_title(f"{size // KiB:,} KB", size=9)
+        each.set_xlabel("bytes over weights, inputs, outputs once")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
+    return figure
+
+
+EXPERIMENT = Experiment(
+    "network_traffic",
+    "What is the least traffic of each built-in network, with and without tensors kept on chip?",
+    rows,
+    plot,
+    Seconds(quick=10, full=900),
+    full={"networks": NETWORKS, "samples": 2_000},
+    quick={"networks": ("resnet50", "googlenet"), "samples": 1_000},
+)
+run = EXPERIMENT.run
+
+
+if __name__ == "__main__":
+    sys.exit(command.main(EXPERIMENT))
