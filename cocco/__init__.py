@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cocco.exploration.front import Front
     from cocco.exploration.limits import Limited, minimize
     from cocco.exploration.pareto import pareto
+    from cocco.exploration.ranges import Candidate, Ranges
     from cocco.exploration.result import Result
     from cocco.plans.compare import Comparison, compare
     from cocco.plans.explain import Explanation, explain
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Candidate",
     "Comparison",
     "Compromise",
     "Effort",
@@ -40,6 +42,7 @@ __all__ = [
     "KeptChoice",
     "Limited",
     "Range",
+    "Ranges",
     "Result",
     "SeparateBuffers",
     "Settings",
@@ -65,6 +68,7 @@ _HOMES = {  # the modules that the names above live in
     "cocco.exploration.front": ("Front",),
     "cocco.exploration.limits": ("Limited", "minimize"),
     "cocco.exploration.pareto": ("pareto",),
+    "cocco.exploration.ranges": ("Candidate", "Ranges"),
     "cocco.exploration.result": ("Result",),
     "cocco.plans.compare": ("Comparison", "compare"),
     "cocco.plans.explain": ("Explanation", "explain"),

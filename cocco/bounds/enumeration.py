@@ -50,7 +50,8 @@ def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory:
     floor = lower_bound(problem)
     solver = Solver(problem, engine)
     spent, left = 0, [math.inf]
-    for bound, memory in _memories(problem, best):
+    known = None if best is None else best.genome.capacities
+    for bound, memory in sorted(memory_bounds(problem), key=lambda entry: (entry[1] != known, entry)):
         if best is not None and bound >= best.cost:
             continue
         found, steps = solver.solve(memory, min(per_memory, in_total - spent), best)
@@ -67,15 +68,14 @@ def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory:
     return Proof(best, max(floor, reached), reached >= best.cost, solver.transitions)
 
 
-def _memories(problem: Problem, best: Sample | None) -> list[tuple[float, tuple[int, ...]]]:
-    """Return each memory with a lower bound of its cost; that of the best sample first, then by the bound."""
+def memory_bounds(problem: Problem) -> list[tuple[float, tuple[int, ...]]]:
+    """Return each memory with a lower bound of its cost, in the order of the candidates."""
     memories = []
     totals = totals_of(problem, largest_hulls(problem), problem.accelerator)  # whatever the capacities
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
         machine = problem.accelerator_of(memory)
         memories.append((problem.objective.cost(problem.objective.value(totals, floor_of(machine)), machine), memory))
-    known = None if best is None else best.genome.capacities
-    return sorted(memories, key=lambda entry: (entry[1] != known, entry))
+    return memories
 
 
 class Solver:

@@ -175,12 +175,24 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     from cocco.exploration.addresses import with_addresses
     from cocco.exploration.given import no_worse
 
+    is_proven = result.status == "optimal"
     try:
         result = no_worse(problem, result, effort.initial)
-        keeps = any(plan.keep for plan in result.plans)
-        return with_addresses(problem, result, effort.check_addresses) if keeps or effort.check_addresses else result
+        if effort.check_addresses or any(plan.keep for plan in result.plans):
+            result = with_addresses(problem, result, effort.check_addresses)
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped")) from None
+    return _with_ranges(question, result, is_proven) if problem.buffers and effort.ranges else result
+
+
+def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
+    """Return an answer with the sizes that cost nearly as little; Ctrl-C leaves it without."""
+    from cocco.exploration.sizes import ranges_of
+
+    try:
+        return replace(result, ranges=ranges_of(question.problem, result, question.engine, is_proven))
+    except KeyboardInterrupt:
+        raise Interrupted(result) from None
 
 
 def _without(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.moves import Moved
+from cocco.exploration.ranges import Ranges
 from cocco.problem.names import Keep, Metric
 from cocco.problem.shown import Shown
 from cocco.problem.status import Status
@@ -70,6 +71,7 @@ class Result(Shown):
     moved: tuple[Moved, ...] | None = None  #: all that was changed for addresses; None where nothing is kept on chip
     placed: bool | None = None  #: whether every region has an address; None where that was not checked
     keep: Keep = "none"  #: whether tensors could stay on chip
+    ranges: Ranges | None = None  #: sizes that cost as little; None on given hardware, and where they were not asked for
 
     @property
     def plan(self) -> Partition:
@@ -127,6 +129,8 @@ class Result(Shown):
         if self.alpha is not None:
             search["alpha"] = self.alpha
             search |= buffer_bytes(self.accelerator)
+        if self.ranges is not None:
+            search["ranges"] = self.ranges.to_json()
         found = [
             evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
             for evaluation, plan in zip(self.evaluations, self.plans)

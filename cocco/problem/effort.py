@@ -48,6 +48,8 @@ class PartitionFields(EffortFields, total=False):
 class ExploreFields(MachineFields, EffortFields, total=False):
     """The keywords of `explore`: fields of its machine and of its effort."""
 
+    ranges: bool
+
 
 class FrontFields(MachineFields, SearchFields, total=False):
     """The keywords of `pareto` and `minimize`: fields of their machine and of their effort."""
@@ -79,6 +81,8 @@ class Effort:
         extra "solvers").
     check_addresses
         Split what fits by its bytes but has no addresses (cocco.exploration.addresses).
+    ranges
+        Where the memory is chosen: find which other sizes cost nearly as little (`Result.ranges`; docs/memory.md).
 
     Raises
     ------
@@ -100,6 +104,7 @@ class Effort:
     progress: Progress | None = None
     prove: bool = False
     check_addresses: bool = False
+    ranges: bool = True
 
     def __post_init__(self) -> None:
         if isinstance(self.samples, bool) or not isinstance(self.samples, int) or not 1 <= self.samples <= MAX_SAMPLES:

@@ -77,13 +77,13 @@ def question_of(problem: Problem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def values_by_memory(problem: Problem) -> dict[tuple[int, ...], float]:
-    """Return Formula 1 of the cheapest plans of each memory: all partitions, orders and intervals."""
+def values_by_memory(problem: Problem, may_keep: bool = True) -> dict[tuple[int, ...], float]:
+    """Return Formula 1 of the cheapest plans of each memory: all partitions, orders and intervals, or without these."""
     found = {}
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
         given, value = in_memory(problem, memory), 0.0
         for i in range(len(problem.networks)):
-            question = keep_question(given, i)
+            question = keep_question(given, i, may_keep)
             value += cheapest(question._replace(price=lru_cache(None)(question.price)))[0]
         found[memory] = value
     return found

@@ -1,0 +1,151 @@
+"""Ranges: which sizes cost nearly as little as the recommended one, as far as that is proven, and what decides there.
+
+Of every candidate a bound is known that no plan in it undercuts, and of some the cost of a plan. So a size is certainly
+within a margin of the recommendation's cost (a plan is known), certainly outside (the bound is above), or open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from cocco.problem.shown import Shown
+
+if TYPE_CHECKING:
+    import pandas
+
+Kind = Literal["within", "open", "outside"]
+KINDS: tuple[Kind, ...] = ("within", "open", "outside")
+MARGINS = (0.01, 0.03)  #: of the cost; our choice: what a layout or another compiler version may change
+LISTED = 256  #: candidates up to which all are listed, of more those that are not outside; our choice: two screens
+
+
+class Terms(NamedTuple):
+    """Energy of a plan by what decides about a size, pJ, over the networks by their weights."""
+
+    dram: float  #: with its background
+    sram: float  #: reads and writes of the buffers
+    leakage: float  #: of the buffers of all cores
+    compute: float  #: operations and the crossbar
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A size that may be chosen: what its cost is known to be at least and at most.
+
+    buffers: bytes of one core by column, such as shared_buffer_bytes. cost: of the best plan known there, by its bytes
+    (its addresses were not sought); None where none is known. value: Formula 1 of that plan.
+    """
+
+    buffers: tuple[tuple[str, int], ...]
+    bound: float
+    area_mm2: float  #: of all cores
+    leakage_mw: float
+    cost: float | None = None
+    value: float | None = None
+    terms: Terms | None = None  #: where that plan was priced part by part
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all buffers of one core."""
+        return sum(size for _, size in self.buffers)
+
+    def kind(self, most: float) -> Kind:
+        """Return whether this size costs at most so much."""
+        if self.cost is not None and self.cost <= most:
+            return "within"
+        return "outside" if self.bound > most else "open"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; terms by their names with the unit."""
+        content: dict[str, Any] = dict(self.buffers)
+        content |= {"bound": self.bound, "cost": self.cost, "area_mm2": self.area_mm2, "leakage_mw": self.leakage_mw}
+        if self.terms is not None:
+            content |= {f"{name}_pj": value for name, value in self.terms._asdict().items()}
+        return content
+
+
+class Band(NamedTuple):
+    """Neighbouring candidates of one buffer of the same kind."""
+
+    low: int  #: bytes
+    high: int
+    kind: Kind
+
+
+@dataclass(frozen=True, repr=False)
+class Ranges(Shown):
+    """The sizes around a recommendation, ascending: those that cost as little within a margin, proven.
+
+    Examples
+    --------
+    >>> import cocco, workloads
+    >>> space = cocco.SharedBuffer(512 * 2**10, 1536 * 2**10, 256 * 2**10)
+    >>> ranges = cocco.explore(workloads.load("vgg16"), space=space, samples=500).ranges
+    >>> ranges
+    Ranges(cost=39723196.05488, sizes=5, within='1 % 1, 3 % 3', open=0)
+    >>> [(band.low // 2**10, band.high // 2**10, band.kind) for band in ranges.bands(0.03)]
+    [(512, 512, 'outside'), (768, 1280, 'within'), (1536, 1536, 'outside')]
+    """
+
+    cost: float  #: of the recommendation
+    candidates: tuple[Candidate, ...]
+
+    def most(self, margin: float) -> float:
+        """Return the cost that is a share above that of the recommendation."""
+        return self.cost * (1 + margin)
+
+    def of_kind(self, kind: Kind, margin: float) -> tuple[Candidate, ...]:
+        """Return the candidates that are certainly within a margin, certainly outside, or open."""
+        return tuple(each for each in self.candidates if each.kind(self.most(margin)) == kind)
+
+    @property
+    def is_one_buffer(self) -> bool:
+        """Whether sizes lie on one axis: one shared buffer."""
+        return len(self.candidates[0].buffers) == 1
+
+    def bands(self, margin: float) -> tuple[Band, ...]:
+        """Return the sizes of the only buffer, ascending, those of one kind side by side together."""
+        if not self.is_one_buffer:
+            raise ValueError("sizes of two buffers lie in no band; use of_kind")
+        found: list[Band] = []
+        for each in self.candidates:
+            size, kind = each.size_bytes, each.kind(self.most(margin))
+            if found and found[-1].kind == kind:
+                found[-1] = found[-1]._replace(high=size)
+            else:
+                found.append(Band(size, size, kind))
+        return tuple(found)
+
+    def facts(self) -> dict[str, object]:
+        """Return how many sizes there are, and are certainly within each margin."""
+        within = ", ".join(f"{100 * margin:g} % {len(self.of_kind('within', margin))}" for margin in MARGINS)
+        counted = {"sizes": len(self.candidates), "within": within, "open": len(self.of_kind("open", MARGINS[-1]))}
+        return {"cost": self.cost, **counted}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a row for each candidate: its buffers, bound, cost, terms, area and leakage."""
+        import pandas
+
+        return pandas.DataFrame([each.to_json() for each in self.candidates])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the margins with the number of candidates of each kind, and the candidates.
+
+        Of more than 256 candidates those that are not outside the widest margin.
+        """
+        margins = []
+        for margin in MARGINS:
+            content: dict[str, Any] = {"percent": 100 * margin}
+            content |= {kind: len(self.of_kind(kind, margin)) for kind in KINDS}
+            if self.is_one_buffer:
+                content["bands"] = [band._asdict() for band in self.bands(margin) if band.kind != "outside"]
+            margins.append(content)
+        return {"cost": self.cost, "margins": margins, "sizes": [each.to_json() for each in self._listed()]}
+
+    def _listed(self) -> Sequence[Candidate]:
+        if len(self.candidates) <= LISTED:
+            return self.candidates
+        most = self.most(MARGINS[-1])
+        return [each for each in self.candidates if each.kind(most) != "outside"]

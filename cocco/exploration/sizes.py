@@ -1,0 +1,239 @@
+"""What every candidate size costs at least and at most, around an answer: bounds, samples, and proofs where they pay.
+
+Bounds of all sizes take milliseconds. Where the answer was proven, so that proofs of this network are quick, sizes that
+the bounds leave open are solved, those near the answer first, within a budget that counts. Else the plans of the answer
+are priced in the sizes beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+from cocco.bounds import enumeration, kept_memories
+from cocco.bounds.kept_bounds import KeptBounds
+from cocco.exploration.ranges import MARGINS, Candidate, Ranges, Terms
+from cocco.exploration.result import Result
+from cocco.problem.genome import Genome, groups_of
+from cocco.problem.names import EngineName
+from cocco.problem.planned import Memory
+from cocco.problem.problem import Problem
+from cocco.search.pricing.genomes import Sample
+from simulator.evaluate import Evaluation, evaluate
+from simulator.partition.partition import Partition
+
+TOTAL = kept_memories.QUICK_TOTAL // 2  #: steps of all sizes; our choice: half of what the proof may take
+STEPS = kept_memories.QUICK_STEPS  #: of one size, as in the proof
+TIERS = (16, 1)  #: the budgets of one size are its share of these; our choice: easy sizes first
+SETUP = 500_000  #: steps that looking at a size counts as; our choice: about what it takes besides
+CARRIED = 4  #: sizes on each side in which the answer's plans are priced; our choice: each takes up to a second
+ABOVE = 1e-9  #: relative; what rounding may take from a bound that is proven
+
+Plans = tuple[Partition, ...]
+
+
+class Settled(NamedTuple):
+    """What a proof says of one size: its cheapest plans, or that none cost less than asked (None), or nothing."""
+
+    is_decided: bool
+    plans: Plans | None
+    value: float
+    cost: float
+    steps: int
+
+
+Settle = Callable[[Memory, float, int], Settled]  # of a size, up to this cost, in so many steps
+
+
+class Sizes:
+    """All candidates of one problem, and what is known of each."""
+
+    def __init__(self, problem: Problem, result: Result) -> None:
+        self.problem, self.result = problem, result
+        least = result.lower_bound or 0.0  # of all sizes
+        self.found = {
+            memory: _candidate(problem, memory, max(bound, least)) for memory, bound in bounds_of(problem).items()
+        }
+        self.plans: dict[Memory, Plans] = {}
+        self.here = tuple(
+            sizes.index(getattr(result.accelerator, name)) for name, sizes in problem.buffers.items()
+        )  # fmt: skip
+        for memory, value, cost in _samples(problem, result):
+            self.know(memory, value, cost)
+        self._say_answer()
+
+    def _say_answer(self) -> None:
+        """Take the answer, even where one without addresses costs less."""
+        known, cost = self.found[self.here], self.result.cost
+        value, terms = self.problem.objective.judged(self.result.evaluations), terms_of(self.problem, self.result.evaluations)
+        self.found[self.here] = replace(known, cost=cost, value=value, terms=terms, bound=min(known.bound, cost))
+        self.plans[self.here] = self.result.plans
+
+    def know(self, memory: Memory, value: float, cost: float) -> bool:
+        """Take what a plan costs; return whether none was known that costs so little."""
+        known = self.found[memory]
+        if known.cost is not None and known.cost <= cost:
+            return False
+        self.found[memory] = replace(known, cost=cost, value=value, terms=None, bound=min(known.bound, cost))
+        return True
+
+    def around(self) -> Iterator[Memory]:
+        """Yield all sizes but that of the answer, near ones first."""
+        here = self.found[self.here].buffers
+
+        def distance(memory: Memory) -> tuple[int, Memory]:
+            pairs = zip(self.found[memory].buffers, here)
+            return sum([abs(mine - its) for (_, mine), (_, its) in pairs]), memory
+
+        yield from (memory for memory in sorted(self.found, key=distance) if memory != self.here)
+
+    def settle(self, settle: Settle, budget: int) -> None:
+        """Solve what the margins leave open, near sizes first, all with a small budget before any with a larger one.
+
+        settle: takes the size, the cost from which on plans are not looked for, and the most steps.
+        """
+        for share, memory in product(TIERS, list(self.around())):
+            known = self.found[memory]
+            open_limits = [most for most in self._limits() if known.kind(most) == "open"]
+            if not open_limits:
+                continue
+            if budget <= SETUP:
+                return
+            most = open_limits[-1] * (1 + 2 * ABOVE)
+            found = settle(memory, most, min(budget - SETUP, STEPS // share))
+            budget -= found.steps + SETUP
+            if not found.is_decided:
+                continue
+            if found.plans is None:  # the least is `most` or more, or what is known
+                least = most * (1 - ABOVE) if known.cost is None else min(most * (1 - ABOVE), known.cost)
+            else:
+                if self.know(memory, found.value, found.cost):
+                    self.plans[memory] = found.plans
+                least = min(found.cost, self.found[memory].cost or found.cost)
+            self.found[memory] = replace(self.found[memory], bound=max(known.bound, least))
+
+    def carry(self) -> None:
+        """Price the answer's plans in the sizes beside it, as long as they stay within the margins."""
+        if len(self.here) != 1:
+            return
+        for step in (-1, 1):
+            for count in range(1, CARRIED + 1):
+                memory = (self.here[0] + step * count,)
+                if memory not in self.found or not self._price(memory, self.result.plans):
+                    break
+
+    def ranges(self) -> Ranges:
+        """Return what is known, with the terms of the answer and of the ends of the margins."""
+        for margin in MARGINS:
+            most = self.result.cost * (1 + margin)
+            within = [memory for memory, each in self.found.items() if each.kind(most) == "within"]
+            for memory in {min(within, default=self.here), max(within, default=self.here)}:
+                plans = self.plans.get(memory)
+                if plans is not None and self.found[memory].terms is None:
+                    self._say_terms(memory, self._evaluations(memory, plans))
+        return Ranges(self.result.cost, tuple(self.found.values()))
+
+    def _limits(self) -> list[float]:
+        return [self.result.cost * (1 + margin) for margin in MARGINS]
+
+    def _price(self, memory: Memory, plans: Plans) -> bool:
+        """Return whether plans run in a memory and stay within the margins there; keep what they cost."""
+        evaluations = self._evaluations(memory, plans)
+        if not all(each.fits for each in evaluations):
+            return False
+        value = self.problem.objective.judged(evaluations)
+        cost = self.problem.objective.cost(value, evaluations[0].accelerator)
+        if self.know(memory, value, cost):
+            self.plans[memory] = plans
+            self._say_terms(memory, evaluations)
+        return cost <= self._limits()[-1]
+
+    def _evaluations(self, memory: Memory, plans: Plans) -> tuple[Evaluation, ...]:
+        problem, machine = self.problem, self.problem.accelerator_of(memory)
+        pairs = zip(problem.networks, plans)
+        return tuple(evaluate(network, plan, machine, problem.tile_rule) for network, plan in pairs)
+
+    def _say_terms(self, memory: Memory, evaluations: tuple[Evaluation, ...]) -> None:
+        terms = terms_of(self.problem, evaluations)
+        self.found[memory] = replace(self.found[memory], terms=terms)
+
+
+def ranges_of(problem: Problem, result: Result, engine: EngineName, is_proven: bool) -> Ranges | None:
+    """Return the sizes around an answer; None where none was found. is_proven: whether its search proved it."""
+    if not result.plans or not all(each.fits for each in result.evaluations):
+        return None
+    sizes = Sizes(problem, result)
+    if is_proven:
+        sizes.settle(_kept(problem, engine) if problem.keep == "auto" else _enumerated(problem, engine), TOTAL)
+    else:
+        sizes.carry()
+    return sizes.ranges()
+
+
+def bounds_of(problem: Problem) -> dict[Memory, float]:
+    """Return per memory a cost that no plan with it undercuts, in the order of the candidates."""
+    if problem.keep == "auto":
+        bounds = KeptBounds(problem)
+        return {memory: bounds.cost(memory) for memory in kept_memories.memories(problem)}
+    return {memory: bound for bound, memory in enumeration.memory_bounds(problem)}
+
+
+def terms_of(problem: Problem, evaluations: tuple[Evaluation, ...]) -> Terms:
+    """Return the energy of plans by what decides about a size."""
+    total = Terms(0.0, 0.0, 0.0, 0.0)
+    for weight, evaluation in zip(problem.objective.weights, evaluations):
+        parts = evaluation.energy_breakdown
+        assert parts is not None, "a plan that fits has an energy"
+        found = (
+            parts.dram + (parts.dram_background or 0.0),
+            parts.global_buffer + parts.weight_buffer,
+            parts.leakage or 0.0,
+            parts.compute + parts.crossbar,
+        )
+        total = Terms(*(before + weight * each for before, each in zip(total, found)))
+    return total
+
+
+def _candidate(problem: Problem, memory: Memory, bound: float) -> Candidate:
+    machine = problem.accelerator_of(memory)
+    buffers = tuple((f"{name}_bytes", int(getattr(machine, name))) for name in problem.buffers)
+    return Candidate(buffers, bound, machine.area_mm2, machine.leakage_mw)
+
+
+def _samples(problem: Problem, result: Result) -> Iterator[tuple[Memory, float, float]]:
+    """Yield the cheapest sample of each size that a search priced, with its value and cost."""
+    points, names = result.points, [f"{name}_bytes" for name in problem.buffers]
+    points = points[points["cost"] < float("inf")]
+    places = [{size: i for i, size in enumerate(sizes)} for sizes in problem.candidates]
+    for _, row in points.loc[points.groupby(names)["cost"].idxmin()].iterrows():
+        memory = tuple(place[int(row[name])] for place, name in zip(places, names))
+        yield memory, float(row["value"]), float(row["cost"])
+
+
+def _kept(problem: Problem, engine: EngineName) -> Settle:
+    """Return what solves a size with kept tensors."""
+
+    def settle(memory: Memory, most: float, budget: int) -> Settled:
+        found = kept_memories.solve(problem, memory, engine, budget, most)
+        if found.best is None:
+            return Settled(found.is_decided, None, 0.0, 0.0, found.steps)
+        return Settled(True, found.best.plans, found.best.value, found.best.cost, found.steps)
+
+    return settle
+
+
+def _enumerated(problem: Problem, engine: EngineName) -> Settle:
+    """Return what solves a size with nothing kept."""
+    solver = enumeration.Solver(problem, engine)
+
+    def settle(memory: Memory, most: float, budget: int) -> Settled:
+        nothing = Sample(Genome(list(range(problem.size)), memory), most, most)
+        found, steps = solver.solve(memory, min(budget, enumeration.QUICK_STEPS), nothing)
+        if found is None or found is nothing:
+            return Settled(found is not None, None, 0.0, 0.0, steps)
+        plans = problem.partitions(groups_of(found.genome.labels))
+        return Settled(True, plans, found.value, found.cost, steps)
+
+    return settle
