@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.moves import Moved
 from cocco.exploration.ranges import Ranges
-from cocco.problem.names import Keep, Metric
+from cocco.problem.names import Count, Keep, Metric
+from cocco.problem.objective import Objective
 from cocco.problem.shown import Shown
 from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
@@ -72,6 +73,12 @@ class Result(Shown):
     placed: bool | None = None  #: whether every region has an address; None where that was not checked
     keep: Keep = "none"  #: whether tensors could stay on chip
     ranges: Ranges | None = None  #: sizes that cost as little; None on given hardware, and where they were not asked for
+    count: Count = "one"  #: whose buffers the cost counts: those of one core, or of all
+
+    @property
+    def objective(self) -> Objective:
+        """What was minimized."""
+        return Objective(self.metric, self.alpha, self.weights, self.count)
 
     @property
     def plan(self) -> Partition:
@@ -128,6 +135,7 @@ class Result(Shown):
             search["placed"] = self.placed
         if self.alpha is not None:
             search["alpha"] = self.alpha
+            search |= {} if self.count == "one" else {"count": self.count}
             search |= buffer_bytes(self.accelerator)
         if self.ranges is not None:
             search["ranges"] = self.ranges.to_json()
