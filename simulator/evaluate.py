@@ -199,6 +199,14 @@ class Evaluation:
         """Whether every subgraph can run."""
         return self.status == "feasible"
 
+    @property
+    def plan(self) -> Partition:
+        """What was evaluated, and where it runs on several cores how they share each subgraph (`Partition.schemes`)."""
+        assert self.source is not None, "evaluate() made it"
+        if not self.fits or self.accelerator.cores == 1:
+            return self.source[1]
+        return self.source[1].shared(cost.scheme for cost in self.subgraphs)
+
     @cached_property
     def simulation(self) -> Simulation:
         """When each row operation loads, computes and stores; run when it is asked for (a search does not)."""
@@ -215,7 +223,7 @@ class Evaluation:
             return 0 if self.fits else None
         assert self.source is not None, "evaluate() made it"
         network, partition = self.source
-        plain = Partition.from_ids(network, partition.subgraphs, partition.metric)
+        plain = Partition.from_ids(network, partition.subgraphs, partition.metric, schemes=partition.schemes)
         prices = price_partition(network, plain, self.accelerator, self.tile_rule).prices
         found = [price.ema_bytes for price in prices if isinstance(price, Price)]
         return None if len(found) < len(prices) else sum(found) - int(self.ema_bytes)
