@@ -120,7 +120,9 @@ def _kept_lines(evaluation: Evaluation) -> list[str]:
 def _scheme_lines(evaluation: Evaluation) -> list[str]:
     """Return in which ways several cores share the subgraphs; nothing of one core."""
     said = scheme_counts([cost.scheme for cost in evaluation.subgraphs])
-    return [f"  cores                   {said}"] if said else []
+    if not said:
+        return []
+    return [f"  cores                   {said}; {megabytes(evaluation.crossbar_bytes)} cross between them"]
 
 
 def scheme_counts(schemes: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import workloads
 from simulator import Accelerator, Evaluation, Partition, Technology, evaluate
-from simulator.views.chrome_trace import ARRAY, DRAM, TRACKS, chrome_trace
+from simulator.views.chrome_trace import ARRAY, CORES, CROSSBAR, DRAM, TRACKS, chrome_trace
 from tests.helpers.command_line import answer, assert_malformed, cocco
 
 
@@ -58,7 +58,14 @@ def test_a_trace_obeys_the_format_and_ends_at_the_latency(name, clock, machine):
     trace = chrome_trace(network, evaluation)
     check_format(trace)
     assert end(trace) == pytest.approx(evaluation.latency_executed_cycles / clock / 1000, rel=1e-12)
-    assert {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"} == {*TRACKS.values()}
+    cores = evaluation.accelerator.cores
+    named = {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
+    several = {"subgraphs", "DRAM", "crossbar", *(f"core {core}" for core in range(cores))}
+    assert named == ({*TRACKS.values()} if cores == 1 else several)
+    crossed = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == CROSSBAR]
+    assert sum(e["args"]["bytes"] for e in crossed) == evaluation.crossbar_bytes
+    working = [e["tid"] - CORES for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] >= CORES]
+    assert sorted(set(working)) == (list(range(cores)) if cores > 1 else [])
     moved = sum(e["args"]["bytes"] for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == DRAM)
     assert moved == evaluation.ema_bytes
     computed = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == ARRAY]
