@@ -3,6 +3,9 @@
 from simulator.accelerator import Accelerator, Machine
 from simulator.evaluate import Evaluation, Infeasible, KeptTensor, SubgraphCost, evaluate
 from simulator.hardware_files import load_accelerator
+from simulator.memory.reading import find_table
+from simulator.memory.sram import Sram
+from simulator.memory.table import SramRow, SramTable
 from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition, PartitionError
 from simulator.technology import KiB, MiB, Technology
@@ -23,11 +26,15 @@ __all__ = [
     "MiB",
     "Partition",
     "PartitionError",
+    "Sram",
+    "SramRow",
+    "SramTable",
     "SubgraphCost",
     "Technology",
     "Timeline",
     "breakdown",
     "evaluate",
+    "find_table",
     "least_capacity",
     "load_accelerator",
     "timeline",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from typing import Any, TypedDict
 
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
+from simulator.memory.table import SramRow
 from simulator.technology import MAX_REGIONS, Technology
 from workloads.display import changes
 from workloads.errors import check_count
@@ -100,6 +102,21 @@ def machine_of(machine: Machine | None, keywords: Mapping[str, object]) -> Machi
     return with_fields(machine or Machine(), {name: keywords[name] for name in keywords if name not in unset})
 
 
+def static_pj_per_slot(
+    technology: Technology, cores: int, activation: SramRow, weights: SramRow | None
+) -> tuple[float, float, float]:
+    """Return what leaks in all activation buffers, in all weight buffers (None if shared), and DRAM's background power.
+
+    Per slot: a cycle divided by the bytes that all DRAM moves in it. A milliwatt is a picojoule in a nanosecond.
+    """
+    slots_per_ns = technology.dram_bytes_per_cycle * cores * technology.clock_ghz
+    return (
+        cores * activation.leakage_mw / slots_per_ns,
+        0.0 if weights is None else cores * weights.leakage_mw / slots_per_ns,
+        technology.dram_background_mw / slots_per_ns,
+    )
+
+
 @dataclass(frozen=True)
 class Accelerator:
     """The hardware: either `global_buffer` and `weight_buffer`, or one `shared_buffer` for both (Cocco, Fig. 8, 10).
@@ -140,6 +157,10 @@ class Accelerator:
         for name in buffers:
             check_count(name, getattr(self, name), MAX_CAPACITY, "bytes")
         _ = self.machine  # which checks the rest
+        sram = (self.technology.activation_sram, self.technology.weight_sram)
+        if not separate and sram[0] != sram[1]:
+            raise ValueError(f"a shared buffer has one kind of SRAM, got {sram[0]!r} and {sram[1]!r} for weights")
+        _ = self.memories  # raises outside a table
 
     @property
     def machine(self) -> Machine:
@@ -151,7 +172,7 @@ class Accelerator:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; the default mapper is not mentioned."""
-        content = asdict(self)
+        content = asdict(self) | {"technology": self.technology.to_json()}
         if self.mapper == Enumerate():
             del content["mapper"]
         return content
@@ -179,6 +200,75 @@ class Accelerator:
     def buffer_bytes(self) -> int:
         """BUF_SIZE of Formula 2: the buffers of one core."""
         return self.activation_capacity if self.is_shared else self.activation_capacity + self.weight_capacity
+
+    @cached_property
+    def memories(self) -> dict[str, SramRow]:
+        """What each buffer of one core costs, by its name here."""
+        technology = self.technology
+        if self.is_shared:
+            return {"shared_buffer": technology.sram("activation", self.activation_capacity)}
+        return {
+            "global_buffer": technology.sram("activation", self.activation_capacity),
+            "weight_buffer": technology.sram("weight", self.weight_capacity),
+        }
+
+    @property
+    def activation_sram(self) -> SramRow:
+        """What the buffer costs that holds activations."""
+        return self.memories["shared_buffer" if self.is_shared else "global_buffer"]
+
+    @property
+    def weight_sram(self) -> SramRow:
+        """What the buffer costs that holds weights: the same one, if shared."""
+        return self.memories["shared_buffer" if self.is_shared else "weight_buffer"]
+
+    @cached_property
+    def has_tables(self) -> bool:
+        """Whether a buffer's numbers are those of a table, and it leaks."""
+        return self.technology.has_tables
+
+    @cached_property
+    def static_pj_per_slot(self) -> tuple[float, float, float]:
+        """What leaks in all activation buffers, in all weight buffers (0 if shared), and DRAM's background power."""
+        weights = None if self.is_shared else self.weight_sram
+        return static_pj_per_slot(self.technology, self.cores, self.activation_sram, weights)
+
+    @property
+    def leakage_mw(self) -> float:
+        """Leakage of the buffers of all cores, mW; 0 without a table."""
+        total = 0.0
+        for memory in self.memories.values():
+            total += memory.leakage_mw
+        return self.cores * total
+
+    @property
+    def area_mm2(self) -> float:
+        """Area of the buffers of all cores, mm2."""
+        technology = self.technology
+        if not self.has_tables:
+            return technology.sram_area_mm2(self.buffer_bytes) * self.cores
+        total = 0.0
+        for memory in self.memories.values():
+            total += memory.area_mm2
+        return total * self.cores
+
+    def memory_json(self) -> dict[str, Any]:
+        """Return as plain data what the buffers of all cores cost together, and which miss the clock."""
+        return {
+            "cores": self.cores, "area_mm2": self.area_mm2, "leakage_mw": self.leakage_mw,
+            "missed_clock_ns": self.missed_clock,
+        }  # fmt: skip
+
+    @property
+    def missed_clock(self) -> dict[str, float]:
+        """Cycle time, ns, of each buffer that does not cycle in one clock; empty where all do."""
+        technology, found = self.technology, {}
+        for name, memory in self.memories.items():
+            sram = technology.weight_sram if name == "weight_buffer" else technology.activation_sram
+            cycle = None if sram is None else sram.misses(int(memory.capacity_bytes), technology.clock_ghz)
+            if cycle is not None:
+                found[name] = cycle
+        return found
 
     @property
     def samples_per_core(self) -> int:

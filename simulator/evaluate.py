@@ -83,7 +83,7 @@ class SubgraphCost:
         if not self.scheme:
             del content["scheme"], content["crossbar_bytes"]
         loops = None if self.loops is None else self.loops.choices()
-        return content | {"energy_breakdown": self.energy_breakdown._asdict(), "loops": loops}
+        return content | {"energy_breakdown": self.energy_breakdown.parts(), "loops": loops}
 
 
 @dataclass(frozen=True)
@@ -293,6 +293,7 @@ class Evaluation:
             "totals": totals,
             "subgraphs": [cost.to_json() for cost in self.subgraphs],
             **kept,
+            **({"memory": self.accelerator.memory_json()} if self.accelerator.has_tables else {}),
         }
 
 

@@ -10,15 +10,23 @@ from dataclasses import fields
 from os import PathLike
 from typing import Any
 
-from simulator.accelerator import Accelerator
+from simulator.accelerator import Accelerator, Machine
+from simulator.memory.said import check_keys, dram_said, dram_source, sram_said, sram_text
+from simulator.memory.sram import Sram
 from simulator.sizes import parse_size
-from simulator.technology import Technology
-from workloads.errors import FileFormatError, shown
+from simulator.technology import UNSAID, Technology
+from workloads.errors import FileFormatError, one_line, shown
 from workloads.files import read_mapping
 
 BUFFERS = ("global_buffer", "weight_buffer", "shared_buffer")
 MACHINE = ("cores", "batch", "max_regions")
-KEYS = (*BUFFERS, *MACHINE, "technology")
+KEYS = (*BUFFERS, *MACHINE, "sram", "dram", "technology")
+OF_DRAM = ("dram_pj_per_byte", "dram_bytes_per_cycle")  #: fields that a kind of DRAM sets
+OF_BUFFER = ("size", "sram")  #: keys of a buffer that is a mapping
+SRAM_OF = {
+    "global_buffer": ("activation_sram",), "weight_buffer": ("weight_sram",),
+    "shared_buffer": ("activation_sram", "weight_sram"),
+}  # fmt: skip  #: fields of the technology that a buffer's own table sets
 
 WORDS = {
     "global_buffer": "bytes of one core, or a size such as 1MB; for activations",
@@ -45,6 +53,10 @@ WORDS = {
     "channel_alignment": "channels are stored in multiples of this; NWHC8c (Cocco, Fig. 7)",
     "buffer_word_bytes": "bytes; regions start and end on words (Cocco, Sec. 3.2)",
     "tiles": "output tiles tried, from the largest; our choice",
+    "activation_sram": "SRAM of the global or shared buffer",
+    "weight_sram": "SRAM of the weight buffer, the same for a shared one",
+    "dram_kind": "a preset of DRAM: pJ/bit, GB/s of a channel",
+    "dram_background_mw": "mW of all DRAM, whatever crosses",
 }  #: by key: unit, meaning, source
 
 
@@ -95,20 +107,24 @@ def read_hardware(path: str | PathLike[str]) -> dict[str, Any]:
     content = read_mapping(path)
     _check_keys(path, content, KEYS, "hardware")
     found: dict[str, Any] = {}
+    memory = _memory(path, content)
     for name in BUFFERS:
-        if content.get(name) is not None:
-            found[name] = _size(path, name, content[name])
+        size = content.get(name)
+        if isinstance(size, dict):
+            size = size.get("size")
+        if size is not None:
+            found[name] = _size(path, name, size)
     for name in MACHINE:
         if name in content:
             found[name] = None if name == "max_regions" and content[name] == "none" else content[name]
-    if "technology" in content:
-        found["technology"] = _technology(path, content["technology"])
+    if "technology" in content or memory or content.get("dram") is not None:
+        found["technology"] = _technology(path, content.get("technology", {}), content.get("dram"), memory)
     given = [name for name in BUFFERS if name in found]
     if len(given) == 1 and given != ["shared_buffer"]:
         missing = "weight_buffer" if given == ["global_buffer"] else "global_buffer"
         raise FileFormatError(f"{path}: {given[0]} needs {missing}: separate buffers come in pairs")
     try:
-        Accelerator(**(found if given else {"shared_buffer": 1} | found))
+        (Accelerator if given else Machine)(**found)
     except ValueError as error:
         raise FileFormatError(f"{path}: {error}") from None
     return found
@@ -124,8 +140,21 @@ def hardware_text(accelerator: Accelerator) -> str:
     lines.append("technology:".ljust(44) + f"  # {WORDS['technology']}")
     for each in fields(Technology):
         value = getattr(accelerator.technology, each.name)
-        lines.append(_line("  ", each.name, value) + ("" if value == each.default else f"; default {each.default}"))
+        if each.name not in UNSAID:
+            line = _line("  ", each.name, value)
+            if accelerator.technology.dram_kind is not None and each.name in OF_DRAM:
+                line = f"{line.partition(';')[0]}; of dram_kind, or given in its place"
+            lines.append(line + ("" if value == each.default else f"; default {each.default}"))
+        elif value != each.default:
+            lines.append(_line("  ", each.name, value) + _source(value))
     return "\n".join(lines) + "\n"
+
+
+def _source(value: object) -> str:
+    """Return where a table or a kind of DRAM comes from, in place of the formula or the paper's constants."""
+    if isinstance(value, Sram):
+        return f"; {one_line(value.table.source) or 'nobody says from where'}"
+    return f"; {dram_source(value)}" if isinstance(value, str) else ""
 
 
 def _line(before: str, name: str, value: object) -> str:
@@ -137,6 +166,8 @@ def _yaml(value: object) -> str:
         return "null"
     if isinstance(value, tuple):
         return f"[{', '.join(map(_yaml, value))}]"
+    if isinstance(value, Sram):
+        return sram_text(value)
     text = str(value)
     if isinstance(value, float) and "e" in text and "." not in text:
         return text.replace("e", ".0e")  # YAML reads 1e-06 as text
@@ -160,14 +191,45 @@ def _size(path: str | PathLike[str], name: str, value: object) -> int:
     return value
 
 
-def _technology(path: str | PathLike[str], content: object) -> Technology:
+def _memory(path: str | PathLike[str], content: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the technology that the file sets outside of it, but for DRAM, which needs the clock."""
+    found: dict[str, Any] = {}
+    try:
+        if content.get("sram") is not None:
+            found = dict.fromkeys(SRAM_OF["shared_buffer"], sram_said(path, content["sram"]))
+        for name in BUFFERS:
+            buffer = content.get(name)
+            if isinstance(buffer, dict):
+                check_keys(name, buffer, OF_BUFFER)
+                if buffer.get("sram") is not None:
+                    found |= dict.fromkeys(SRAM_OF[name], sram_said(path, buffer["sram"]))
+    except ValueError as error:
+        raise FileFormatError(_in_file(path, error)) from None
+    return found
+
+
+def _technology(path: str | PathLike[str], content: object, dram: object, memory: dict[str, Any]) -> Technology:
+    """Return the technology; what it says itself counts before `dram:` and `sram:`."""
     if not isinstance(content, dict):
         raise FileFormatError(f"{path}: technology is {shown(content)}; it must be a mapping of numbers")
     names = tuple(each.name for each in fields(Technology))
     _check_keys(path, content, names, "technology")
     try:
-        return Technology(**content)
+        said = {name: sram_said(path, content[name]) for name in SRAM_OF["shared_buffer"] if content.get(name)}
+        given = Technology(**content | said)
+        if dram is not None:
+            memory = memory | dram_said(dram, given.clock_ghz)
+        return Technology(**memory | content | said)
     except ValueError as error:
         wrong = next((name for name in names if str(error).startswith(f"technology.{name} ")), None)
-        unit = f"; it is in {WORDS[wrong].partition(';')[0].partition(' (')[0]}" if wrong else ""
-        raise FileFormatError(f"{path}: {error}{unit}") from None
+        unit = (
+            f"; it is in {WORDS[wrong].partition(';')[0].partition(' (')[0]}"
+            if wrong and wrong not in UNSAID[:3]
+            else ""
+        )
+        raise FileFormatError(_in_file(path, error) + unit) from None
+
+
+def _in_file(path: str | PathLike[str], error: ValueError) -> str:
+    """Return the text of an error, with the file where it does not name another itself."""
+    return str(error) if isinstance(error, FileFormatError) else f"{path}: {error}"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
+from simulator.memory.dram import dram_kind
+from simulator.memory.sram import Sram, sram_of
+from simulator.memory.table import SramRow
 from workloads.display import changes
-from workloads.errors import check_count
+from workloads.errors import check_count, shown
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -42,12 +46,17 @@ MIN_CLOCK_GHZ = 1e-6  #: our choice, as above: 1 kHz
 
 NUMBERS = (
     "dram_pj_per_byte", "clock_ghz", "sram_base_pj_per_byte", "sram_root_pj_per_byte", "operation_pj",
-    "crossbar_pj_per_byte", "sram_mm2_per_mb",
+    "crossbar_pj_per_byte", "sram_mm2_per_mb", "dram_background_mw",
 )  # fmt: skip  #: the fields that may be any number from 0
 COUNTS = (
     "dram_bytes_per_cycle", "crossbar_bytes_per_cycle", "pe_rows", "pe_columns", "pe_inputs", "pe_outputs",
     "pe_light_channels", "channel_alignment", "buffer_word_bytes",
 )  # fmt: skip  #: the fields that are whole numbers from 1
+
+
+BUFFERS = ("activation", "weight")  #: that a table may be for
+UNSAID = ("activation_sram", "weight_sram", "dram_kind", "dram_background_mw")  #: fields left out where they are unset
+Buffer = Literal["activation", "weight"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,10 @@ class Technology:
     channel_alignment: int = CHANNEL_ALIGNMENT
     buffer_word_bytes: int = BUFFER_WORD_BYTES
     tiles: tuple[int, ...] = TILES
+    activation_sram: Sram | None = None  #: of the global or shared buffer; None: the formula above
+    weight_sram: Sram | None = None  #: of the weight buffer, and of a shared buffer the same as activation_sram
+    dram_kind: str | None = None  #: which preset the numbers of DRAM are those of (simulator.memory.dram)
+    dram_background_mw: float = 0.0  #: of all DRAM, whatever crosses
 
     def __post_init__(self) -> None:
         for name in NUMBERS:
@@ -108,14 +121,48 @@ class Technology:
         if any(after >= before for before, after in zip(tiles, tiles[1:])):
             raise ValueError(f"technology.tiles must fall from the largest, got {list(tiles)!r}")
         object.__setattr__(self, "tiles", tiles)
+        for buffer in BUFFERS:
+            sram = getattr(self, f"{buffer}_sram")
+            if not isinstance(sram, Sram | None):
+                raise ValueError(f"technology.{buffer}_sram must be a simulator.Sram or None, got {shown(sram)}")
+        if self.dram_kind is not None:
+            dram_kind(self.dram_kind)
 
     def __repr__(self) -> str:
         return changes(self)
 
+    @property
+    def has_tables(self) -> bool:
+        """Whether the numbers of a buffer are those of a table."""
+        return self.activation_sram is not None or self.weight_sram is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; what is not set of tables and DRAM is not mentioned."""
+        content = {name: value for name, value in asdict(self).items() if name not in UNSAID}
+        for name in UNSAID:
+            value = getattr(self, name)
+            if value:
+                content[name] = value.to_json() if isinstance(value, Sram) else value
+        return content
+
+    @staticmethod
+    def from_json(content: dict[str, Any]) -> Technology:
+        """Return the Technology of plain data; raises ValueError, TypeError or KeyError where it is none."""
+        tables = {f"{buffer}_sram" for buffer in BUFFERS} & content.keys()
+        return Technology(**content | {name: sram_of(content[name]) for name in tables})
+
+    def sram(self, buffer: Buffer, capacity_bytes: int) -> SramRow:
+        """Return what a buffer of this capacity costs: its table, or else the formula; ValueError outside a table."""
+        found: Sram | None = getattr(self, f"{buffer}_sram")
+        if found is not None:
+            return found.at(capacity_bytes)
+        each = self.sram_pj_per_byte(capacity_bytes)
+        return SramRow(capacity_bytes, each, each, 0.0, self.sram_area_mm2(capacity_bytes))
+
     def sram_pj_per_byte(self, capacity_bytes: int) -> float:
-        """Energy of one byte read from or written to a buffer of this capacity, pJ/B."""
+        """Energy by the formula of one byte read from or written to a buffer of this capacity, pJ/B."""
         return self.sram_base_pj_per_byte + self.sram_root_pj_per_byte * math.sqrt(capacity_bytes / MiB)
 
     def sram_area_mm2(self, capacity_bytes: int) -> float:
-        """Area of a buffer of this capacity, mm2."""
+        """Area by the formula of a buffer of this capacity, mm2."""
         return self.sram_mm2_per_mb * capacity_bytes / MiB

@@ -37,7 +37,7 @@ def read_mapping(path: str | PathLike[str]) -> dict[str, Any]:
     if suffix not in _PARSERS:
         raise FileFormatError(f"{path}: has the suffix {suffix!r}; known are {', '.join(_PARSERS)}")
     parse, limit = _PARSERS[suffix]
-    text = _read_text(path, limit)
+    text = read_text(path, limit)
     try:
         content = parse(text)
         _check_values(content)
@@ -113,7 +113,8 @@ def read_bytes(path: str | PathLike[str], limit: int) -> bytes:
     return data
 
 
-def _read_text(path: str | PathLike[str], limit: int) -> str:
+def read_text(path: str | PathLike[str], limit: int) -> str:
+    """Return the text of a file (UTF-8); raises FileFormatError where it is none, empty, or larger than the limit."""
     data = read_bytes(path, limit)
     if not data.strip():
         raise FileFormatError(f"{path}: is empty")

@@ -11,6 +11,7 @@ from cocco.bounds.forced import Hulls, Traffic, extras_alone, largest_hulls, lea
 from cocco.bounds.least import least_totals, lower_bound
 from cocco.bounds.oracle import crossings, tensors_of
 from cocco.bounds.partition_bound import PartitionBound
+from cocco.problem.floor import floor_of_all
 from cocco.problem.genome import groups_of
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -46,7 +47,7 @@ def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT) -> 
     traffic, count, steps, spent = _proven_traffic(largest, hulls, labels, effort)
     extras = extras_alone(problem, hulls)
     totals = []
-    smallest = problem.accelerator_of([0] * len(problem.buffers))
+    smallest = floor_of_all(problem)
     for i, rules in enumerate(problem.rules):
         extra = sum(extras[v].maps for v in range(problem.offsets[i], problem.offsets[i + 1]))
         maps = max(least[i].maps, problem.accelerator.batch * traffic[i] + extra)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.least import lower_bound, totals_of
+from cocco.problem.floor import floor_of
 from cocco.problem.genome import Genome, groups_of
 from cocco.problem.judge import judged
 from cocco.problem.names import EngineName
@@ -72,7 +73,7 @@ def _memories(problem: Problem, best: Sample | None) -> list[tuple[float, tuple[
     totals = totals_of(problem, largest_hulls(problem), problem.accelerator)  # whatever the capacities
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
         machine = problem.accelerator_of(memory)
-        memories.append((problem.objective.cost(problem.objective.value(totals, machine), machine), memory))
+        memories.append((problem.objective.cost(problem.objective.value(totals, floor_of(machine)), machine), memory))
     known = None if best is None else best.genome.capacities
     return sorted(memories, key=lambda entry: (entry[1] != known, entry))
 

@@ -12,6 +12,7 @@ from itertools import product
 from cocco.bounds.buffers import Buffered, met_bytes
 from cocco.bounds.forced import Traffic
 from cocco.bounds.least import least_totals
+from cocco.problem.floor import floor_of
 from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem
 from simulator.model.cost import Totals
@@ -38,7 +39,7 @@ class KeptBounds:
     def cost(self, memory: Memory) -> float:
         """Return a cost that no plan with this memory undercuts."""
         objective, machine = self.problem.objective, self.problem.accelerator_of(memory)
-        return objective.cost(objective.value(self.totals(memory), machine), machine)
+        return objective.cost(objective.value(self.totals(memory), floor_of(machine)), machine)
 
     def least(self) -> float:
         """Return a cost that no plan with any memory undercuts."""

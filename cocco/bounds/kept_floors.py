@@ -24,6 +24,7 @@ from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds.buffers import met_bytes
+from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
 from cocco.search.keeping.question import KeepQuestion, KeptStep, sets_of_producers
 from cocco.search.keeping.state import members
@@ -36,7 +37,7 @@ ROUNDING = 1e-12  #: relative; above what differences of floats are off
 
 def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the floors of layers and of crossings; of latency either the cycles or what crosses, the larger in all."""
-    (rules,), machine = problem.rules, problem.accelerator
+    (rules,), machine = problem.rules, floor_of(problem.accelerator)
     metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
     rows = [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
     sizes = [rules.batch * size for size in rules.geometry.size_bytes]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cocco.bounds.buffers import Buffered, least_buffered
 from cocco.bounds.forced import Hulls, Traffic, largest_hulls, least_traffic
+from cocco.problem.floor import floor_of_all
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals
@@ -14,10 +15,11 @@ def lower_bound(problem: Problem) -> float:
     """Return a cost that no partition and no choice of capacities can undercut.
 
     Where the capacities are chosen, the smallest candidates bound both terms of Formula 2: BUF_SIZE, and the
-    energy, because a byte of a larger buffer never costs less, while the traffic is that of the largest. The
-    metrics grow with each total, and rounding does not turn the order around, so the bound holds for the floats too.
+    energy, because a byte of a larger buffer never costs less (of tables: floor_of_all), while the traffic is that of
+    the largest. The metrics grow with each total, and rounding does not turn the order around, so the bound holds for
+    the floats too.
     """
-    machine = problem.accelerator_of([0] * len(problem.buffers))
+    machine = floor_of_all(problem)
     totals = totals_of(problem, largest_hulls(problem), machine)
     return problem.objective.cost(problem.objective.value(totals, machine), machine)
 

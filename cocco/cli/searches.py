@@ -83,7 +83,7 @@ def settings_of(options: Namespace, networks: Sequence[Network], space: Space, k
         "weights": options.weights or [1.0] * len(networks),
         "space": {"shared_buffer": asdict(space)} if isinstance(space, SharedBuffer) else asdict(space),
         **{key: getattr(options, key) for key in keys},
-        "technology": asdict(options.technology),
+        "technology": options.technology.to_json(),
         **({} if mapper == MAPPER else {"mapper": mapper}),
     }
 

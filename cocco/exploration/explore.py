@@ -81,7 +81,7 @@ def partition(
     >>> chip = simulator.Accelerator(global_buffer=2**20, weight_buffer=1152 * 2**10)
     >>> found = cocco.partition(network, chip, samples=500)
     >>> found.status, len(found.plan.subgraphs), found.evaluation.ema_bytes
-    ('optimal', 13, 143780520)
+    ('optimal', 14, 139298472)
     """
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
@@ -150,7 +150,7 @@ def explore(
     >>> import cocco, workloads
     >>> found = cocco.explore(workloads.load("vgg16"), samples=500, seed=1)
     >>> found.accelerator.shared_buffer // 2**10, found.status
-    (704, 'optimal')
+    (960, 'optimal')
     """
     check_keywords(explore, fields, ExploreFields.__optional_keys__)
     chosen = effort_of(effort, fields)

@@ -67,7 +67,7 @@ class Front(Shown):
     >>> space = cocco.SharedBuffer(256 * 2**10, 768 * 2**10, 256 * 2**10)
     >>> front = cocco.pareto(workloads.load("vgg16"), space=space, samples=200)
     >>> front
-    Front(networks='vgg16', status='feasible', method='nsga2', objectives='capacity, energy', points=3, samples=200)
+    Front(networks='vgg16', status='optimal', method='nsga2', objectives='capacity, energy', points=3, samples=200)
     >>> front.front[["capacity_bytes", "subgraphs"]].values.tolist()
     [[262144, 17], [524288, 16], [786432, 15]]
     """

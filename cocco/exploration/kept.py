@@ -17,7 +17,7 @@ from cocco.exploration.methods import Outcome
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome, groups_of
 from cocco.problem.names import HardwareMethod, SpaceMethod
-from cocco.problem.planned import Planned, confirmed, priced
+from cocco.problem.planned import Planned, confirmed
 from cocco.problem.problem import Problem
 from cocco.search.genetic.trace import Trace
 from cocco.search.keeping.window import MAX_STEPS
@@ -71,7 +71,8 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
     best = found.trace.best
     if found.proof is not None and found.proof.best is not None:
         best = found.proof.best
-    planned = priced(problem, best.genome.capacities, problem.partitions(groups_of(best.genome.labels)))
+    plans = problem.partitions(groups_of(best.genome.labels))
+    planned = confirmed(problem, Planned(best.genome.capacities, plans, best.value, best.cost))
     known_best = Best(problem, planned if known is None or planned.cost <= known.cost else known)
     trace, samples = found.trace, found.samples
     if not trace.is_stopped and method in GENETIC:
@@ -110,8 +111,11 @@ def _solved(question: Question, proof: KeptProof, is_stopped: bool) -> Outcome:
     trace = Trace(problem, len(proof.solved), question.progress, question.engine)
     for each in proof.solved:
         trace.add(Sample(Genome(problem.labels(each.plans), each.memory), each.value, each.cost))
-    trace.close()
     trace.is_stopped = is_stopped
+    try:
+        trace.close()
+    except KeyboardInterrupt:  # of the progress, which is told last: the samples are there
+        trace.is_stopped = True
     return Outcome(trace, max(1, proof.steps), "exact", planned=proof.best, bound=proof.lower_bound)
 
 

@@ -20,7 +20,7 @@ from cocco.problem.criteria import MEMORY, metrics_of
 from cocco.problem.dominance import front_of
 from cocco.problem.judge import judged_plans
 from cocco.problem.names import Metric
-from cocco.problem.plane import Plane
+from cocco.problem.plane import Plane, of_memory
 from cocco.problem.planned import ROUNDING, Memory, Planned
 from cocco.problem.problem import Problem
 
@@ -60,7 +60,8 @@ def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], bu
     """
     problem, metrics = question.problem, metrics_of(plane.names)
     is_plane = len(plane.names) == 2 and any(name in MEMORY for name in plane.names)
-    ascending = sorted(chosen, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
+    size = next((name for name in plane.names if name in MEMORY), "capacity")
+    ascending = sorted(chosen, key=lambda memory: (of_memory(size, plane.machine(memory)), memory))
     found: list[FrontPoint] = []
     steps, is_proven = 0, is_plane and set(chosen) == set(memories(problem))
     try:

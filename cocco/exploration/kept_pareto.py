@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from cocco.bounds.kept_bounds import memories
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL
 from cocco.exploration.front import FrontPoint
+from cocco.exploration.improve import improve_plans
 from cocco.exploration.kept_front import (
     Budgets,
     KeptPoints,
@@ -22,7 +23,6 @@ from cocco.problem.names import FrontMethod
 from cocco.problem.plane import Plane
 from cocco.problem.planned import Memory, Planned
 from cocco.problem.problem import in_memory
-from cocco.search.keeping.improve import improve_plans
 from cocco.search.keeping.window import MAX_STEPS
 
 MOST_MEMORIES = 100  #: all are solved with kept tensors; of more only those of the front without; our choice

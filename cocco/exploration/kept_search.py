@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cocco.exploration import methods
+from cocco.exploration.improve import first_plans, improve_plans
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome
 from cocco.problem.planned import Memory, Planned, priced
@@ -19,7 +20,6 @@ from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stream import Stream
 from cocco.search.genetic.trace import Trace
 from cocco.search.keeping.genome import decoded
-from cocco.search.keeping.improve import first_plans, improve_plans
 from cocco.search.pricing.genomes import Pricer
 from simulator.partition.partition import Partition
 

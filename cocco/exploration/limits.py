@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
 from cocco.bounds.forced import largest_hulls
+from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import totals_of
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.kept_front import with_points
@@ -31,7 +32,7 @@ from cocco.problem.shown import Shown
 from cocco.problem.space import Space
 from cocco.problem.status import Interrupted, Status
 from cocco.search.genetic.nsga import Cloud
-from simulator.accelerator import Machine, machine_of
+from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
 from simulator.model.tiling import TileRule
 from workloads.network.network import Network
@@ -159,7 +160,7 @@ def minimize(
     >>> space = cocco.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
     >>> found = cocco.minimize(workloads.load("vgg16"), "capacity", {"ema": 145_000_000}, space=space, samples=500)
     >>> found.status, found.value
-    ('optimal', 1048576.0)
+    ('optimal', 786432.0)
     """
     check_keywords(minimize, fields, FrontFields.__optional_keys__)
     bounds = check_limits(criterion, limits)
@@ -237,18 +238,19 @@ class _MemoryBound(NamedTuple):
 
 
 def _narrowed(problem: Problem, limits: Mapping[str, float]) -> Problem:
-    """Return the problem without candidates that exceed a limit by themselves; at least the smallest stay."""
+    """Return the problem without candidates of which no memory keeps the limits; at least the smallest stay."""
+    if not set(MEMORY) & limits.keys():
+        return problem
+    keeping = [memory for memory in memories(problem) if _keeps(problem.accelerator_of(memory), limits)]
     buffers = {}
-    for name, sizes in problem.buffers.items():
-        others = sum(each[0] for other, each in problem.buffers.items() if other != name)
-        kept = [size for size in sizes if all(_keeps(problem, what, size + others, limits) for what in MEMORY)]
-        buffers[name] = tuple(kept) or sizes[:1]
+    for i, (name, sizes) in enumerate(problem.buffers.items()):
+        chosen = sorted({memory[i] for memory in keeping})
+        buffers[name] = tuple(sizes[each] for each in chosen) or sizes[:1]
     return replace(problem, buffers=buffers)
 
 
-def _keeps(problem: Problem, what: str, size: int, limits: Mapping[str, float]) -> bool:
-    machine = replace(problem.accelerator, shared_buffer=size, global_buffer=None, weight_buffer=None)
-    return of_memory(what, machine) <= limits.get(what, math.inf)
+def _keeps(machine: Accelerator, limits: Mapping[str, float]) -> bool:
+    return all(of_memory(what, machine) <= limits.get(what, math.inf) for what in MEMORY)
 
 
 def _focus(question: Question, cloud: Cloud, judge: _Judge) -> None:

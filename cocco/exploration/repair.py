@@ -3,7 +3,8 @@
 Our choice: bytes are what the search prices, and with kept tensors over several steps they do not suffice
 (docs/allocation.md says how often). The first few steps are found that lack addresses though all steps before have
 them. Every plan that differs by one move in these is priced by the simulator; in the order of their cost they are asked
-for addresses up to there. Where none has them, the one goes on whose lowest packing is least too high.
+for addresses up to there. Where none has them, the one goes on whose lowest packing is least too high. Where no plan
+with addresses is found, the plan stays as it was.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from workloads.network.network import Network
 
 MOVES = 256  #: our choice: of one plan; each takes bytes out of the steps that lack addresses
 TRIES = 64  #: plans that are asked for addresses before the next move; our choice
+LOOKS = 150_000  #: at steps of changed plans; our choice: 2 moves of NASNet, 20 of GoogleNet, some 10 seconds each
 TRY_NODES = 2_000  #: of the allocator, for each; our choice
 
 Key = tuple[tuple[tuple[int, ...], ...], tuple[KeptInterval, ...]]  #: what tells plans apart
@@ -49,14 +51,15 @@ class Repair:
             tuple[Metric, tuple[int, ...], Kept | None, Reserved], tuple[SubgraphModel, Price | Shortage]
         ] = {}
         self.windows: dict[Memory, Windows] = {}
+        self.looks = 0
 
     def repaired(self, plan: Partition) -> tuple[Partition, tuple[Moved, ...], AddressMap | None]:
         """Return a plan with addresses, the moves to it, and its map; the map does not fit where none was found."""
         found, moves = self._map(plan), list[Moved]()
         if found is None or self._is_placed(found):
             return plan, (), found
-        seen, done = {_key(plan)}, dict[Memory, int]()
-        while len(moves) < MOVES:
+        first, seen, done = (plan, found), {_key(plan)}, dict[Memory, int]()
+        while len(moves) < MOVES and self.looks < LOOKS:
             held = make_plan(self.priced(plan))
             open_ = self._first_open(held, done)
             if open_ is None:
@@ -70,7 +73,9 @@ class Repair:
             moves.append(change.moved)
             plan = change.plan
             seen.add(_key(plan))
-        return plan, tuple(moves), self._map(plan)
+        found = self._map(plan) if moves else found
+        assert found is not None
+        return (plan, tuple(moves), found) if self._is_placed(found) else (first[0], (), first[1])
 
     def _map(self, plan: Partition) -> AddressMap | None:
         return address_map(self.network, plan, self.accelerator, self.tile_rule)
@@ -120,6 +125,7 @@ class Repair:
         """Return a plan priced as `price_partition` does; a step that was seen before is not priced again."""
         if plan.metric not in self.rules:
             self.rules[plan.metric] = PricingRules(self.geometry, self.accelerator, self.tile_rule, plan.metric)
+        self.looks += len(plan)
         rules = self.rules[plan.metric]
         steps = steps_of(self.network, plan) if plan.keep else ()
         models, prices = [], []

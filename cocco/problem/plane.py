@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cocco.problem.criteria import CRITERIA, MEMORY, metric_of
+from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
@@ -66,7 +67,7 @@ class Plane:
             if metric is None:
                 found.append(of_memory(name, machine))
                 continue
-            value = replace(self.problem.objective, metric=metric).value(totals, machine)
+            value = replace(self.problem.objective, metric=metric).value(totals, floor_of(machine))
             found.append(float(self._of_metric(name, np.array([value]))[0]))
         return tuple(found)
 
@@ -78,4 +79,4 @@ def of_memory(name: str, machine: Accelerator) -> float:
     """Return the capacity (bytes of one core) or the area (mm2, all cores) of the buffers."""
     if name == "capacity":
         return float(machine.buffer_bytes)
-    return machine.technology.sram_area_mm2(machine.buffer_bytes) * machine.cores
+    return machine.area_mm2

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Unpack, get_args
 
+from cocco.problem.buildable import buildable
 from cocco.problem.names import Keep, Metric
 from cocco.problem.objective import Objective
 from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
@@ -197,9 +198,11 @@ def over_space(
         raise ValueError(f"space must be a SharedBuffer or SeparateBuffers, got {space!r}")
     if alpha is None:
         raise ValueError("alpha must be a finite number of at least 0, got None")
-    accelerator = machine_of(machine, fields).with_buffers(**{name: sizes[0] for name, sizes in space.buffers.items()})
+    found = machine_of(machine, fields)
+    buffers = buildable(space.buffers, found.technology)
+    accelerator = found.with_buffers(**{name: sizes[0] for name, sizes in buffers.items()})
     objective = Objective(metric, alpha, _weights(weights, together))
-    return Problem(together, accelerator, space.buffers, objective, tile_rule, keep=keep)
+    return Problem(together, accelerator, buffers, objective, tile_rule, keep=keep)
 
 
 def _as_tuple(networks: Network | Sequence[Network]) -> tuple[Network, ...]:

@@ -8,11 +8,13 @@ from typing import Literal
 
 from simulator.accelerator import Accelerator
 from simulator.execution.count import Count
+from simulator.memory.table import SramRow
 
 Status = Literal["equal", "within", "different", "not executed"]
 Number = float | None
 MEMORY = "_memory_bytes"  #: the names of what a memory holds at most end like that
 HELD = ("activation_bytes", "weight_bytes", "kept_bytes")
+WRITTEN = ("global_written_bytes", "weight_written_bytes")  #: numbers that price nothing but a table's energy
 ADDED = tuple(name for name in Count._fields if name not in HELD)  #: over subgraphs
 
 
@@ -42,26 +44,40 @@ class Check:
         return {"claimed": self.claimed, "counted": self.counted, "status": self.status}
 
 
-def numbers(count: Count, accelerator: Accelerator) -> dict[str, Number]:
-    """Return every number that a count gives by name: bytes and operations, off-chip traffic, energy by its terms."""
+def numbers(count: Count, accelerator: Accelerator, static_pj: Sequence[float] = ()) -> dict[str, Number]:
+    """Return every number that a count gives by name: bytes and operations, off-chip traffic, energy by its terms.
+
+    static_pj: the terms of energy that grow with time. Cycles are not counted, so these are what is claimed, and are
+    in the sum only.
+    """
     parts = (count.ema_weight_bytes, count.ema_input_bytes, count.ema_output_bytes)
     ema = None if None in parts else sum(part for part in parts if part is not None)
     technology = accelerator.technology
     terms: dict[str, Number] = {
-        name: None if amount is None else each * amount
-        for name, each, amount in (
-            ("dram", technology.dram_pj_per_byte, ema),
-            ("global_buffer", technology.sram_pj_per_byte(accelerator.activation_capacity), count.global_buffer_bytes),
-            ("weight_buffer", technology.sram_pj_per_byte(accelerator.weight_capacity), count.weight_buffer_bytes),
-            ("compute", technology.operation_pj, count.operations),
-            ("crossbar", technology.crossbar_pj_per_byte, count.crossbar_bytes),
-        )
+        "dram": _times(technology.dram_pj_per_byte, ema),
+        "global_buffer": _moved(accelerator.activation_sram, count.global_buffer_bytes, count.global_written_bytes),
+        "weight_buffer": _moved(accelerator.weight_sram, count.weight_buffer_bytes, count.weight_written_bytes),
+        "compute": _times(technology.operation_pj, count.operations),
+        "crossbar": _times(technology.crossbar_pj_per_byte, count.crossbar_bytes),
     }
     energy: Number = 0.0
-    for term in terms.values():  # from left to right: from Python 3.12 on `sum` corrects the rounding of floats
+    for term in (*terms.values(), *static_pj):  # left to right: from Python 3.12 on `sum` corrects rounding
         energy = None if energy is None or term is None else energy + term
     named = {f"energy_{name}_pj": term for name, term in terms.items()}
     return {**count._asdict(), "ema_bytes": ema, **named, "energy_pj": energy}
+
+
+def _times(each: float, amount: int | None) -> Number:
+    return None if amount is None else each * amount
+
+
+def _moved(memory: SramRow, moved: int | None, written: int | None) -> Number:
+    """Return the energy of the bytes that a buffer moves: every byte from DRAM is written to it, others are read."""
+    if moved is None or written is None:
+        return None
+    if memory.read_pj_per_byte == memory.write_pj_per_byte:
+        return memory.read_pj_per_byte * moved
+    return memory.read_pj_per_byte * (moved - written) + memory.write_pj_per_byte * written
 
 
 def compare(

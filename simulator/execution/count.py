@@ -45,6 +45,8 @@ class Count(NamedTuple):
     crossbar_bytes: int | None = None
     operations: int | None = None
     kept_bytes: int | None = None  #: on chip, of one core: all that is kept whole meanwhile
+    global_written_bytes: int | None = None  #: of global_buffer_bytes, what is written and not read
+    weight_written_bytes: int | None = None  #: of weight_buffer_bytes
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,11 @@ class Moves:
     def buffered(self) -> int:
         """Bytes read from and written to the buffer."""
         return self.loads + self.stores + self.results + self.windows + self.wholes + self.copies
+
+    @property
+    def written(self) -> int:
+        """Bytes written to the buffer."""
+        return self.loads + self.results + self.copies // 2
 
 
 def weights_of(part: Part) -> int:
@@ -140,6 +147,8 @@ def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: i
         weight_buffer_bytes=weights + used,
         crossbar_bytes=0,
         operations=batch * moves.operations,
+        global_written_bytes=batch * moves.written,
+        weight_written_bytes=weights,
     )
 
 

@@ -6,12 +6,14 @@ choice: brute force over all chunks found no fewer bytes off chip, tests/simulat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from math import prod
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
+from simulator.memory.table import SramRow
+from simulator.metrics import Metric
 from simulator.model import groups, orders
 from simulator.model.loops import LoopLayer
 from simulator.model.orders import Grid, LoopPlan, Loops, Mode
@@ -53,24 +55,69 @@ class Room(NamedTuple):
         return activation <= self.activation and weights <= self.weights
 
 
+class Moving(Protocol):
+    """What moves bytes: a loop order, or a price."""
+
+    @property
+    def ema_bytes(self) -> int: ...
+    @property
+    def global_buffer_bytes(self) -> int: ...
+    @property
+    def global_written_bytes(self) -> int: ...
+    @property
+    def weight_buffer_bytes(self) -> int: ...
+    @property
+    def weight_written_bytes(self) -> int: ...
+
+
 class Goal(NamedTuple):
-    """What is to be least, and pJ per byte: DRAM, activation buffer, weight buffer."""
+    """What is to be least, and pJ per byte: DRAM, activation buffer, weight buffer; pJ per slot of leakage.
+
+    A byte that is written takes as much as one that is read, where nothing else is said.
+    """
 
     metric: Literal["ema", "energy"]
     dram: float
     activation: float
     weights: float
+    activation_write: float | None = None
+    weights_write: float | None = None
+    static: float = 0.0  #: per slot (cost.Totals)
+    slots: int = 0  #: that computing takes; only looked at where something leaks
 
-    def energy(self, ema: int, activation: int, weights: int) -> float:
-        """Return the pJ of so many bytes off chip, through the activation buffer and through the weight buffer."""
-        return self.dram * ema + self.activation * activation + self.weights * weights
+    def of_cycles(self, slots: int) -> Goal:
+        """Return the goal of a layer whose computing takes so many slots."""
+        return self._replace(slots=slots) if self.static else self
+
+    def pj(self, moving: Moving, slots: int) -> float:
+        """Return what these bytes and so many slots take, pJ."""
+        buffered, written = moving.global_buffer_bytes, moving.global_written_bytes
+        activation = _buffer_pj(self.activation, self.activation_write, buffered, written)
+        weights = _buffer_pj(self.weights, self.weights_write, moving.weight_buffer_bytes, moving.weight_written_bytes)
+        return self.dram * moving.ema_bytes + activation + weights + self.static * slots
 
     def key(self, plan: LoopPlan) -> tuple[float, ...]:
         """Return what to compare: the metric, then EMA, energy, the larger tile, fewer bytes held."""
         ema = plan.ema_bytes
-        energy = self.energy(ema, plan.global_buffer_bytes, plan.weight_buffer_bytes)
+        energy = self.pj(plan, max(self.slots, ema))
         first = (ema, energy) if self.metric == "ema" else (energy, ema)
         return (*first, -plan.tile[0] * plan.tile[1], plan.activation_bytes + plan.weight_bytes)
+
+
+def goal_of(metric: Metric, dram: float, activation: SramRow, weights: SramRow, static: Sequence[float]) -> Goal:
+    """Return what is to be least in such buffers, without the cycles of a layer; static: pJ per slot by part."""
+    of_activations, of_weights, background = static
+    return Goal(
+        "energy" if metric == "energy" else "ema", dram, activation.read_pj_per_byte, weights.read_pj_per_byte,
+        activation.write_pj_per_byte, weights.write_pj_per_byte, of_activations + of_weights + background,
+    )  # fmt: skip
+
+
+def _buffer_pj(read: float, write: float | None, moved: int, written: int) -> float:
+    """Return the energy of a buffer, as simulator.memory.table.SramRow.energy_pj."""
+    if write is None or write == read:
+        return read * moved
+    return read * (moved - written) + write * written
 
 
 @lru_cache(maxsize=1 << 14)

@@ -23,11 +23,21 @@ class EnergyBreakdown(NamedTuple):
     weight_buffer: float
     compute: float
     crossbar: float
+    leakage: float | None = None  #: of the buffers of all cores; None where no table says
+    dram_background: float | None = None  #: None where there is none
 
     @property
     def total(self) -> float:
         """Sum of the parts, pJ."""
-        return self.dram + self.global_buffer + self.weight_buffer + self.compute + self.crossbar
+        moved = self.dram + self.global_buffer + self.weight_buffer + self.compute + self.crossbar
+        return moved + (self.leakage or 0.0) + (self.dram_background or 0.0)
+
+    def parts(self) -> dict[str, float]:
+        """Return the parts by name, without those that the hardware does not have."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+ENERGY_BY_TIME = ("leakage", "dram_background")  #: the parts that some hardware does not have
 
 
 class Totals(NamedTuple):
@@ -39,6 +49,8 @@ class Totals(NamedTuple):
     crossbar_bytes: int
     operations: int
     slots: int
+    global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
+    weight_written_bytes: int = 0
 
 
 def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
@@ -54,6 +66,8 @@ def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
             price.crossbar_bytes,
             price.operations,
             price.slots(accelerator.cores, accelerator.technology),
+            price.global_written_bytes,
+            price.weight_written_bytes,
         )
         for price in prices
     ]
@@ -63,12 +77,15 @@ def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
 def energy_breakdown(totals: Totals, accelerator: Accelerator) -> EnergyBreakdown:
     """Return the energy of these totals, pJ (model.md, section 5)."""
     technology = accelerator.technology
+    of_activations, of_weights, of_dram = accelerator.static_pj_per_slot
     return EnergyBreakdown(
         dram=technology.dram_pj_per_byte * totals.ema_bytes,
-        global_buffer=technology.sram_pj_per_byte(accelerator.activation_capacity) * totals.global_buffer_bytes,
-        weight_buffer=technology.sram_pj_per_byte(accelerator.weight_capacity) * totals.weight_buffer_bytes,
+        global_buffer=accelerator.activation_sram.energy_pj(totals.global_buffer_bytes, totals.global_written_bytes),
+        weight_buffer=accelerator.weight_sram.energy_pj(totals.weight_buffer_bytes, totals.weight_written_bytes),
         compute=technology.operation_pj * totals.operations,
         crossbar=technology.crossbar_pj_per_byte * totals.crossbar_bytes,
+        leakage=(of_activations + of_weights) * totals.slots if accelerator.has_tables else None,
+        dram_background=of_dram * totals.slots if technology.dram_background_mw else None,
     )
 
 

@@ -20,7 +20,8 @@ def channels_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int, at_once:
     held = layer.round_up(step) * apart_positions(layer, grid, mode) * at_once
     weights = often * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
     traffic = layer.channels * grid.windows + layer.loaded * mode.side
-    moved = Moved(layer.weights, layer.loaded * mode.reads, traffic, layer.weights * grid.tiles * rounds)
+    updates, copied = layer.weights * grid.tiles * rounds, layer.loaded * mode.side // 2
+    moved = Moved(layer.weights, layer.loaded * mode.reads, traffic, updates, copied)
     return plan_of(layer, "CT", mode, grid, Loops(step, step, step, step, at_once), (held, weights), moved)
 
 
@@ -63,7 +64,8 @@ def two_passes(layer: LoopLayer, grid: Grid, mode: Mode, kept: int) -> LoopPlan:
     if layer.loaded:
         held += area * (layer.round_up(kept) + (layer.round_up(step) if kept < channels else 0))
     traffic = grid.windows * (2 * channels + statistics * (3 * words - 1))
-    moved = Moved(0, grid.windows * (2 * channels - kept) if layer.loaded else 0, traffic, 0)
+    reads = grid.windows * (2 * channels - kept) if layer.loaded else 0
+    moved = Moved(0, reads, traffic, 0, grid.windows * statistics * words)
     return plan_of(layer, "TCC", mode, grid, Loops(step, step, step, step, 1, kept), (held, 0), moved)
 
 
@@ -75,8 +77,8 @@ def running_sums(layer: LoopLayer) -> LoopPlan:
     row = columns if layer.loaded else 0
     held = layer.word * (row + SUM_BYTES * width * flying * most_often(layer))
     grid = Grid((1, width), meet(layer.rows, 1), meet(layer.columns, width))
-    traffic = layer.channels * pairs * columns + 2 * SUM_BYTES * additions * width * layer.outputs
-    moved, mode = Moved(0, layer.loaded * grid.union, traffic, 0), Mode("row", columns, grid.union, 0)
+    sums, mode = SUM_BYTES * additions * width * layer.outputs, Mode("row", columns, grid.union, 0)
+    moved = Moved(0, layer.loaded * grid.union, layer.channels * pairs * columns + 2 * sums, 0, sums)
     return plan_of(layer, "RS", mode, grid, _word_of(layer), (held, 0), moved)
 
 

@@ -70,6 +70,7 @@ class LoopPlan(NamedTuple):
     ema_output_bytes: int
     global_buffer_bytes: int
     weight_buffer_bytes: int
+    global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
 
     def choices(self) -> dict[str, Any]:
         """Return what is chosen, without what follows from it."""
@@ -80,6 +81,11 @@ class LoopPlan(NamedTuple):
         """External memory access."""
         return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
 
+    @property
+    def weight_written_bytes(self) -> int:
+        """Of weight_buffer_bytes, what is written: all weights that come from DRAM."""
+        return self.ema_weight_bytes
+
 
 class Moved(NamedTuple):
     """Bytes that an order moves: weights of the batch, all else of one sample."""
@@ -88,6 +94,7 @@ class Moved(NamedTuple):
     input_reads: int
     traffic: int  #: of the activation buffer beside the DRAM side: windows, SIDE, sums
     weight_traffic: int  #: from the weight buffer
+    copied: int = 0  #: of traffic, what is written: SIDE and sums
 
 
 class Loops(NamedTuple):
@@ -138,7 +145,8 @@ def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     chunks, rounds = _passes(layer, loops)
     updates = layer.weights * grid.tiles * rounds
     traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side
-    moved = Moved(layer.weights if chunks == 1 else updates, layer.loaded * mode.reads, traffic, updates)
+    copied = layer.loaded * mode.side // 2
+    moved = Moved(layer.weights if chunks == 1 else updates, layer.loaded * mode.reads, traffic, updates, copied)
     return plan_of(layer, "TK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
@@ -147,7 +155,8 @@ def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     chunks, rounds = _passes(layer, loops)
     traffic = (layer.channels * grid.windows + layer.loaded * mode.side) * chunks
     reads = layer.loaded * mode.reads * chunks
-    moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
+    copied = layer.loaded * mode.side // 2 * chunks
+    moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds, copied)
     return plan_of(layer, "KT", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
@@ -178,7 +187,8 @@ def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     weights += layer.stationary_bytes(loops.kept, layer.part.reduction)
     traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side
     weight_reads = layer.weights + (updates - 1) * passing
-    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, layer.weights * updates)
+    copied = layer.loaded * mode.side // 2
+    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, layer.weights * updates, copied)
     return plan_of(layer, "TP", mode, grid, loops, (activation, weights), moved)
 
 
@@ -199,10 +209,12 @@ def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     chunks, rounds = _passes(layer, loops)
     slices = -(-part.reduction // loops.slice)
     updates = layer.weights * grid.tiles * rounds
-    traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side + _sum_bytes(layer, slices - 1)
+    copies = layer.loaded * mode.side + _sum_bytes(layer, slices - 1)
+    traffic = layer.channels * grid.windows * chunks + copies
     activation = _input(layer, mode, loops) + SUM_BYTES * _chunk_bytes(layer, grid, loops)
     held = activation, layer.stationary_bytes(loops.chunk, min(loops.slice, part.reduction))
-    return plan_of(layer, "TKC", mode, grid, loops, held, Moved(updates, layer.loaded * mode.reads, traffic, updates))
+    moved = Moved(updates, layer.loaded * mode.reads, traffic, updates, copies // 2)
+    return plan_of(layer, "TKC", mode, grid, loops, held, moved)
 
 
 def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
@@ -219,7 +231,8 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     passes = full * -(-loops.chunk // loops.inner) - -rest // loops.inner
     parts = sum(count for _, count in part.units)
     cuts = sum((-(-units * layer.word // loops.slice) - 1) * count for units, count in part.units)
-    traffic = channels * rows.visits * grid.columns.visits * passes + _sum_bytes(layer, cuts) // parts
+    sums = _sum_bytes(layer, cuts) // parts
+    traffic = channels * rows.visits * grid.columns.visits * passes + sums
     comes = sum(layer.passing[operand] for operand in layer.operands)
     held = (
         loops.at_once * loops.slice * mode.held * (comes > 0) + SUM_BYTES * _chunk_bytes(layer, grid, loops),
@@ -227,8 +240,9 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     )
     updates = layer.weights * rounds
     moved = Moved(
-        updates * grid.tiles, comes * grid.windows * chunks, traffic, updates * rows.tiles * grid.columns.tiles
-    )
+        updates * grid.tiles, comes * grid.windows * chunks, traffic,
+        updates * rows.tiles * grid.columns.tiles, sums // 2,
+    )  # fmt: skip
     return plan_of(layer, "BC", mode, grid, loops, held, moved)
 
 
@@ -282,5 +296,5 @@ def plan_of(
         weight_reads = weight_traffic = 0
     return LoopPlan(
         order, mode.name, grid.tile, *loops, activation, weights, weight_reads, inputs, outputs,
-        inputs + buffered, weight_reads + weight_traffic,
+        inputs + buffered, weight_reads + weight_traffic, inputs + results + samples * moved.copied,
     )  # fmt: skip

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from simulator.accelerator import Accelerator
+from simulator.accelerator import Accelerator, static_pj_per_slot
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
-from simulator.model.cheapest import Goal, Room, cheapest_plan
+from simulator.model.cheapest import Goal, Room, cheapest_plan, goal_of
 from simulator.model.kept import NOTHING, Kept, Reserved
 from simulator.model.least_room import least_room
 from simulator.model.loop_regions import loop_regions
@@ -50,6 +50,8 @@ class Price(NamedTuple):
     crossbar_bytes: int
     operations: int  #: MACs and the operations of pools and element-wise layers
     compute_cycles: int
+    global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
+    weight_written_bytes: int = 0  #: of weight_buffer_bytes
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
     scheme: CoreScheme = ""  #: how several cores share it
 
@@ -118,7 +120,7 @@ class PricingRules:
         return self._loop_layers[v, kept]
 
     def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
-        """Return what is to be least in buffers of these bytes.
+        """Return what is to be least in buffers of these bytes, without the cycles of a layer.
 
         Cycles of a layer do not depend on its tile: where latency is to be least, it is the bytes that decide.
         """
@@ -127,10 +129,10 @@ class PricingRules:
         key = activation_capacity, weight_capacity
         if key not in self._goals:
             technology = self.geometry.technology
-            self._goals[key] = Goal(
-                "energy" if self.metric == "energy" else "ema", technology.dram_pj_per_byte,
-                technology.sram_pj_per_byte(activation_capacity), technology.sram_pj_per_byte(weight_capacity),
-            )  # fmt: skip
+            activation = technology.sram("activation", activation_capacity)
+            weights = activation if self.is_shared else technology.sram("weight", weight_capacity)
+            static = static_pj_per_slot(technology, self.cores, activation, None if self.is_shared else weights)
+            self._goals[key] = goal_of(self.metric, technology.dram_pj_per_byte, activation, weights, static)
         return self._goals[key]
 
 
@@ -376,10 +378,12 @@ class SubgraphModel:
         return Price(
             tile, at_once, at_once * self._need(tile, way), way.weight_need, None, False, self.weights, inputs, outputs,
             global_buffer_bytes=inputs + outputs + moves.buffered,
-            weight_buffer_bytes=moves.weighed,
+            weight_buffer_bytes=moves.weights_written + moves.weights_read,
             crossbar_bytes=moves.crossing,
             operations=self.operations,
             compute_cycles=moves.cycles,
+            global_written_bytes=inputs + moves.written,
+            weight_written_bytes=moves.weights_written,
             scheme=way.scheme,
         )  # fmt: skip
 
@@ -387,8 +391,7 @@ class SubgraphModel:
         """Return what to compare: the metric, then EMA, energy, latency, the larger tile."""
         rules, technology = self.rules, self.rules.geometry.technology
         ema, slots = price.ema_bytes, price.slots(rules.cores, technology)
-        energy = goal.energy(ema, price.global_buffer_bytes, price.weight_buffer_bytes)
-        energy += technology.crossbar_pj_per_byte * price.crossbar_bytes
+        energy = goal.pj(price, slots) + technology.crossbar_pj_per_byte * price.crossbar_bytes
         first = {"ema": ema, "energy": energy, "latency": slots}[rules.metric]
         return (first, ema, energy, slots, -self.candidates.area(price.tile))
 
@@ -401,7 +404,8 @@ class SubgraphModel:
         rules, (v,) = self.rules, self.subgraph.layers
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
         layer = rules.loop_layer(v, self.kept)
-        plan = cheapest_plan(layer, room, goal)
+        cycles = rules.crew.cycles(rules.geometry.network.layers[v], rules.batch)
+        plan = cheapest_plan(layer, room, goal.of_cycles(cycles * rules.bandwidth))
         if plan is None:
             least = least_room(layer, rules.is_shared)
             if room.weights is not None and least.activation <= room.activation:
@@ -413,6 +417,7 @@ class SubgraphModel:
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
             plan.global_buffer_bytes, plan.weight_buffer_bytes, plan.ema_bytes - -(-plan.ema_bytes // rules.cores),
             self.operations, self._loop_cycles(v, plan),
+            plan.global_written_bytes, plan.weight_written_bytes,
             scheme="" if rules.cores == 1 else "alone",
         )  # fmt: skip
 

@@ -31,34 +31,46 @@ class Window(NamedTuple):
 
 def buffer_bytes(
     subgraph: Subgraph, tiling: Tiling, regions: dict[int, Region], works: Mapping[int, Work] | None = None
-) -> int:
-    """Return the global-buffer traffic of one sample beside the DRAM side: results, windows read, SIDE copies.
+) -> tuple[int, int]:
+    """Return the global-buffer traffic of one sample beside the DRAM side, and what of it is written.
+
+    Results are written, windows read, SIDE copies both.
 
     works: how often a mapper moves each word; without, operands are read and results written once for each update.
     """
     geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
-    total = sum(_often(geometry.size_bytes[v], _of(works, v).outputs) for v in subgraph.layers)
+    total, written = results_of(subgraph, works)
     for u in subgraph.tensors:
         for v, local, whole in subgraph.readers[u]:
             if whole:
                 updates = rows[v].times * columns[v].times
-                total += _often(updates * geometry.size_bytes[u], _of(works, v).weights)
+                total += often(updates * geometry.size_bytes[u], work_of(works, v).weights)
             if local:
                 window = window_elements(geometry, ROWS, v, u, rows[v])
                 window *= window_elements(geometry, COLUMNS, v, u, columns[v])
-                total += _often(window * geometry.channels[u], _of(works, v).inputs)
+                total += often(window * geometry.channels[u], work_of(works, v).inputs)
         if regions[u].side_bytes:
             again = rows_again(subgraph, tiling, regions[u], u, is_full)
-            total += 2 * again * geometry.extent[COLUMNS][u] * geometry.channels[u]
-    return total
+            copied = again * geometry.extent[COLUMNS][u] * geometry.channels[u]
+            total, written = total + 2 * copied, written + copied
+    return total, written
+
+
+def results_of(subgraph: Subgraph, works: Mapping[int, Work] | None = None) -> tuple[int, int]:
+    """Return the bytes of one sample's results that move as they are made, and what of them is written."""
+    sizes, total, written = subgraph.geometry.size_bytes, 0, 0
+    for v in subgraph.layers:
+        times = work_of(works, v).outputs
+        total, written = total + often(sizes[v], times), written + often(sizes[v], _written(times))
+    return total, written
 
 
 def weight_buffer_bytes(subgraph: Subgraph, tiling: Tiling, works: Mapping[int, Work] | None = None) -> int:
     """Return the weight-buffer reads: every update of a layer reads its weights once, or as a mapper says."""
     weights, (rows, columns) = subgraph.geometry.weight_bytes, derive_updates(subgraph, tiling)
     return sum(
-        _often(rows[v].times * columns[v].times * weights[v], _of(works, v).weights)
+        often(rows[v].times * columns[v].times * weights[v], work_of(works, v).weights)
         for v in subgraph.layers
         if weights[v]
     )
@@ -163,10 +175,16 @@ def window_of_layer(geometry: Geometry, axis: int, layer: int) -> Window:
 _ONCE = Work(0)
 
 
-def _of(works: Mapping[int, Work] | None, layer: int) -> Work:
+def work_of(works: Mapping[int, Work] | None, layer: int) -> Work:
+    """Return what a mapper makes of a layer's updates; without one each word moves once."""
     return _ONCE if works is None else works[layer]
 
 
-def _often(size: int, times: Times) -> int:
+def _written(times: Times) -> Times:
+    """Return how often a word of the result is written that is moved so often: all but the last are read back."""
+    return times[0] + times[1], 2 * times[1]
+
+
+def often(size: int, times: Times) -> int:
     """Return bytes times a fraction, whole bytes."""
     return size * times[0] // times[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
 from simulator.accelerator import Machine, MachineFields, machine_of
@@ -119,7 +119,9 @@ def least_capacity(
     """
     check_keywords(least_capacity, fields, MachineFields.__optional_keys__)
     check_partition(network, partition)
-    accelerator = machine_of(machine, fields).with_buffers(shared_buffer=1)
+    found = machine_of(machine, fields)
+    technology = replace(found.technology, activation_sram=None, weight_sram=None)  # tables say nothing of what fits
+    accelerator = replace(found, technology=technology).with_buffers(shared_buffer=1)
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule)
     models, steps = models_of(rules, partition)
     beside = [reserved_in(rules, step) for step in steps] or [NOTHING] * len(models)

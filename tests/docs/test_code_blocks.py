@@ -128,6 +128,7 @@ def test_every_file_of_the_examples_is_shown_and_can_be_read():
     shown = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert [path.name for path in EXAMPLES.iterdir() if path.name not in shown] == []
     network = workloads.load("resnet50")
+    assert load_accelerator(EXAMPLES / "banks.yaml").leakage_mw > 0
     chip = load_accelerator(EXAMPLES / "chip.yaml")
     for name in ("blocks.yaml", "deep.yaml", "mine.json"):
         assert cocco.load_partition(EXAMPLES / name, network, chip).subgraphs

@@ -34,7 +34,8 @@ def loops_of(plan: LoopPlan) -> LayerPlan:
 
 def claim_of(plan: LoopPlan) -> Count:
     """Return the numbers of a plan."""
-    return Count(*plan[len(LayerPlan._fields) :])
+    moved = plan[len(LayerPlan._fields) : -1]
+    return Count(*moved, global_written_bytes=plan.global_written_bytes)
 
 
 def odd_plan(rng: random.Random, layer: Layer) -> LayerPlan:

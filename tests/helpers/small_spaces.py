@@ -17,16 +17,20 @@ from simulator.accelerator import Accelerator
 from simulator.model.least_room import needs
 from simulator.model.loops import loop_layer
 from tests.helpers.every_kept_plan import cheapest
+from tests.helpers.random_tables import random_technology, shared_technology
 from tests.helpers.small_problems import METRICS, small_network
 
 
-def small_space(seed: int, most_layers: int = 4) -> Problem | None:
-    """Return one or two small networks on two to six memories, None where a layer runs in no order in the smallest."""
-    rng = random.Random(seed)
+def small_space(seed: int, most_layers: int = 4, has_tables: bool = False) -> Problem | None:
+    """Return one or two small networks on two to six memories, None where a layer runs in no order in the smallest.
+
+    has_tables: what buffers cost is random, by table, and mostly energy is to be least.
+    """
+    rng, of_tables = random.Random(seed), random.Random(seed)
     networks = [small_network(rng, most_layers)]
     if rng.random() < 0.2:
         networks = [small_network(rng, 3), _named(small_network(rng, 3), "other")]
-    common = {"cores": rng.choice((1, 1, 1, 2)), "batch": rng.choice((1, 1, 2, 3)), "max_regions": 64}
+    common: dict[str, Any] = {"cores": rng.choice((1, 1, 1, 2)), "batch": rng.choice((1, 1, 2, 3)), "max_regions": 64}
     if rng.random() < 0.2:
         common["max_regions"] = 5
     maps = max(sum(8 * -(-t.channels // 8) * t.height * t.width for t in network.tensors) for network in networks)
@@ -35,16 +39,22 @@ def small_space(seed: int, most_layers: int = 4) -> Problem | None:
     together = max(min(need.activation + need.weights for need in each) for each in least)
     weights = max(min(need.weights for need in each) for each in least)
     metric = rng.choice(METRICS)
+    if has_tables and of_tables.random() < 0.8:
+        metric = "energy"
     alpha = rng.choice((0.0, 0.01, 0.3, 3.0, 30.0)) * {"ema": 1.0, "energy": 0.01, "latency": 10.0}[metric]
     objective = Objective(metric, alpha, tuple(rng.choice((1.0, 2.5)) for _ in networks))
     if rng.random() < 0.6:
         low = int(together * rng.uniform(1.0, 1.6)) + 1
         step = max(1, int(common["batch"] * maps * rng.uniform(0.1, 0.5)))
+        if has_tables:
+            common["technology"] = shared_technology(of_tables)
         machine, space = Accelerator(shared_buffer=1, **common), SharedBuffer(low, low + 3 * step, step).buffers
     else:
         low, step = int(activations * rng.uniform(1.5, 2.0)) + 1, max(1, maps // 3)
         wide = int(weights * rng.uniform(1.2, 2.0)) + 1
         ranges = Range(low, low + step, step), Range(wide, wide + 2 * weights + 1, 2 * weights + 1)
+        if has_tables:
+            common["technology"] = random_technology(of_tables)
         machine, space = Accelerator(global_buffer=1, weight_buffer=1, **common), SeparateBuffers(*ranges).buffers
     rule = rng.choice(("exact", "exact", "paper"))
     problem = Problem(tuple(networks), machine, space, objective, rule, keep="auto")

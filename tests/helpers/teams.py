@@ -7,7 +7,10 @@ from simulator.model.schemes.bands import derive_bands
 from simulator.model.schemes.ways import Crew, DealtChannels, MirroredColumns
 from simulator.model.subgraph import Geometry, Subgraph
 
-NAMES = ("activation_bytes", "weight_bytes", "global_buffer_bytes", "weight_buffer_bytes", "crossbar_bytes")
+NAMES = (
+    "activation_bytes", "weight_bytes", "global_buffer_bytes", "weight_buffer_bytes", "crossbar_bytes",
+    "global_written_bytes", "weight_written_bytes",
+)  # fmt: skip
 
 
 def claim_team(network, chip, plan):
@@ -26,5 +29,7 @@ def claim_team(network, chip, plan):
         return None
     moves = way.moves(way.work(found), plan.at_once)
     held = activation_bytes(way.regions(found[0], plan.at_once))
-    moved = chip.batch * (subgraph.input_bytes + subgraph.output_bytes) + moves.buffered
-    return dict(zip(NAMES, (held, way.weight_need, moved, moves.weighed, moves.crossing)))
+    inputs, outputs = (chip.batch * each for each in (subgraph.input_bytes, subgraph.output_bytes))
+    moved, weighed = inputs + outputs + moves.buffered, moves.weights_written + moves.weights_read
+    written = inputs + moves.written, moves.weights_written
+    return dict(zip(NAMES, (held, way.weight_need, moved, weighed, moves.crossing, *written)))

@@ -179,5 +179,7 @@ def _explore_limited(options: Namespace) -> int:
     if len(limits) != len(options.limits):
         twice = next(name for name, _ in options.limits if [n for n, _ in options.limits].count(name) > 1)
         raise UsageError(f"--limit {twice} is given twice; give each limit once")
+    clock = options.technology.clock_ghz
+    limits = {name: most.cycles(clock) if isinstance(most, values.Seconds) else most for name, most in limits.items()}
     question = {"minimize": options.minimize, "limits": limits}
     return search_front(options, question, partial(minimize, criterion=options.minimize, limits=limits), limited_text)

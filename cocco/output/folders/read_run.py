@@ -13,7 +13,7 @@ from cocco.output.text.numbers import buffer_columns
 from cocco.problem.criteria import METRICS
 from simulator.accelerator import Accelerator
 from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, Metric
-from simulator.model.cost import EnergyBreakdown
+from simulator.model.cost import ENERGY_BY_TIME, EnergyBreakdown
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.partition.schemes import CORE_SCHEMES
 from simulator.technology import Technology
@@ -138,8 +138,8 @@ def _accelerator(plan: Reader) -> Accelerator:
             from cocco.mapping.mapper import mapper_from_json
 
             content["mapper"] = mapper_from_json(mapper)
-        return Accelerator(**content | {"technology": Technology(**content.get("technology", {}))})
-    except (TypeError, ValueError) as error:
+        return Accelerator(**content | {"technology": Technology.from_json(content.get("technology", {}))})
+    except (TypeError, ValueError, KeyError) as error:
         raise FileFormatError(f"{plan.path}: {plan.where}'accelerator': {one_line(error)}") from None
 
 
@@ -180,7 +180,8 @@ def _subgraph(each: Reader) -> RunSubgraph:
     breakdown = each.inner("energy_breakdown")
     counts = {name: each.get(name, int) for name in ("activation_bytes", "weight_bytes", "ema_bytes")}
     numbers = {name: each.get(name, *NUMBER) for name in ("latency_cycles", "energy_pj")}
-    parts = EnergyBreakdown(*(breakdown.get(part, *NUMBER) for part in EnergyBreakdown._fields))
+    said = [part for part in EnergyBreakdown._fields if part not in ENERGY_BY_TIME or part in breakdown.content]
+    parts = EnergyBreakdown(**{part: breakdown.get(part, *NUMBER) for part in said})
     if "kept_bytes" in each.content:
         counts["kept_bytes"] = each.get("kept_bytes", int)
     found = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from cocco.output.pictures.style import FILLS, bar_figure, stack
+from cocco.output.pictures.style import FILLS, MORE_FILLS, bar_figure, stack
 from cocco.output.text.evaluation import PARTS
 from cocco.problem.criteria import CRITERIA
 from simulator.evaluate import Evaluation
@@ -23,11 +23,11 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
     whole = sum(breakdown.total for breakdown in bars.values())
     parts = {}
     for part, name in PARTS.items():
-        heights = [getattr(breakdown, part) * CRITERIA["energy"].scale for breakdown in bars.values()]
+        heights = [(getattr(breakdown, part) or 0.0) * CRITERIA["energy"].scale for breakdown in bars.values()]
         share = sum(heights) / CRITERIA["energy"].scale / whole if whole else 0.0
         if share:
             parts[f"{name} {share:.1%}"] = heights
-    stack(axes, parts, FILLS)
+    stack(axes, parts, FILLS if len(parts) <= len(FILLS) else (*FILLS, *MORE_FILLS))
     axes.set_ylabel("energy (mJ)")
     axes.set_xlabel(axis)
     if len(bars) <= MOST_NAMES:

@@ -1,6 +1,7 @@
 """Pictures of a search: cost against samples, and the samples in the capacity-energy plane (Cocco, Fig. 12 and 13).
 
-Drawn without pyplot, so that nothing global changes. Later is darker, so both read without colour too.
+Of a proof, whose few points are the optima of the sizes that it solved, the same with larger marks. Drawn without
+pyplot, so that nothing global changes. Later is darker, so both read without colour too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from cocco.output.text.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
@@ -27,25 +28,29 @@ from cocco.output.pictures.style import MB, SIZE_INCHES
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
 COLOURS = "YlGnBu"  #: light to dark
 VISIBLE = 0.98  #: share of the samples that an axis shows; our choice: a few bad ones would squeeze all others
+FEW = 100  #: points up to which each is drawn large; our choice
 
 
 def cost_figure(result: Result) -> Figure:
-    """Return the cost of every sample and of the best so far (Cocco, Fig. 12)."""
+    """Return the cost of every sample and of the best so far (Cocco, Fig. 12); of a proof that of every size solved."""
     figure, axes = _empty(result)
     points = result.points
     axes.scatter(
-        points["sample"], points["cost"] / MB, s=3, color="0.7", linewidths=0, rasterized=True, label="a sample"
-    )
+        points["sample"], points["cost"] / MB, s=3 if len(points) > FEW else 36, color="0.7", linewidths=0,
+        rasterized=True, label="a size solved" if _is_proof(result) else "a sample",
+    )  # fmt: skip
     axes.step(points["sample"], points["best_cost"] / MB, where="post", color="black", label="best so far")
     unit = CRITERIA[result.metric]
-    axes.set_xlabel("samples")
+    axes.set_xlabel("sizes in the order in which they were solved" if _is_proof(result) else "samples")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if result.alpha is None:
         axes.set_ylabel(f"{unit.title} ({unit.shown})")
     else:
         axes.set_ylabel(f"cost (MB) = capacity + {result.alpha:g} x {unit.title}")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if result.cost < points["cost"].min():
-        axes.axhline(result.cost / MB, color="black", linestyle=":", label="proved optimum, by enumeration")
+        label = "proved optimum, by enumeration" if result.status == "optimal" else "the answer, improved afterwards"
+        axes.axhline(result.cost / MB, color="black", linestyle=":", label=label)
     _limit(axes.set_ylim, points["cost"] / MB, result.cost / MB)
     axes.legend(loc="upper right")
     return figure
@@ -60,9 +65,11 @@ def plane_figure(result: Result) -> Figure:
     edges = np.unique(np.linspace(0, last + 1, min(GROUPS, last + 1) + 1).round())
     drawn = axes.scatter(
         capacity, value, c=points["generation"], cmap=COLOURS, norm=BoundaryNorm(edges, 256, extend="neither"),
-        s=8, linewidths=0.2, edgecolors="0.5", rasterized=True,
+        s=8 if len(points) > FEW else 36, linewidths=0.2 if len(points) > FEW else 1, edgecolors="0.5",
+        rasterized=True, label="optimum of a size" if _is_proof(result) else None,
     )  # fmt: skip
-    figure.colorbar(drawn, ax=axes, label="generation")
+    if not _is_proof(result):
+        figure.colorbar(drawn, ax=axes, label="generation")
     best_capacity, best_value = result.accelerator.buffer_bytes / 1024, _value(result) * unit.scale
     _limit(axes.set_ylim, value, best_value)
     axes.set_xlim(0, float(capacity.max()) * 1.05)
@@ -86,11 +93,18 @@ def _empty(result: Result) -> tuple[Figure, Axes]:
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")
     axes = figure.add_subplot()
     networks = " + ".join(plan.network_name for plan in result.plans)
-    title = f"{networks}: {result.samples:,} samples, of which the worst {1 - VISIBLE:.0%} lie higher"
+    title = f"{networks}: {len(result.points):,} {'sizes solved' if _is_proof(result) else 'samples'}"
+    if len(result.points) > FEW:
+        title += f", of which the worst {1 - VISIBLE:.0%} lie higher"
     axes.set_title(title, size=10, parse_math=False)  # a name may have dollar signs
     axes.grid(color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
     return figure, axes
+
+
+def _is_proof(result: Result) -> bool:
+    """Whether the points are the optima of the sizes that the exact search with kept tensors solved."""
+    return result.method == "exact" and len(result.history) == 1 and any(plan.keep for plan in result.plans)
 
 
 def _value(result: Result) -> float:
@@ -99,7 +113,8 @@ def _value(result: Result) -> float:
 
 
 def _limit(set_limits: Callable[[float, float], object], values: pandas.Series, best: float) -> None:
-    """Show the best and all but the few worst values, with a margin."""
-    low, high = min(best, float(values.min())), max(best, float(values.quantile(VISIBLE)))
+    """Show the best and all values with a margin; of many all but the few worst."""
+    highest = values.quantile(VISIBLE) if len(values) > FEW else values.max()
+    low, high = min(best, float(values.min())), max(best, float(highest))
     margin = 0.06 * (high - low) or 0.05 * high or 1.0
     set_limits(low - margin, high + margin)

@@ -28,6 +28,7 @@ FILLS = (
     Fill("#f2d398", "\\\\\\"),
     Fill("#fbf6ea", "xxx"),
 )
+MORE_FILLS = (Fill("#c0504d", "++"), Fill("#8f8f8f", "oo"))  #: of bars with more parts, on top: what grows with time
 
 
 def bytes_unit(size: int) -> tuple[int, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.output.text.hardware import buffers, machine
+from cocco.output.text.memory import missed_lines
 from cocco.output.text.numbers import (
     capacity_above,
     counted,
@@ -23,7 +24,7 @@ MANY = 16  #: subgraphs up to which a table shows all of them
 SHOWN = 12  #: how many it shows otherwise
 PARTS = {
     "dram": "DRAM", "global_buffer": "global buffer", "weight_buffer": "weight buffer",
-    "compute": "computing", "crossbar": "crossbar",
+    "compute": "computing", "crossbar": "crossbar", "leakage": "leakage", "dram_background": "DRAM background",
 }  # fmt: skip
 SCHEMES = {
     "channels": "channels dealt", "rotated": "columns or samples shared, weights rotate",
@@ -86,7 +87,7 @@ def infeasible_text(evaluation: Evaluation) -> str:
 def totals_text(evaluation: Evaluation) -> str:
     """Return the totals, one per line."""
     accelerator, clock = evaluation.accelerator, evaluation.accelerator.technology.clock_ghz
-    area = accelerator.technology.sram_area_mm2(accelerator.buffer_bytes) * accelerator.cores
+    area = accelerator.area_mm2
     return "\n".join([
         f"  off-chip traffic (EMA)  {megabytes(evaluation.ema_bytes)}: "
         f"weights {megabytes(evaluation.ema_weight_bytes)}, inputs {megabytes(evaluation.ema_input_bytes)}, "
@@ -103,8 +104,18 @@ def totals_text(evaluation: Evaluation) -> str:
         f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; computing never waits with "
         f"{evaluation.bandwidth_mean_bytes_per_cycle * clock:.2f} GB/s in the mean subgraph, "
         f"{evaluation.bandwidth_peak_bytes_per_cycle * clock:.2f} GB/s in the worst case",
-        f"  buffer area             {area:.2f} mm2 at 12 nm",
+        f"  buffer area             {area:.2f} mm2 {'of all cores' if accelerator.has_tables else 'at 12 nm'}",
+        *_table_lines(evaluation),
     ])  # fmt: skip
+
+
+def _table_lines(evaluation: Evaluation) -> list[str]:
+    """Return what tables say beside energy and area; nothing without one."""
+    accelerator = evaluation.accelerator
+    if not accelerator.has_tables:
+        return []
+    leakage = f"  leakage                 {accelerator.leakage_mw:,.4g} mW in the buffers of all cores"
+    return [leakage, *(f"  {line}" for line in missed_lines(accelerator))]
 
 
 def _kept_lines(evaluation: Evaluation) -> list[str]:
@@ -145,7 +156,7 @@ def energy_text(evaluation: Evaluation) -> str:
     assert evaluation.energy_breakdown is not None
     rows = [
         (PARTS[part], f"{value * 1e-9:,.3f}", percent(value, evaluation.energy_pj))
-        for part, value in evaluation.energy_breakdown._asdict().items()
+        for part, value in evaluation.energy_breakdown.parts().items()
     ]
     return table(("energy", "mJ", "share"), rows)
 

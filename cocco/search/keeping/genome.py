@@ -147,12 +147,12 @@ class _Run:
         for stay in self.stays:
             for step in range(stay.span[1], stay.span[2] + 1):
                 self.here[step].append(stay)
-        technology = self.rules.geometry.technology
+        dram, buffer = self.rules.geometry.technology.dram_pj_per_byte, machine.activation_sram
         self.crossing = {
             "ema": 1.0,
-            "energy": technology.dram_pj_per_byte + technology.sram_pj_per_byte(machine.activation_capacity),
+            "energy": dram + (buffer.read_pj_per_byte + buffer.write_pj_per_byte) / 2,
             "latency": 1.0 / machine.dram_bytes_per_cycle,
-        }[decoder.problem.metric]  #: what a byte across DRAM costs
+        }[decoder.problem.metric]  #: what a byte across DRAM costs; it is written to the buffer or read
 
     def settled(self) -> list[Totals | None]:
         """Drop what costs a step more than it saves, and return what the steps add to the totals, beside what stays."""

@@ -10,6 +10,9 @@ cdef enum:
     NO_END = 0x7fffffffffffffff
 
 
+cdef double NEARLY = 1.000001
+
+
 cdef struct Room:  # bytes of one core
     i64 activations
     i64 weights
@@ -19,8 +22,10 @@ cdef struct Room:  # bytes of one core
 cdef struct LoopGoal:
     i64 is_energy       # what is least first: EMA where not
     double dram         # pJ per byte, as both below
-    double activations
-    double weights
+    ByteCost activations
+    ByteCost weights
+    double leakage      # pJ per slot
+    i64 slots           # that computing takes
 
 
 cdef struct Winner:
@@ -67,7 +72,11 @@ cdef inline i64 holds(Room* room, i64 activations, i64 weights) noexcept nogil:
 cdef int later(LoopGoal* goal, Winner* best, Totals* total, i64 area, i64* ema, double* energy) noexcept nogil:
     """Goal.key without the bytes held: 1 where it comes after the best, 0 where it equals it, -1 before."""
     ema[0] = total.ema_weights + total.ema_inputs + total.ema_outputs
-    energy[0] = goal.dram * ema[0] + goal.activations * total.global_buffer + goal.weights * total.weight_buffer
+    energy[0] = (
+        goal.dram * ema[0] + buffer_pj(&goal.activations, total.global_buffer, total.written)
+        + buffer_pj(&goal.weights, total.weight_buffer, total.ema_weights)
+        + goal.leakage * <double>imax(goal.slots, ema[0])
+    )
     if not best.found:
         return -1
     if goal.is_energy and energy[0] != best.energy:
@@ -93,12 +102,16 @@ cdef void offer(LoopGoal* goal, Winner* best, LoopPlan* plan) noexcept nogil:
 cdef inline i64 may_win(
     Place* at, i64 weight_reads, i64 input_reads, i64 traffic, i64 weight_traffic
 ) noexcept nogil:
-    """Whether plans of this tile that move at least so much may come before the best so far."""
-    cdef Moved moved = moved_of(weight_reads, input_reads, traffic, weight_traffic)
+    """Whether plans of this tile that move at least so much may come before the best so far.
+
+    All of that is taken as read. Where writing takes less, or so little more that rounding might decide, all may.
+    """
+    cdef Moved moved = moved_of(weight_reads, input_reads, traffic, weight_traffic, 0)
     cdef Totals total
     cdef i64 ema
     cdef double energy
-    if not at.best.found:
+    cdef ByteCost each = at.goal.activations
+    if not at.best.found or (each.write != each.read and each.write < NEARLY * each.read):
         return 1
     total = total_of(at.layer, &moved)
     return later(at.goal, at.best, &total, tile_area(at.grid), &ema, &energy) <= 0

@@ -55,7 +55,8 @@ cdef int price_in_loops(
     room.activations, room.weights = memory.activations - memory.reserved, memory.weights
     room.is_shared = m.is_shared
     goal.is_energy, goal.dram = m.metric == 1, m.dram
-    goal.activations, goal.weights = memory.activation_pj, memory.weight_pj
+    goal.activations, goal.weights, goal.leakage = memory.activation_pj, memory.weight_pj, memory.static_pj
+    goal.slots = net.alone_cycles[v] * m.bandwidth
     status = cheapest_plan(loops, room, &goal, best)
     if status != FITS:
         return status
@@ -64,6 +65,7 @@ cdef int price_in_loops(
     row.crossbar = row.ema - ceil_div(row.ema, m.cores)
     row.operations = m.batch * net.operations[v]
     row.slots = slots_of(m, net.alone_cycles[v], row.ema, row.crossbar)
+    row.global_written, row.weight_written = best.plan.totals.written, best.plan.totals.ema_weights
     return FITS
 
 

@@ -2,7 +2,9 @@
 
 cdef struct Moves:  # of all samples and cores beside the DRAM side (simulator.model.schemes.moved.TeamMoves)
     i64 buffered
-    i64 weighed
+    i64 written
+    i64 weights_written
+    i64 weights_read
     i64 crossing
     i64 cycles
 
@@ -40,13 +42,13 @@ cdef inline i64 clipped(i64 element, i64 floor, i64 source) noexcept nogil:
 
 cdef void column_moves(Net* net, Machine* m, Work* w, bint is_full, Moves* moves) noexcept nogil:
     """simulator.model.schemes.columns.column_moves of one sample; is_full: from takes_all."""
-    cdef i64 u, v, k, gu, gv, core, width, down, met, floor, source, total = 0, crossing = 0
+    cdef i64 u, v, k, gu, gv, core, width, down, met, floor, source, read = 0, written = 0, copied, crossing = 0
     cdef bint rows_full = starts_full(net, w, 0)
     cdef Sweep sweep
     cdef Band own
     derive_updates(net, w, 0, rows_full)
     for v in range(w.layers):
-        total += net.size_bytes[w.ids[v]]
+        written += net.size_bytes[w.ids[v]]
     for u in range(w.tensors):
         gu = w.ids[u]
         width = net.extent[1][gu]
@@ -64,14 +66,16 @@ cdef void column_moves(Net* net, Machine* m, Work* w, bint is_full, Moves* moves
                 met = window_sum(
                     net, gv, own.is_mirrored, floor, source, sweep.band.late, sweep.first, sweep.step, sweep.band.stop
                 )
-                total += down * met
+                read += down * met
                 crossing += down * (met - window_sum(
                     net, gv, own.is_mirrored, own.late, own.stop, sweep.band.late, sweep.first, sweep.step,
                     sweep.band.stop,
                 ))
         if w.side_bytes[u]:
-            total += 2 * rows_again(net, w, u, rows_full) * width * net.channels[gu]
-    moves.buffered, moves.crossing = m.batch * total, m.batch * crossing
+            copied = rows_again(net, w, u, rows_full) * width * net.channels[gu]
+            read, written = read + copied, written + copied
+    moves.buffered, moves.written = m.batch * (read + written), m.batch * written
+    moves.crossing = m.batch * crossing
 
 
 cdef inline i64 team_rounds(Machine* m, i64 team, i64 at_once) noexcept nogil:
@@ -101,11 +105,12 @@ cdef void pass_weights(Net* net, Machine* m, Work* w, bint is_full, i64 at_once,
                     0, imin(w.weights * (core + 1) // m.cores, end) - imax(w.weights * core // m.cores, end - size)
                 )
         working = imax(working, m.teams * here)
+    moves.weights_read = reads
     if w.is_held:
-        moves.weighed = working * w.weights + reads
+        moves.weights_written = working * w.weights
         moves.crossing += (working - 1) * w.weights
     else:
-        moves.weighed = w.weights + reads
+        moves.weights_written = w.weights
         moves.crossing += reads - own
 
 

@@ -134,11 +134,7 @@ cdef double row_cost(Goal* goal, Machine* m, Row* row, i64 network) noexcept nog
     if goal.metric == 0:
         return goal.weights[network] * <double>row.ema
     if goal.metric == 1:
-        return goal.weights[network] * (
-            goal.dram * <double>row.ema + goal.sram[0][goal.at[0]] * <double>row.global_buffer
-            + goal.sram[1][goal.at[1]] * <double>row.weight_buffer + goal.operation * <double>row.operations
-            + goal.crossbar * <double>row.crossbar
-        )
+        return goal.weights[network] * energy_of(goal, goal.at[0], goal.at[1], row)
     return goal.weights[network] * (<double>row.slots / <double>m.bandwidth)
 
 

@@ -8,7 +8,9 @@ cdef struct Goal:  # the objective, and what the candidates of the buffers mean
     double dram
     double operation
     double crossbar
-    double* sram[2]     # pJ/B of the candidates: activations, weights
+    ByteCost* sram[2]      # pJ/B of the candidates: activations, weights
+    double* leakage[2]  # pJ per slot of the candidates
+    double background   # pJ per slot of DRAM
     i64* capacity[2]    # bytes of the candidates
     i64 buffers         # that a genome chooses: 0, 1 or 2
     i64 choices[2]      # candidates of each
@@ -20,6 +22,7 @@ cdef inline Memory memory_of(Goal* goal, Machine* m, i64 first, i64 second) noex
     cdef Memory memory
     memory.activations, memory.weights = goal.capacity[0][first], goal.capacity[1][second]
     memory.activation_pj, memory.weight_pj = goal.sram[0][first], goal.sram[1][second]
+    memory.static_pj = goal.leakage[0][first] + goal.leakage[1][second] + goal.background
     memory.reserved = memory.elsewhere = 0
     return memory
 
@@ -142,10 +145,24 @@ cdef inline void add_row(Row* total, Row* row) noexcept nogil:
     total.crossbar += row.crossbar
     total.operations += row.operations
     total.slots += row.slots
+    total.global_written += row.global_written
+    total.weight_written += row.weight_written
+
+
+cdef inline double energy_of(Goal* goal, i64 first, i64 second, Row* row) noexcept nogil:
+    """simulator.model.cost.energy_breakdown and its total, in the capacities of these candidates."""
+    cdef double slots = <double>row.slots
+    return (
+        goal.dram * <double>row.ema + buffer_pj(&goal.sram[0][first], row.global_buffer, row.global_written)
+        + buffer_pj(&goal.sram[1][second], row.weight_buffer, row.weight_written)
+        + goal.operation * <double>row.operations + goal.crossbar * <double>row.crossbar
+        + (goal.leakage[0][first] + goal.leakage[1][second]) * slots + goal.background * slots
+    )
 
 
 cdef inline void zero_row(Row* row) noexcept nogil:
     row.ema = row.global_buffer = row.weight_buffer = row.crossbar = row.operations = row.slots = 0
+    row.global_written = row.weight_written = 0
 
 
 cdef int evaluate(
@@ -178,11 +195,7 @@ cdef int evaluate(
         if goal.metric == 0:
             metric = <double>totals[i].ema
         elif goal.metric == 1:
-            metric = (
-                goal.dram * <double>totals[i].ema + goal.sram[0][first] * <double>totals[i].global_buffer
-                + goal.sram[1][second] * <double>totals[i].weight_buffer + goal.operation * <double>totals[i].operations
-                + goal.crossbar * <double>totals[i].crossbar
-            )
+            metric = energy_of(goal, first, second, &totals[i])
         else:
             metric = <double>totals[i].slots / <double>m.bandwidth
         total += goal.weights[i] * metric

@@ -85,11 +85,7 @@ cdef double cost_by(Goal* goal, Machine* m, Keeping* k, Row* row, i64 first, i64
     if k.by == 0:
         return <double>row.ema
     if k.by == 1:
-        return (
-            goal.dram * <double>row.ema + goal.sram[0][first] * <double>row.global_buffer
-            + goal.sram[1][second] * <double>row.weight_buffer + goal.operation * <double>row.operations
-            + goal.crossbar * <double>row.crossbar
-        )
+        return energy_of(goal, first, second, row)
     return <double>row.slots / <double>m.bandwidth
 
 

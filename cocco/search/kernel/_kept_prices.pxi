@@ -41,7 +41,7 @@ cdef class KeptPrices:
             raise OverflowError("64 bits do not hold the steps of this subgraph")
         if status == SHORT:
             return None
-        return (row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots)
+        return numbers_of(&row)
 
     cdef int price_set(self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, Row* row):
         """FITS with the row, SHORT or OVERFLOW; kept: NULL where the step touches no kept tensor."""

@@ -9,7 +9,7 @@ cdef int settle(
     cdef Places* p = &k.places
     cdef int status
     if k.by == 1:
-        crossing = goal.dram + goal.sram[0][first]
+        crossing = goal.dram + (goal.sram[0][first].read + goal.sram[0][first].write) / 2.0
     elif k.by == 2:
         crossing = 1.0 / <double>m.bandwidth
     for stay in range(p.stay_count):

@@ -64,10 +64,10 @@ cdef class Kernel:
     cdef KeptLayer* kept_layers     # by layer, where tensors may stay on chip
     cdef i64 may_keep   # 0: no; else 1 + the metric by which a genome keeps: ema, energy, latency
     cdef i64 kept_numbers           # the most that layer_beside needs for one layer
-    cdef object technology
+    cdef object rule    # simulator.model.pricing.PricingRules, of any network
 
     def __cinit__(self, problem, settings=None):
-        self.kept, self.technology = [], problem.accelerator.technology
+        self.kept, self.rule = [], problem.rules[0]
         self._fill_net(problem)
         self._fill_graph(problem)
         self._fill_goal(problem)
@@ -187,6 +187,8 @@ cdef class Kernel:
         self.graph.network_of = self._hold(problem.network_of)
 
     def _fill_goal(self, problem):
+        from simulator.accelerator import static_pj_per_slot
+
         machine, objective, technology = problem.accelerator, problem.objective, problem.accelerator.technology
         self.goal.metric = ("ema", "energy", "latency").index(objective.metric)
         self.goal.has_alpha, self.goal.alpha = objective.alpha is not None, objective.alpha or 0.0
@@ -199,7 +201,14 @@ cdef class Kernel:
             chosen = sizes[i if i < len(sizes) else 0]
             self.goal.choices[i] = len(chosen)
             self.goal.capacity[i] = self._hold(chosen)
-            self.goal.sram[i] = self._hold_floats([technology.sram_pj_per_byte(size) for size in chosen])
+            rows = [technology.sram("activation" if machine.is_shared or not i else "weight", size) for size in chosen]
+            rates = [each for row in rows for each in (row.read_pj_per_byte, row.write_pj_per_byte)]
+            self.goal.sram[i] = <ByteCost*>self._hold_floats(rates)
+            self.goal.leakage[i] = self._hold_floats([
+                0.0 if i and machine.is_shared else static_pj_per_slot(technology, machine.cores, row, None)[0]
+                for row in rows
+            ])
+        self.goal.background = machine.static_pj_per_slot[2]
 
     def _fill_rates(self, settings, has_capacities):
         from cocco.problem.stream import threshold
@@ -288,8 +297,10 @@ cdef class Kernel:
         cdef int status
         memory.activations = capacity
         memory.weights = capacity if self.machine.is_shared else weight_capacity
-        memory.activation_pj = self.technology.sram_pj_per_byte(memory.activations)
-        memory.weight_pj = self.technology.sram_pj_per_byte(memory.weights)
+        goal = self.rule.goal(capacity, weight_capacity)
+        memory.activation_pj.read, memory.activation_pj.write = goal.activation, goal.activation_write
+        memory.weight_pj.read, memory.weight_pj.write = goal.weights, goal.weights_write
+        memory.static_pj = goal.static
         memory.reserved = memory.elsewhere = 0
         with nogil:
             status = price(&self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], &memory, &row)
@@ -297,7 +308,15 @@ cdef class Kernel:
             raise OverflowError("64 bits do not hold the steps of this subgraph")
         if status == SHORT:
             return None
-        return (row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots)
+        return numbers_of(&row)
+
+
+cdef tuple numbers_of(Row* row):
+    """A row as simulator.model.cost.Totals."""
+    return (
+        row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
+        row.global_written, row.weight_written,
+    )
 
 
 cdef class Scratch:

@@ -4,7 +4,7 @@ cdef void channels_tiles(LoopLayer* layer, Grid* grid, Mode* mode, i64 step, i64
     cdef Loops loops = loops_of(step, step, step, step, at_once, 0)
     cdef Moved moved = moved_of(
         layer.weights, layer.loaded * mode.reads, layer.channels * grid_windows(grid) + layer.loaded * mode.side,
-        updates_of_tiles(layer, grid, &loops),
+        updates_of_tiles(layer, grid, &loops), layer.loaded * mode.side // 2,
     )
     plan_of(
         layer, CT, mode, grid, &loops, round_up(layer, step) * apart_positions(layer, grid, mode) * at_once,
@@ -37,7 +37,9 @@ cdef void joined(
     cdef Moved moved
     for i in range(layer.producer_count):
         channels += layer.passing[i] * (steps if order == CT and layer.passing[i] < layer.outputs else 1)
-    moved = moved_of(0, channels * grid_united(grid) + broadcast_bytes(layer), joined_traffic(layer, grid, steps), 0)
+    moved = moved_of(
+        0, channels * grid_united(grid) + broadcast_bytes(layer), joined_traffic(layer, grid, steps), 0, 0
+    )
     plan_of(layer, order, mode, grid, &loops, held, 0, &moved, plan)
 
 
@@ -61,7 +63,7 @@ cdef void two_passes(LoopLayer* layer, Grid* grid, Mode* mode, i64 kept, LoopPla
     cdef Loops loops = loops_of(step, step, step, step, 1, kept)
     cdef Moved moved = moved_of(
         0, windows * (2 * layer.outputs - kept) if layer.loaded else 0,
-        windows * (2 * layer.outputs + statistics * (3 * words - 1)), 0,
+        windows * (2 * layer.outputs + statistics * (3 * words - 1)), 0, windows * statistics * words,
     )
     if layer.loaded:
         held += area * (round_up(layer, kept) + (round_up(layer, step) if kept < layer.outputs else 0))
@@ -79,6 +81,7 @@ cdef void running_sums(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
     moved = moved_of(
         0, layer.loaded * grid_united(&grid),
         layer.channels * layer.row.visits * columns + 2 * SUM_BYTES * layer.additions * width * layer.outputs, 0,
+        SUM_BYTES * layer.additions * width * layer.outputs,
     )
     plan_of(
         layer, RS, &mode, &grid, &loops,
@@ -90,7 +93,7 @@ cdef void running_sums(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
 cdef void copy(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
     cdef Loops loops = loops_of(layer.word, layer.word, layer.word, layer.word, 1, 0)
     cdef Mode mode = mode_of(WORD, 0, 0, 0)
-    cdef Moved moved = moved_of(0, broadcast_bytes(layer), map_bytes(layer.whole, layer.whole_count), 0)
+    cdef Moved moved = moved_of(0, broadcast_bytes(layer), map_bytes(layer.whole, layer.whole_count), 0, 0)
     plan_of(layer, WORDS, &mode, &layer.grids[0], &loops, layer.word, 0, &moved, plan)
 
 

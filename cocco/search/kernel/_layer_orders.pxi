@@ -55,6 +55,7 @@ cdef struct Moved:
     i64 input_reads
     i64 traffic
     i64 weight_traffic
+    i64 copied
 
 
 cdef struct Totals:  # of the whole batch, bytes
@@ -63,6 +64,7 @@ cdef struct Totals:  # of the whole batch, bytes
     i64 ema_outputs
     i64 global_buffer
     i64 weight_buffer
+    i64 written         # of global_buffer
 
 
 cdef struct LoopPlan:
@@ -81,8 +83,11 @@ cdef inline Mode mode_of(i64 name, i64 held, i64 reads, i64 side) noexcept nogil
     return mode
 
 
-cdef inline Moved moved_of(i64 weight_reads, i64 input_reads, i64 traffic, i64 weight_traffic) noexcept nogil:
+cdef inline Moved moved_of(
+    i64 weight_reads, i64 input_reads, i64 traffic, i64 weight_traffic, i64 copied
+) noexcept nogil:
     cdef Moved moved
+    moved.copied = copied
     moved.weight_reads, moved.input_reads = weight_reads, input_reads
     moved.traffic, moved.weight_traffic = traffic, weight_traffic
     return moved
@@ -129,7 +134,7 @@ cdef void tiles_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 chunks = chunks_of(layer, loops), updates = updates_of_tiles(layer, grid, loops)
     cdef Moved moved = moved_of(
         layer.weights if chunks == 1 else updates, layer.loaded * mode.reads,
-        layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, updates,
+        layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, updates, layer.loaded * mode.side // 2,
     )
     plan_held(layer, TK, mode, grid, loops, &moved, plan)
 
@@ -139,7 +144,7 @@ cdef void chunks_tiles(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef Moved moved = moved_of(
         layer.weights, layer.loaded * mode.reads * chunks,
         (layer.channels * grid_windows(grid) + layer.loaded * mode.side) * chunks,
-        updates_of_tiles(layer, grid, loops),
+        updates_of_tiles(layer, grid, loops), layer.loaded * mode.side // 2 * chunks,
     )
     plan_held(layer, KT, mode, grid, loops, &moved, plan)
 
@@ -148,7 +153,7 @@ cdef void whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
         layer.weights * (1 if chunks == 1 else rounds_of(layer, loops.at_once)), layer.loaded * grid_united(grid),
-        layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops),
+        layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, WK, mode, grid, loops, &moved, plan)
 
@@ -157,7 +162,7 @@ cdef void chunks_whole(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
         layer.weights, layer.loaded * grid_united(grid) * chunks, layer.channels * grid_windows(grid) * chunks,
-        updates_of_tiles(layer, grid, loops),
+        updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, KS, mode, grid, loops, &moved, plan)
 
@@ -168,6 +173,7 @@ cdef void tiles_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef Moved moved = moved_of(
         layer.weights + (updates - 1) * (layer.weights * passing // layer.part.outputs), layer.loaded * mode.reads,
         layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, layer.weights * updates,
+        layer.loaded * mode.side // 2,
     )
     plan_held(layer, TP, mode, grid, loops, &moved, plan)
     hold_more(layer, 0, stationary_bytes(layer, loops.kept, layer.part.reduction), plan)
@@ -177,7 +183,7 @@ cdef void chunks_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, 
     cdef i64 chunks = chunks_of(layer, loops), stay = loops.kept * grid.columns.united
     cdef Moved moved = moved_of(
         layer.weights, layer.loaded * (mode.reads * chunks - stay * (chunks - 1)),
-        layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops),
+        layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, KP, mode, grid, loops, &moved, plan)
     hold_more(layer, layer.batch * stay * layer.part.channels, 0, plan)
@@ -186,10 +192,10 @@ cdef void chunks_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, 
 cdef void tiles_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops), updates = updates_of_tiles(layer, grid, loops)
     cdef i64 reduction = layer.part.reduction, slices = ceil_div(reduction, loops.slice)
+    cdef i64 copies = layer.loaded * mode.side + sum_bytes(layer, slices - 1)
     cdef Moved moved = moved_of(
         updates, layer.loaded * mode.reads,
-        layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side + sum_bytes(layer, slices - 1),
-        updates,
+        layer.channels * grid_windows(grid) * chunks + copies, updates, copies // 2,
     )
     plan_of(
         layer, TKC, mode, grid, loops, input_bytes(layer, mode, loops) + SUM_BYTES * chunk_bytes(layer, grid, loops),
@@ -203,14 +209,16 @@ cdef void block_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 chunks = chunks_of(layer, loops), updates = layer.weights * rounds_of(layer, loops.at_once)
     cdef i64 full = part.outputs // loops.chunk, rest = part.outputs % loops.chunk, i, parts = 0, cuts = 0
     cdef i64 passes = full * ceil_div(loops.chunk, loops.inner) + ceil_div(rest, loops.inner)
+    cdef i64 sums
     cdef Moved moved
     for i in range(part.unit_count):
         parts += part.units[2 * i + 1]
         cuts += (ceil_div(part.units[2 * i] * layer.word, loops.slice) - 1) * part.units[2 * i + 1]
+    sums = sum_bytes(layer, cuts) // parts
     moved = moved_of(
         updates * grid_tiles(grid), layer.operands_loaded * grid_windows(grid) * chunks,
-        layer.operand_channels * rows.visits * grid.columns.visits * passes + sum_bytes(layer, cuts) // parts,
-        updates * rows.tiles * grid.columns.tiles,
+        layer.operand_channels * rows.visits * grid.columns.visits * passes + sums,
+        updates * rows.tiles * grid.columns.tiles, sums // 2,
     )
     plan_of(
         layer, BC, mode, grid, loops,
@@ -289,11 +297,13 @@ cdef inline Totals total_of(LoopLayer* layer, Moved* moved) noexcept nogil:
     results = samples * layer.output_bytes
     total.ema_outputs = results if layer.is_written else 0
     buffered = samples * moved.traffic + results + total.ema_outputs
+    total.written = results + samples * moved.copied
     if is_product(layer):
         total.ema_inputs += 0 if layer.is_second_kept else weight_reads
         buffered += weight_traffic
         weight_reads = weight_traffic = 0
     total.ema_weights = weight_reads
+    total.written += total.ema_inputs
     total.global_buffer = total.ema_inputs + buffered
     total.weight_buffer = weight_reads + weight_traffic
     return total

@@ -60,11 +60,11 @@ cdef class LoopLayers:
         into.grid_count = (&view[0] + view.shape[0] - <i64*>into.grids) // (sizeof(Grid) // sizeof(i64))
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
-                 double weight_buffer):
+                 double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0):
         """Return simulator.model.cheapest.cheapest_plan as a tuple, None where none fits.
 
         activation, weights: bytes of one core, weights None where they share the first. Then the metric, "ema" or
-        "energy", and pJ per byte of DRAM and of both buffers.
+        "energy", and pJ per byte of DRAM and of both buffers; the rest of a simulator.model.cheapest.Goal.
         """
         cdef Winner best
         cdef Room room
@@ -73,7 +73,10 @@ cdef class LoopLayers:
         room.activations, room.is_shared = activation, weights is None
         room.weights = 0 if weights is None else weights
         goal.is_energy = ("ema", "energy").index(metric)
-        goal.dram, goal.activations, goal.weights = dram, global_buffer, weight_buffer
+        goal.dram, goal.leakage, goal.slots = dram, leakage, slots
+        goal.activations.read, goal.weights.read = global_buffer, weight_buffer
+        goal.activations.write = global_buffer if global_write is None else global_write
+        goal.weights.write = weight_buffer if weight_write is None else weight_write
         with nogil:
             status = cheapest_plan(&self.layers[layer], room, &goal, &best)
         if status == OVERFLOW:
@@ -85,7 +88,7 @@ cdef class LoopLayers:
             ORDERS[plan.order], MODES[plan.mode], (plan.tile[0], plan.tile[1]),
             loops.apart, loops.chunk, loops.slice, loops.inner, loops.at_once, loops.kept,
             plan.activations, plan.weights, total.ema_weights, total.ema_inputs, total.ema_outputs,
-            total.global_buffer, total.weight_buffer,
+            total.global_buffer, total.weight_buffer, total.written,
         )
 
 

@@ -118,15 +118,16 @@ cdef i64 rows_again(Net* net, Work* w, i64 u, bint is_full) noexcept nogil:
     return total
 
 
-cdef void moved(Net* net, Work* w, i64* buffered, i64* weighed, i64* crossing) noexcept nogil:
+cdef void moved(Net* net, Work* w, Moves* moves) noexcept nogil:
     """simulator.model.schemes.channels.dealt_moves, or traffic.buffer_bytes; weight_buffer_bytes: of one sample."""
-    cdef i64 u, v, gu, gv, k, met, again, channels, total = 0, weight = 0, crossed = 0
+    cdef i64 u, v, gu, gv, k, met, again, channels, copied, total = 0, written = 0, weight = 0, crossed = 0
     cdef bint is_full = starts_full(net, w, 0)
     derive_updates(net, w, 0, is_full)
     derive_updates(net, w, 1, starts_full(net, w, 1))
     for v in range(w.layers):
         gv = w.ids[v]
         total += net.size_bytes[gv]
+        written += net.size_bytes[gv]
         if net.weight_bytes[gv]:
             weight += updates_of(w, v) * net.weight_bytes[gv]
     for u in range(w.tensors):
@@ -143,10 +144,11 @@ cdef void moved(Net* net, Work* w, i64* buffered, i64* weighed, i64* crossing) n
             if w.way == CHANNELS:
                 crossed += met * w.passed[k]
         if w.side_bytes[u]:
-            total += 2 * rows_again(net, w, u, is_full) * net.extent[1][gu] * net.channels[gu]
-    buffered[0] = total
-    weighed[0] = weight
-    crossing[0] = crossed
+            copied = rows_again(net, w, u, is_full) * net.extent[1][gu] * net.channels[gu]
+            total += 2 * copied
+            written += copied
+    moves.buffered, moves.written = total, written
+    moves.weights_read, moves.crossing = weight, crossed
 
 
 cdef void total_up(Net* net, Machine* m, Work* w, Moves* moves, Row* row) noexcept nogil:
@@ -156,7 +158,8 @@ cdef void total_up(Net* net, Machine* m, Work* w, Moves* moves, Row* row) noexce
         operations += net.operations[w.ids[i]]
     row.ema = w.weights + inputs + outputs
     row.global_buffer = inputs + outputs + moves.buffered
-    row.weight_buffer = moves.weighed
+    row.weight_buffer = moves.weights_written + moves.weights_read
     row.crossbar = moves.crossing
     row.operations = m.batch * operations
     row.slots = slots_of(m, moves.cycles, row.ema, row.crossbar)
+    row.global_written, row.weight_written = inputs + moves.written, moves.weights_written

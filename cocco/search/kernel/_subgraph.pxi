@@ -46,11 +46,17 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* moved          # bytes of one crossing of DRAM, all samples
 
 
+cdef struct ByteCost:  # pJ per byte of a buffer: simulator.memory.table.SramRow
+    double read
+    double write
+
+
 cdef struct Memory:  # the buffers that a subgraph is priced in
     i64 activations     # bytes of one core
     i64 weights
-    double activation_pj  # per byte
-    double weight_pj
+    ByteCost activation_pj   # per byte
+    ByteCost weight_pj
+    double static_pj      # per slot
     i64 reserved        # bytes of the activations that kept tensors take: simulator.model.kept.Reserved
     i64 elsewhere       # how many of them the subgraph does not touch
 
@@ -85,6 +91,8 @@ cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Tot
     i64 crossbar
     i64 operations
     i64 slots
+    i64 global_written
+    i64 weight_written
 
 
 cdef struct Axis:  # tiles of one axis by local tensor
@@ -147,6 +155,13 @@ cdef struct Kept:  # simulator.model.kept.Kept: sets of tensor ids, rows of 64-b
     const u64* on_chip
     const u64* loaded
     const u64* written
+
+
+cdef inline double buffer_pj(ByteCost* rates, i64 moved, i64 written) noexcept nogil:
+    """simulator.memory.table.SramRow.energy_pj."""
+    if rates.read == rates.write:
+        return rates.read * <double>moved
+    return rates.read * <double>(moved - written) + rates.write * <double>written
 
 
 cdef inline i64 ceil_div(i64 a, i64 b) noexcept nogil:

@@ -31,10 +31,12 @@ cdef void moves_of(Net* net, Machine* m, Work* w, i64 at_once, Moves* moves) noe
         column_moves(net, m, w, is_full, moves)
         pass_weights(net, m, w, is_full, at_once, moves)
         return
-    moved(net, w, &moves.buffered, &moves.weighed, &moves.crossing)
-    moves.buffered, moves.crossing = m.batch * moves.buffered, m.batch * moves.crossing
+    moved(net, w, moves)
+    moves.buffered, moves.written = m.batch * moves.buffered, m.batch * moves.written
+    moves.crossing = m.batch * moves.crossing
     if w.way == CHANNELS:
-        moves.weighed = w.weights + ceil_div(m.batch, at_once) * moves.weighed
+        moves.weights_written = w.weights
+        moves.weights_read = ceil_div(m.batch, at_once) * moves.weights_read
     else:
         pass_weights(net, m, w, False, at_once, moves)
 
@@ -127,8 +129,8 @@ cdef inline i64 slots_of(Machine* m, i64 cycles, i64 ema, i64 crossing) noexcept
 cdef void offer_row(Machine* m, Row* row, i64 area, Memory* memory, Choice* best) noexcept nogil:
     """Keep what is cheapest by SubgraphModel._rank, the first of equals."""
     cdef double energy = (
-        m.dram * <double>row.ema + memory.activation_pj * <double>row.global_buffer
-        + memory.weight_pj * <double>row.weight_buffer
+        m.dram * <double>row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
+        + buffer_pj(&memory.weight_pj, row.weight_buffer, row.weight_written) + memory.static_pj * <double>row.slots
     )
     energy += m.crossbar * <double>row.crossbar
     if best.found and not is_cheaper(m, row, energy, area, best):

@@ -44,6 +44,11 @@ class Moves(NamedTuple):
         """Bytes read from and written to the buffers."""
         return self.loads + self.stores + self.results + self.reads + self.copies
 
+    @property
+    def written(self) -> int:
+        """Bytes written to the buffers."""
+        return self.loads + self.results + self.copies // 2
+
 
 def derive_team(part: Part, plan: Plan, accelerator: Accelerator, channels: Sequence[int] | None = None) -> Team:
     """Return the team that runs a part: all cores where channels are dealt, else those that share a sample.
@@ -94,6 +99,8 @@ def count_cores(part: Part, plan: Plan, accelerator: Accelerator, room: int, wei
         weight_buffer_bytes=weights.written + used,
         crossbar_bytes=batch * moves.crossing + passed,
         operations=batch * moves.operations,
+        global_written_bytes=batch * moves.written,
+        weight_written_bytes=weights.written,
     )
 
 

@@ -86,7 +86,7 @@ class _RunningSums:
             self.sums[r, i] = found
             return
         made = max(0, min(first + len(self.channels), layer.channels) - first)
-        self.chip.global_buffer += 2 * SUM_BYTES * layer.width * made
+        self.chip.copy(2 * SUM_BYTES * layer.width * made)
         self.sums[r, i] = np.maximum(self.sums[r, i], found) if layer.op == "maxpool" else self.sums[r, i] + found
 
     def _finish(self, i: int, r: int, values: Values) -> None:

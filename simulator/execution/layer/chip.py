@@ -61,6 +61,7 @@ class Chip:
         self.activations, self.weights = Memory("activation", activation_room), Memory("weight", weight_room)
         self.word = word  #: channels to which a position is rounded up
         self.ema_weights = self.ema_inputs = self.ema_outputs = self.global_buffer = self.weight_buffer = 0
+        self.global_written = self.weight_written = 0  #: of global_buffer and of weight_buffer
 
     def rounded(self, channels: int) -> int:
         """Return the bytes that so many channels of a position take."""
@@ -69,18 +70,31 @@ class Chip:
     def load_input(self, size: int) -> None:
         """Move activations from DRAM into their buffer."""
         self.ema_inputs += size
+        self.write(size)
+
+    def write(self, size: int) -> None:
+        """Write so many bytes to the activation buffer."""
         self.global_buffer += size
+        self.global_written += size
+
+    def copy(self, size: int) -> None:
+        """Move so many bytes to another place in the activation buffer and back, or sums: half of them are writes."""
+        assert size % 2 == 0, size
+        self.global_buffer += size // 2
+        self.write(size // 2)
 
     def load_weights(self, size: int) -> None:
         """Move weights from DRAM into their buffer."""
         self.ema_weights += size
         self.weight_buffer += size
+        self.weight_written += size
 
     def store(self, size: int) -> None:
         """Write results to the buffer and move them to DRAM, unless they only stay."""
         self.results += size
         self.ema_outputs += size * self.is_written
-        self.global_buffer += size + size * self.is_written
+        self.write(size)
+        self.global_buffer += size * self.is_written
 
     def hold_results(self, size: int) -> None:
         """Put results of a tile into their region and give them up, where they have one."""
@@ -98,7 +112,9 @@ class Chip:
         self.ema_outputs += times * other.ema_outputs
         self.results += times * other.results
         self.global_buffer += times * other.global_buffer
+        self.global_written += times * other.global_written
         self.weight_buffer += times * other.weight_buffer
+        self.weight_written += times * other.weight_written
         for mine, theirs in ((self.activations, other.activations), (self.weights, other.weights)):
             for region, size in theirs.most.items():
                 mine.hold(region, size)
@@ -108,4 +124,5 @@ class Chip:
         return Count(
             self.activations.size_bytes, self.weights.size_bytes, self.ema_weights, self.ema_inputs, self.ema_outputs,
             self.global_buffer, self.weight_buffer, 0, batch * operations(layer, self.results // batch),
+            global_written_bytes=self.global_written, weight_written_bytes=self.weight_written,
         )  # fmt: skip

@@ -33,7 +33,7 @@ def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
                 chip.hold_results(samples * room * largest * often)
                 if u not in on_chip:
                     chip.load_input(moved * found.loads)
-                    chip.global_buffer += moved * found.copies
+                    chip.copy(moved * found.copies)
                     chip.activations.hold("MAIN", samples * room * found.main)
                     chip.activations.hold("SIDE", samples * room * found.side)
     chip.store(batch * layer.size_bytes)
@@ -52,7 +52,7 @@ def count_sums(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[in
             chip.load_input(moved * down)
             chip.activations.hold("row", across * chip.word * (down > 0))
         chip.activations.hold("sums", SUM_BYTES * chip.word * most * sums)
-    chip.global_buffer += 2 * SUM_BYTES * batch * additions * layer.width * layer.channels
+    chip.copy(2 * SUM_BYTES * batch * additions * layer.width * layer.channels)
     chip.store(batch * layer.size_bytes)
 
 
@@ -91,8 +91,9 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
             for i, channels in enumerate(steps):
                 comes = is_first or channels.start >= kept
                 chip.load_input(0 if is_there else times * area * len(channels) * comes)
-                updates = 1 + (is_first and i > 0)  # read and written; written only, and then read only
-                chip.global_buffer += times * area * (len(channels) + 2 * SUM_BYTES * updates)
+                reads = not is_first or i > 0  # read and written; the first written only, then read only
+                chip.global_buffer += times * area * (len(channels) + 2 * SUM_BYTES * reads)
+                chip.write(times * area * 2 * SUM_BYTES * is_first)
     chip.store(batch * layer.size_bytes)
 
 

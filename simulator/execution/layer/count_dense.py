@@ -84,7 +84,7 @@ class _Run:
         words = tuple(size for size, comes in zip(words or self.words, self.comes) if comes)
         moved, room = times * samples * sum(words), samples * sum(map(self.chip.rounded, words))
         self.chip.load_input(moved * found.loads)
-        self.chip.global_buffer += moved * found.copies
+        self.chip.copy(moved * found.copies)
         for region, positions in (("MAIN", found.main), ("SIDE", found.side), ("input that stays", found.stays)):
             self.chip.activations.hold(region, positions * room)
 
@@ -113,7 +113,7 @@ class _Run:
         self.chip.activations.hold("sums", SUM_BYTES * self.tile_bytes(samples, outputs))
         rows, columns = self.lines
         size = SUM_BYTES * samples * outputs * rows.outputs * columns.outputs
-        self.chip.global_buffer += 2 * times * size * (slices - 1)
+        self.chip.copy(2 * times * size * (slices - 1))
 
     def tile_bytes(self, samples: int, outputs: int) -> int:
         """Return the bytes of the largest tile."""

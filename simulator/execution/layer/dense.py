@@ -243,7 +243,8 @@ class _Sums:
     def add(self, place: slice | tuple[slice, ...], found: Values, is_last: bool) -> None:
         """Add to some of the sums; the last results go out."""
         moved = SUM_BYTES * found.size
-        self.run.chip.global_buffer += moved * bool(self.begun[place].all()) + moved * (not is_last)
+        self.run.chip.global_buffer += moved * bool(self.begun[place].all())
+        self.run.chip.write(moved * (not is_last))
         self.values[place] += found
         self.begun[place] = True
 

@@ -52,7 +52,7 @@ class Map:
         self.main |= new
         if later_rows is not None:
             out = new & later_rows[:, None]
-            self.chip.global_buffer += int(out.sum()) * self.elements
+            self.chip.write(int(out.sum()) * self.elements)
             self._set_side((self.side & ~new) | out)
 
     def keep(self, mask: np.ndarray) -> None:

@@ -66,7 +66,8 @@ class _Joined:
             room, statistics = 2 * SUM_BYTES * prod(map(len, tile)), None
             for channels in steps:
                 found = statistics_of(op, self._piece(u, channels, *tile))
-                self.chip.global_buffer += room if statistics is None else 2 * room
+                self.chip.write(room)
+                self.chip.global_buffer += 0 if statistics is None else room
                 if statistics is None:
                     self.chip.activations.take("statistics", room)
                 statistics = found if statistics is None else together(op, statistics, found)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.mapping.mappers import Times, Work
+from simulator.mapping.mappers import Work
 from simulator.model.regions import Region, Tiling
 from simulator.model.schemes.dealing import Deal
 from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.model.traffic import rows_again, window_elements
+from simulator.model.traffic import often, results_of, rows_again, window_elements, work_of
 from simulator.model.updates import derive_updates, starts_full
-
-_ONCE = Work(0)
 
 
 def dealt_weights(subgraph: Subgraph, deal: Deal) -> int:
@@ -32,14 +30,14 @@ def dealt_moves(
     regions: Mapping[int, Region],
     deal: Deal,
     works: Mapping[int, Work] | None = None,
-) -> tuple[int, int]:
-    """Return what one sample moves: the traffic of the buffers beside the DRAM side, and what crosses.
+) -> tuple[tuple[int, int], int]:
+    """Return what one sample moves: traffic of the buffers beside the DRAM side, what of it is written; what crosses.
 
     Weights never cross: each core reads those of its own channels.
     """
     geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
-    total = sum(_often(geometry.size_bytes[v], _of(works, v).outputs) for v in subgraph.layers)
+    total, written = results_of(subgraph, works)
     crossing = 0
     for u in subgraph.tensors:
         for v, local, whole in subgraph.readers[u]:
@@ -47,25 +45,17 @@ def dealt_moves(
             if local:
                 met = window_elements(geometry, ROWS, v, u, rows[v])
                 met *= window_elements(geometry, COLUMNS, v, u, columns[v])
-                total += _often(met * heard.total, _of(works, v).inputs)
+                total += often(met * heard.total, work_of(works, v).inputs)
             if whole:
                 again = rows[v].times * columns[v].times * geometry.extent[ROWS][u] * geometry.extent[COLUMNS][u]
-                total += _often(again * heard.total, _of(works, v).weights)
+                total += often(again * heard.total, work_of(works, v).weights)
                 met += again
             crossing += met * (heard.total - heard.own)
         if regions[u].side_bytes:
-            copied = rows_again(subgraph, tiling, regions[u], u, is_full)
-            total += 2 * copied * geometry.extent[COLUMNS][u] * geometry.channels[u]
-    return total, crossing
-
-
-def _of(works: Mapping[int, Work] | None, layer: int) -> Work:
-    return _ONCE if works is None else works[layer]
-
-
-def _often(size: int, times: Times) -> int:
-    """Return bytes times a fraction, whole bytes."""
-    return size * times[0] // times[1]
+            again = rows_again(subgraph, tiling, regions[u], u, is_full)
+            copied = again * geometry.extent[COLUMNS][u] * geometry.channels[u]
+            total, written = total + 2 * copied, written + copied
+    return (total, written), crossing
 
 
 def dealt_crossing(subgraph: Subgraph, tiling: Tiling, deal: Deal) -> dict[int, int]:

@@ -56,15 +56,15 @@ def _takes_all(subgraph: Subgraph, tiling: Tiling, bands: Bands) -> bool:
 
 def column_moves(
     subgraph: Subgraph, tiling: Tiling, regions: Mapping[int, Region], bands: Bands, cores: int
-) -> tuple[int, int, Updates]:
+) -> tuple[tuple[int, int], int, Updates]:
     """Return what one sample moves on so many cores: the traffic of their buffers beside the DRAM side, and crossing.
 
-    And the updates of every core, by layer.
+    Of the traffic all, and what is written. And the updates of every core, by layer.
     """
     geometry, (rows, _) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
     sweeps = _sweeps(subgraph, tiling, bands, cores)
-    total, crossing = sum(geometry.size_bytes[v] for v in subgraph.layers), 0
+    written, read, crossing = sum(geometry.size_bytes[v] for v in subgraph.layers), 0, 0
     for u in subgraph.tensors:
         width = geometry.extent[COLUMNS][u]
         for v, _, _ in subgraph.readers[u]:
@@ -76,12 +76,13 @@ def column_moves(
                 own, way = bands.of(u, core, width), window.mirrored if sweep.band.is_mirrored else window
                 where = sweep.band.late, sweep.first, sweep.step, sweep.band.stop
                 met = window_sum(way, own.inside(width), *where)
-                total += down * met
+                read += down * met
                 crossing += down * (met - window_sum(way, (own.late, own.stop), *where))
         if regions[u].side_bytes:
-            total += 2 * rows_again(subgraph, tiling, regions[u], u, is_full) * width * geometry.channels[u]
+            copied = rows_again(subgraph, tiling, regions[u], u, is_full) * width * geometry.channels[u]
+            read, written = read + copied, written + copied
     updates = {v: [rows[v].times * sweep.times for sweep in sweeps[v]] for v in subgraph.layers}
-    return total, crossing, updates
+    return (written + read, written), crossing, updates
 
 
 def _sweeps(subgraph: Subgraph, tiling: Tiling, bands: Bands, cores: int) -> dict[int, list[Sweep]]:

@@ -13,6 +13,8 @@ class TeamMoves(NamedTuple):
     """What all samples and cores move beside the DRAM side, and the cycles."""
 
     buffered: int  #: of the global buffers: results, operands read by each core that hears them, SIDE copies
-    weighed: int  #: written to the weight buffers and read from them
+    written: int  #: of these, what is written and not read
+    weights_written: int  #: to the weight buffers
+    weights_read: int
     crossing: int  #: from core to core
     cycles: int

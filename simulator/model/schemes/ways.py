@@ -90,9 +90,9 @@ class OneCore:
 
     def moves(self, work: Any, at_once: int) -> TeamMoves:
         """Return what all samples move, so many at once."""
-        buffered, weighed, cycles = work
-        rounds = -(-self.samples // at_once)
-        return TeamMoves(self.crew.batch * buffered, self.subgraph.weight_bytes + rounds * weighed, 0, cycles)
+        (buffered, written), weighed, cycles = work
+        batch, rounds = self.crew.batch, -(-self.samples // at_once)
+        return TeamMoves(batch * buffered, batch * written, self.subgraph.weight_bytes, rounds * weighed, 0, cycles)
 
     def layer_cycles(self, tiling: Tiling) -> dict[int, int]:
         """Return the cycles of each layer."""
@@ -140,9 +140,9 @@ class DealtChannels(OneCore):
 
     def moves(self, work: Any, at_once: int) -> TeamMoves:
         """Return what all samples move: no weight crosses."""
-        buffered, crossing, weighed, cycles = work
-        batch, rounds = self.crew.batch, -(-self.samples // at_once)
-        return TeamMoves(batch * buffered, self.subgraph.weight_bytes + rounds * weighed, batch * crossing, cycles)
+        moved, crossing, weighed, cycles = work
+        alone = super().moves((moved, weighed, cycles), at_once)
+        return alone._replace(crossing=self.crew.batch * crossing)
 
     def _part(self, layer: Layer) -> Layer:
         return dealt_layer(layer, self.crew.deal)
@@ -186,7 +186,7 @@ class MirroredColumns(OneCore):
 
     def moves(self, work: Any, at_once: int) -> TeamMoves:
         """Return what all samples move. The samples of a batch are dealt to the teams as evenly as can be."""
-        buffered, crossing, updates, cycles = work
+        (buffered, written), crossing, updates, cycles = work
         crew = self.crew
         ends = [crew.batch * team // crew.teams for team in range(crew.teams + 1)]
         rounds = [-(-(stop - first) // at_once) for first, stop in zip(ends, ends[1:])]
@@ -195,8 +195,9 @@ class MirroredColumns(OneCore):
         else:
             weights = rotate(self.subgraph, updates, crew.cores, rounds)
         return TeamMoves(
-            crew.batch * buffered, weights.written + weights.reads, crew.batch * crossing + weights.crossing, cycles
-        )
+            crew.batch * buffered, crew.batch * written, weights.written, weights.reads,
+            crew.batch * crossing + weights.crossing, cycles,
+        )  # fmt: skip
 
     def layer_cycles(self, tiling: Tiling) -> dict[int, int]:
         """Return the cycles of each layer on the core that has the most columns of it."""

@@ -91,9 +91,10 @@ def test_the_check_splits_what_needs_too_many_pairs():
     """4 tensors are within 4 regions, but in a shared memory the weights need a pair too."""
     network = convolutions(8, 8, 8, 8)
     space = SharedBuffer(KiB, 4 * KiB, KiB)
-    plain = explore(network, space=space, samples=200, max_regions=4)
+    asked = {"space": space, "samples": 200, "max_regions": 4, "keep": "none"}
+    plain = explore(network, **asked)
     assert map_of(network, plain.plan, plain.accelerator).failing() == [0] and plain.splits is None
-    checked = explore(network, space=space, samples=200, max_regions=4, check_addresses=True)
+    checked = explore(network, **asked, check_addresses=True)
     assert map_of(network, checked.plan, checked.accelerator).failing() == []
     assert checked.splits == 1 and len(checked.plan) == 2 and checked.status == "feasible"
     assert checked.cost > plain.cost and checked.evaluation.fits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import workloads
 from cocco.bounds.kept import keep_question
@@ -14,6 +15,7 @@ from cocco.search.keeping.state import members
 from simulator import Accelerator
 from tests.helpers.every_kept_plan import cheapest
 from tests.helpers.random_problems import random_problem
+from tests.helpers.random_tables import with_tables
 
 
 def lower(question) -> float:
@@ -45,6 +47,25 @@ def test_no_bound_is_above_the_optimum_and_the_optimum_stays():
             higher += lower(question) > lower(plain) * (1 + 1e-9)
             reached += lower(question) >= before.cost * (1 - 1e-9) > lower(plain)
     assert higher > 40 and reached > 10
+
+
+def test_no_bound_is_above_the_optimum_with_tables():
+    """Energy by random tables, against all plans of tiny networks: with floors, and with those by layers alone."""
+    tried = 0
+    for seed in range(200):
+        problem = with_tables(random_problem(seed, 4), seed)
+        problem = replace(problem, objective=replace(problem.objective, metric="energy"))
+        question = keep_question(problem)
+        if len(question.network.layers) > 4:
+            continue
+        layers, crossings = floors(problem)
+        plain = question._replace(layer_floor=layers, crossing_floor=crossings, crosses=0)
+        cost = cheapest(question)[0]
+        assert math.isclose(exact_plan(question).cost, cost, rel_tol=1e-12), seed
+        if cost < math.inf:
+            assert max(lower(question), lower(plain)) <= cost * (1 + 1e-12), seed
+            tried += 1
+    assert tried > 40
 
 
 def test_the_optimum_is_that_of_all_plans():

@@ -17,9 +17,9 @@ from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 BUDGETS = (64, 1_000, 8_000, 64_000, 10**8)
 
 
-def check(seed: int, engine: str = "fast") -> int:
+def check(seed: int, engine: str = "fast", has_tables: bool = False) -> int:
     """Compare a random space with brute force; return how many proofs were left open."""
-    problem = small_space(seed)
+    problem = small_space(seed, has_tables=has_tables)
     if problem is None:
         return 0
     values = values_by_memory(problem)
@@ -52,9 +52,15 @@ def test_a_proof_is_one_on_random_spaces():
     assert sum(check(seed) for seed in range(25)) > 25
 
 
-def test_both_engines_prove_the_same():
+def test_a_proof_is_one_with_tables():
+    """Writes that take less than reads, large buffers that take less than small ones, leakage, DRAM's background."""
+    assert sum(check(seed, has_tables=True) for seed in range(400, 425)) > 25
+
+
+@pytest.mark.parametrize("has_tables", [False, True])
+def test_both_engines_prove_the_same(has_tables):
     for seed in range(60, 70):
-        problem = small_space(seed)
+        problem = small_space(seed, has_tables=has_tables)
         if problem is not None:
             assert prove_kept(problem, None, "fast") == prove_kept(problem, None, "reference")
 
@@ -62,7 +68,7 @@ def test_both_engines_prove_the_same():
 @pytest.mark.slow
 def test_a_proof_is_one_on_more_random_spaces():
     for seed in range(100, 1_500):
-        check(seed)
+        check(seed, has_tables=seed % 2 == 1)
 
 
 def test_resnet50_is_proven_over_the_space_of_the_paper():

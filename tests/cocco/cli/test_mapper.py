@@ -22,7 +22,8 @@ def network(tmp_path: Path) -> str:
 def totals(network: str, point: dict[str, Any], folder: Path) -> dict[str, Any]:
     """What evaluate says of the plan and the memory of a point."""
     plan = folder / "plan.json"
-    plan.write_text(json.dumps({"subgraphs": point["partition"]}))
+    keep = [{key: each[key] for key in ("tensor", "from", "until")} for each in point.get("keep", [])]
+    plan.write_text(json.dumps({"subgraphs": point["partition"], "keep": keep}))
     words = ("--partition", plan, "--shared-buffer", point["shared_buffer_bytes"], "--mapper", "tiled", "--json")
     found: dict[str, Any] = answer(cocco("evaluate", network, *words))["totals"]
     return found

@@ -32,7 +32,7 @@ FILES = {
 
 
 def test_partition_prints_what_the_design_promises():
-    arguments = ("--method", "ga", "--samples", 300, "--metric", "energy", "--seed", 7, "--json")
+    arguments = ("--method", "ga", "--samples", 300, "--metric", "energy", "--seed", 7, "--keep", "none", "--json")
     content = answer(cocco("partition", "vgg16", *arguments))
     assert content.keys() >= EVALUATION | SEARCH
     assert (content["method"], content["metric"], content["seed"]) == ("ga", "energy", 7)
@@ -45,7 +45,8 @@ def test_partition_is_priced_by_the_simulator():
     """The defaults are the paper's hardware and energy; the search is never worse than running layer by layer."""
     content = answer(cocco("partition", "vgg16", "--samples", 300, "--json"))
     network, accelerator = workloads.load("vgg16"), Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
-    judged = evaluate(network, Partition.from_groups(network, content["partition"]), accelerator)
+    keep = [{"tensor": each["tensor"], "from": each["from"], "until": each["until"]} for each in content["keep"]]
+    judged = evaluate(network, Partition.from_groups(network, content["partition"], keep=keep), accelerator)
     assert content["metric"] == "energy"
     assert content["totals"] == judged.to_json()["totals"]
     assert judged.energy_pj <= evaluate(network, Partition.layerwise(network), accelerator).energy_pj
@@ -88,12 +89,12 @@ def test_ranges_are_kept():
 
 
 def test_explore_writes_all_files(tmp_path: Path):
-    finished = cocco(*EXPLORE, "-o", "deep/run", "--json", folder=tmp_path)
+    finished = cocco(*EXPLORE, "--keep", "none", "-o", "deep/run", "--json", folder=tmp_path)
     content, folder = answer(finished), tmp_path / "deep" / "run"
     assert {path.name for path in folder.iterdir()} == FILES
     saved = json.loads((folder / "result.json").read_text())
     assert saved["result"] == content
-    assert saved["command"] == "cocco explore vgg16 --shared --samples 400 -o deep/run --json"
+    assert saved["command"] == "cocco explore vgg16 --shared --samples 400 --keep none -o deep/run --json"
     assert saved["seed"] == 0 and saved["engine"] in ("fast", "reference") and saved["seconds"] > 0
     assert saved["versions"].keys() == {"python", "cocco", "numpy", "deap"}
     assert saved["settings"]["space"] == {"shared_buffer": {"low": 131072, "high": 3145728, "step": 65536}}
@@ -146,12 +147,15 @@ def test_names_of_network_files_cannot_leave_the_folder(tmp_path: Path):
     assert plans == ["partition-.._up-2.json", "partition-.._up.json"]
 
 
-def test_explore_for_people_recommends_first():
-    finished = cocco(*EXPLORE)
+@pytest.mark.parametrize(
+    ("keep", "table"), [("auto", "The optima of the sizes that were solved"), ("none", "cheapest samples by size")]
+)
+def test_explore_for_people_recommends_first(keep: str, table: str):
+    finished = cocco(*EXPLORE, "--keep", keep)
     assert finished.returncode == 0
     first = finished.stdout.splitlines()[0]
     assert first.startswith("Build a shared buffer of ") and "mJ" in first and "ms" in first
-    for part in ("lower bound", "layer by layer", "DRAM", "cheapest samples by size"):
+    for part in ("lower bound", "layer by layer", "DRAM", table):
         assert part in finished.stdout
     assert finished.stderr.count("\n") == 1 and " samples in " in finished.stderr  # no progress bar: no terminal
 
@@ -237,7 +241,7 @@ def interrupted(arguments: list[str], folder: Path, until: Path) -> tuple[int, s
 
 
 def test_ctrl_c_keeps_and_saves_the_best_so_far(tmp_path: Path):
-    arguments = ["explore", "resnet50", "--shared", "--samples", "10000000", "-o", "run", "--json"]
+    arguments = ["explore", "resnet50", "--shared", "--samples", "10000000", "--keep", "none", "-o", "run", "--json"]
     code, out, err = interrupted(arguments, tmp_path, tmp_path / "run")
     assert code == 130, err
     content: dict[str, Any] = json.loads(out)
@@ -253,7 +257,7 @@ def test_progress_is_shown_on_a_terminal_only():
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     with subprocess.Popen(
-        [*COMMAND, *EXPLORE, "--json"], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=theirs
+        [*COMMAND, *EXPLORE, "--keep", "none", "--json"], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=theirs
     ) as process:
         os.close(theirs)
         assert process.stdout is not None

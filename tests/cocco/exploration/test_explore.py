@@ -25,7 +25,8 @@ def explore(networks=TWO, **question):
 
 
 def test_partition_answers_formula_1():
-    result = cocco.partition(chain(6), MACHINE, method="ga", metric="energy", samples=150, seed=3, settings=SETTINGS)
+    asked = {"method": "ga", "metric": "energy", "samples": 150, "seed": 3, "settings": SETTINGS}
+    result = cocco.partition(chain(6), MACHINE, **asked, keep="none")
     assert result.cost == evaluate(chain(6), result.plan, MACHINE).energy_pj == result.evaluation.energy_pj
     assert (result.method, result.metric, result.seed) == ("ga", "energy", 3) and 100 < result.samples <= 150
     assert (result.status, result.alpha) == ("feasible", None) and result.engine in ("fast", "reference")
@@ -90,12 +91,13 @@ def test_never_worse_than_the_initial_partition():
 
 def test_initial_partitions_of_several_networks():
     plans = tuple(Partition.layerwise(network) for network in TWO)
-    assert explore(initial=[plans], samples=1, method="ga").plans == plans
+    assert explore(initial=[plans], samples=1, method="ga", keep="none").plans == plans
 
 
 def test_population_replaces_that_of_the_settings():
     settings = cocco.Settings(elite=2, seeds=False, polish=0)
-    result = cocco.partition(chain(4), MACHINE, method="ga", samples=30, population=7, settings=settings)
+    asked = {"method": "ga", "samples": 30, "population": 7, "settings": settings}
+    result = cocco.partition(chain(4), MACHINE, **asked, keep="none")
     assert list(result.points.groupby("generation").size()) == [7, 5, 5, 5, 5, 3]
 
 
@@ -104,10 +106,22 @@ def test_ctrl_c_raises_with_the_best_so_far():
         raise KeyboardInterrupt
 
     with pytest.raises(cocco.Interrupted) as stopped:
-        explore(progress=stop)
+        explore(progress=stop, keep="none")
     result = stopped.value.result
     assert result.status == "stopped" and 20 <= result.samples < 120
     assert isinstance(stopped.value, KeyboardInterrupt) and "status='stopped'" in str(stopped.value)
+
+
+def test_ctrl_c_after_a_proof_with_kept_tensors_leaves_the_proven_answer():
+    """Progress is told after the proof."""
+
+    def stop(done, total, best):
+        raise KeyboardInterrupt
+
+    with pytest.raises(cocco.Interrupted) as stopped:
+        explore(progress=stop)
+    found, result = explore(), stopped.value.result
+    assert (result.status, result.cost, result.plans) == ("optimal", found.cost, found.plans)
 
 
 def test_ctrl_c_while_addresses_are_found_keeps_the_result_without_them(monkeypatch):
@@ -140,9 +154,9 @@ def test_ctrl_c_in_a_comparison_keeps_the_networks_that_were_compared(monkeypatc
 @pytest.mark.parametrize(("share", "status"), [(1.0, "optimal"), (1 - 1e-12, "feasible"), (0.995, "feasible")])
 def test_only_a_bound_that_is_met_proves_an_answer(monkeypatch, share, status):
     chip = Accelerator(shared_buffer=2000)
-    cost = cocco.partition(diamond(), chip, method="greedy").cost
+    cost = cocco.partition(diamond(), chip, method="greedy", keep="none").cost
     monkeypatch.setattr(least, "lower_bound", lambda problem: share * cost)
-    assert cocco.partition(diamond(), chip, method="greedy").status == status
+    assert cocco.partition(diamond(), chip, method="greedy", keep="none").status == status
 
 
 def test_a_price_that_the_simulator_denies_is_an_error(monkeypatch):

@@ -21,7 +21,7 @@ CHIP = Accelerator(shared_buffer=896 * KiB)
 def test_resnet50_keeps_what_the_prototype_kept(tmp_path):
     """26.66 MB in 896 KB, where no plan without kept tensors moves less than 32.98."""
     network = workloads.load("resnet50")
-    plain = cocco.partition(network, CHIP, metric="ema", method="exact")
+    plain = cocco.partition(network, CHIP, metric="ema", method="exact", keep="none")
     found = cocco.partition(network, CHIP, metric="ema", method="exact", keep="auto")
     assert (plain.cost, found.cost) == (32_984_232, 26_657_960)
     assert (found.status, found.lower_bound, found.gap) == ("optimal", found.cost, 0.0)
@@ -45,7 +45,7 @@ def test_nothing_is_worse_with_kept_tensors(metric):
 
 def test_where_the_search_gives_up_the_answer_is_no_worse_and_claims_no_more_than_its_bound(monkeypatch):
     network = workloads.load("vgg16")
-    plain = cocco.partition(network, CHIP, samples=300)
+    plain = cocco.partition(network, CHIP, samples=300, keep="none")
     monkeypatch.setattr("cocco.exploration.kept.QUICK_HARDWARE", 64)
     found = cocco.partition(network, CHIP, samples=300, keep="auto")
     assert found.cost <= plain.cost

@@ -23,7 +23,7 @@ def no_proof(monkeypatch):
 
 def test_it_is_no_worse_than_without_and_the_same_each_time(no_proof):
     network = workloads.load("resnet50")
-    plain = cocco.explore(network, **ASKED)
+    plain = cocco.explore(network, **ASKED, keep="none")
     found, again = (cocco.explore(network, **ASKED, keep="auto") for _ in range(2))
     assert found.cost < plain.cost and found.status == "feasible"
     assert found.lower_bound is not None and found.lower_bound < found.cost
@@ -61,7 +61,7 @@ def test_random_spaces_are_no_worse_without_a_proof(no_proof):
 @pytest.mark.parametrize("where", ["genetic_search", "improve_plans", "first_plans"])
 def test_ctrl_c_leaves_the_best_so_far(no_proof, monkeypatch, where):
     network, calls = workloads.load("vgg16"), []
-    plain = cocco.explore(network, **ASKED)
+    plain = cocco.explore(network, **ASKED, keep="none")
 
     def press(*_, **__):
         calls.append(where)

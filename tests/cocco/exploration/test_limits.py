@@ -6,7 +6,10 @@ import pytest
 
 import cocco
 from cocco.problem.settings import Settings
+from simulator import Technology
 from simulator.evaluate import evaluate
+from simulator.memory.sram import Sram
+from simulator.memory.table import SramRow, SramTable
 from tests.helpers.every_plan import everything
 from tests.helpers.search_graphs import BRANCHES, SPACE, TWO, chain, criterion, dag, diamond
 
@@ -35,7 +38,7 @@ def test_the_least_under_limits_is_what_brute_force_finds(what, limited, share, 
     limits = {name: quantile(plans, name, share) * (1 + 1e-9) for name in limited}
     kept = [plan for plan in plans if all(criterion(name, plan) <= bound for name, bound in limits.items())]
     least = min(criterion(what, plan) for plan in kept)
-    found = cocco.minimize(BRANCHES, what, limits, space=SPACES[space], samples=1500, settings=SETTINGS)
+    found = cocco.minimize(BRANCHES, what, limits, space=SPACES[space], samples=1500, settings=SETTINGS, keep="none")
     assert found.value == pytest.approx(least, rel=1e-12)
     assert found.best is not None and found.status in ("optimal", "feasible")
     for name, value in zip(found.objectives, found.best.values):
@@ -67,7 +70,9 @@ def test_a_limit_that_is_met_exactly_is_proved_by_enumeration_where_the_search_d
     """One sample finds nothing; the least traffic is the bound of memories that hold all: an excess of exactly 1."""
     least = min(criterion("ema", plan) for plan in PLANS[space])
     kept = [plan for plan in PLANS[space] if criterion("ema", plan) <= least]
-    found = cocco.minimize(BRANCHES, what, {"ema": least}, space=SPACES[space], samples=1, settings=SETTINGS)
+    found = cocco.minimize(
+        BRANCHES, what, {"ema": least}, space=SPACES[space], samples=1, settings=SETTINGS, keep="none"
+    )
     assert (found.status, found.value) == ("optimal", min(criterion(what, plan) for plan in kept))
 
 
@@ -76,7 +81,9 @@ def test_a_search_of_one_sample_is_never_proved_wrongly(share):
     """What enumeration proves under limits is what brute force finds; what it leaves open has a bound below that."""
     bound = quantile(PLANS["shared"], "latency", share)
     least = min(criterion("capacity", plan) for plan in PLANS["shared"] if criterion("latency", plan) <= bound)
-    found = cocco.minimize(BRANCHES, "capacity", {"latency": bound}, space=SPACE, samples=1, settings=SETTINGS)
+    found = cocco.minimize(
+        BRANCHES, "capacity", {"latency": bound}, space=SPACE, samples=1, settings=SETTINGS, keep="none"
+    )
     assert found.status == "optimal" and found.value == least == found.lower_bound
 
 
@@ -87,7 +94,9 @@ def test_two_metrics_without_a_search_are_never_proved_wrongly(what, limited, sh
     bound = quantile(PLANS["shared"], limited, share) * (1 + 1e-9)
     least = min(criterion(what, plan) for plan in PLANS["shared"] if criterion(limited, plan) <= bound)
     for seed in range(4):
-        found = cocco.minimize(BRANCHES, what, {limited: bound}, space=SPACE, samples=1, seed=seed, settings=SETTINGS)
+        found = cocco.minimize(
+            BRANCHES, what, {limited: bound}, space=SPACE, samples=1, seed=seed, settings=SETTINGS, keep="none"
+        )
         assert found.status != "infeasible"
         assert found.lower_bound is not None and found.lower_bound <= least * (1 + 1e-12)
         if found.status == "optimal":
@@ -95,10 +104,28 @@ def test_two_metrics_without_a_search_are_never_proved_wrongly(what, limited, sh
 
 
 def test_a_limit_on_capacity_that_is_a_candidate_is_kept_by_it():
-    found = cocco.minimize(BRANCHES, "ema", {"capacity": 4096.0}, space=SPACE, samples=200, settings=SETTINGS)
+    found = cocco.minimize(
+        BRANCHES, "ema", {"capacity": 4096.0}, space=SPACE, samples=200, settings=SETTINGS, keep="none"
+    )
     kept = [plan for plan in PLANS["shared"] if plan.machine.shared_buffer <= 4096]
     assert found.best is not None and found.value == min(criterion("ema", plan) for plan in kept)
     assert found.best.accelerator.shared_buffer <= 4096
+
+
+def test_a_limit_of_area_on_separate_buffers_is_that_of_their_tables():
+    """Area by table: of 1,024 and 2,048 bytes 5 and 1 mm2 in the one buffer, 2 and 9 in the other; each has its own."""
+    rows = ((1024, 5.0, 2.0), (2048, 1.0, 9.0))
+    tables = [SramTable("t", tuple(SramRow(row[0], 1.0, 1.0, 0.0, row[i]) for row in rows)) for i in (1, 2)]
+    technology = Technology(activation_sram=Sram(tables[0]), weight_sram=Sram(tables[1]))
+    space = cocco.SeparateBuffers(cocco.Range(1024, 2048, 1024), cocco.Range(1024, 2048, 1024))
+    question = {"space": space, "technology": technology, "samples": 20, "keep": "none"}
+    for least, allowed in ((3.0, 3.0), (3.0, 6.9), (3.0, 10.0), (None, 2.9)):
+        found = cocco.minimize(chain(4), "area", {"area": allowed, "ema": 10**9}, **question)
+        assert found.value == least and found.status == ("infeasible" if least is None else "optimal")
+    found = cocco.minimize(chain(4), "capacity", {"area": 7.0, "ema": 10**9}, **question)
+    assert found.value == 2048.0 and found.best.accelerator.area_mm2 == 7.0
+    found = cocco.minimize(chain(4), "capacity", {"area": 6.9, "ema": 10**9}, **question)
+    assert (found.best.accelerator.global_buffer, found.best.accelerator.weight_buffer) == (2048, 1024)
 
 
 def test_one_limit_on_the_memory_alone_takes_the_least_energy_there():
@@ -128,8 +155,8 @@ def test_what_each_network_pays_is_the_difference_to_its_own_optimum():
     """Enumerated here: Formula 2 of each network alone, with its weight."""
     networks, weights = [chain(6), dag([[], [0], [0], [1, 2]], "other", kernel=3)], [3.0, 0.5]
     question = {"space": SPACE, "alpha": 0.003, "weights": weights, "samples": 800, "settings": SETTINGS}
-    result = cocco.explore(networks, **question)
-    paid = cocco.compromise(result, networks, **question)
+    result = cocco.explore(networks, **question, keep="none")
+    paid = cocco.compromise(result, networks, **question, keep="none")
     common = result.accelerator.shared_buffer
     for each, network, weight, plan in zip(paid, networks, weights, result.plans):
         alone = everything([network], SPACE)

@@ -27,7 +27,7 @@ ENGINES = ("reference", "fast") if has_kernel() else ("reference",)
 @pytest.mark.parametrize(("metric", "column"), [("ema", "ema_bytes"), ("energy", "energy_pj")])
 def test_methods_on_given_hardware_are_judged_and_bounded(method, engine, metric, column):
     machine = Accelerator(shared_buffer=2000)
-    result = cocco.partition(diamond(), machine, method=method, metric=metric, samples=60, engine=engine)
+    result = cocco.partition(diamond(), machine, method=method, metric=metric, samples=60, engine=engine, keep="none")
     assert result.cost == getattr(evaluate(diamond(), result.plan, machine), column)
     assert result.lower_bound <= result.cost and result.status in ("optimal", "feasible")
 
@@ -35,8 +35,8 @@ def test_methods_on_given_hardware_are_judged_and_bounded(method, engine, metric
 @pytest.mark.parametrize("method", SPACE_METHODS)
 def test_methods_that_choose_a_memory_agree_with_each_other(method):
     space = cocco.SharedBuffer(1024, 4096, 512)
-    best = cocco.explore(chain(4), space=space, alpha=0.01, metric="energy", method="exact")
-    result = cocco.explore(chain(4), space=space, alpha=0.01, metric="energy", method=method, samples=400)
+    best = cocco.explore(chain(4), space=space, alpha=0.01, metric="energy", method="exact", keep="none")
+    result = cocco.explore(chain(4), space=space, alpha=0.01, metric="energy", method=method, samples=400, keep="none")
     assert best.status == "optimal" and best.gap == 0
     assert result.cost >= best.cost
     assert result.cost == pytest.approx(
@@ -50,12 +50,15 @@ def test_auto_proves_the_memory_that_the_search_found():
         network = random_net(seed)
         least = least_shared(network)
         space = cocco.SharedBuffer(least, least + 8192, 256)
-        result = cocco.explore(network, space=space, alpha=0.01, samples=60, seed=seed)
+        result = cocco.explore(network, space=space, alpha=0.01, samples=60, seed=seed, keep="none")
         if result.status != "optimal":
             continue
         assert result.lower_bound == result.cost
         for other in ("ga", "sa", "random"):
-            assert cocco.explore(network, space=space, alpha=0.01, method=other, samples=300).cost >= result.cost
+            assert (
+                cocco.explore(network, space=space, alpha=0.01, method=other, samples=300, keep="none").cost
+                >= result.cost
+            )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ def test_auto_proves_the_memory_that_the_search_found():
 def test_published_optima_of_the_model_are_proven(name, size, ema):
     """Weights have 9/8 of it; 1024 + 1152 KB are those of an independent enumeration (docs/model.md)."""
     machine = Accelerator(global_buffer=size * KiB, weight_buffer=size * KiB * 9 // 8)
-    result = cocco.partition(workloads.load(name), machine, method="exact", metric="ema")
+    result = cocco.partition(workloads.load(name), machine, method="exact", metric="ema", keep="none")
     assert (result.status, result.cost, result.gap) == ("optimal", ema, 0)
 
 
@@ -81,7 +84,7 @@ def test_both_engines_give_the_same_answer(method):
         network = random_net(seed)
         machine = Accelerator(shared_buffer=least_shared(network) + 300 * seed)
         first, second = (
-            cocco.partition(network, machine, method=method, metric="energy", samples=80, engine=engine)
+            cocco.partition(network, machine, method=method, metric="energy", samples=80, engine=engine, keep="none")
             for engine in ENGINES
         )
         assert first.to_json() == second.to_json()
@@ -90,7 +93,7 @@ def test_both_engines_give_the_same_answer(method):
 def test_exact_gives_up_with_an_answer_and_a_bound(monkeypatch):
     """Two steps are not enough for a chain of 6: the best of greedy and dp, and the bound, remain."""
     monkeypatch.setattr("cocco.exploration.methods.MAX_STEPS", 2)
-    result = cocco.partition(chain(6), Accelerator(shared_buffer=3000), method="exact", metric="ema")
+    result = cocco.partition(chain(6), Accelerator(shared_buffer=3000), method="exact", metric="ema", keep="none")
     assert result.status == "gave_up" and result.lower_bound < result.cost
     assert result.cost == evaluate(chain(6), result.plan, result.accelerator).ema_bytes
 
@@ -99,8 +102,8 @@ def test_a_search_is_never_worse_than_its_seeds(monkeypatch):
     """Where enumeration gives up, the search starts from greedy and dp, and their work is counted."""
     monkeypatch.setattr("cocco.exploration.methods.QUICK_STEPS", 2)
     network = workloads.load("googlenet")
-    result = cocco.partition(network, MEDIUM, samples=400)
-    seeds = [cocco.partition(network, MEDIUM, method=method).cost for method in ("greedy", "dp")]
+    result = cocco.partition(network, MEDIUM, samples=400, keep="none")
+    seeds = [cocco.partition(network, MEDIUM, method=method, keep="none").cost for method in ("greedy", "dp")]
     assert result.method == "ga" and result.cost <= min(seeds)
     assert 300 < result.samples <= 400
 
@@ -120,7 +123,7 @@ def test_ctrl_c_before_there_is_an_answer_keeps_layer_by_layer(method, monkeypat
     for name in ("prove", "greedy", "depth_order"):
         monkeypatch.setattr(f"cocco.exploration.methods.{name}", stop)
     with pytest.raises(cocco.Interrupted) as stopped:
-        cocco.partition(chain(4), MEDIUM, method=method)
+        cocco.partition(chain(4), MEDIUM, method=method, keep="none")
     assert stopped.value.result.status == "stopped" and len(stopped.value.result.plan) == 4
 
 
@@ -131,10 +134,10 @@ def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
     monkeypatch.setattr("cocco.exploration.methods.prove", stop)
     machine = Accelerator(shared_buffer=3000)
     with pytest.raises(cocco.Interrupted) as stopped:
-        cocco.partition(chain(6), machine, method="exact")
+        cocco.partition(chain(6), machine, method="exact", keep="none")
     result = stopped.value.result
     assert (result.status, result.method) == ("stopped", "exact")
-    assert result.cost == cocco.partition(chain(6), machine, method="greedy").cost
+    assert result.cost == cocco.partition(chain(6), machine, method="greedy", keep="none").cost
 
 
 @pytest.mark.parametrize(
@@ -144,12 +147,12 @@ def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
 def test_a_certificate_raises_the_bound_and_proves_only_what_it_reaches(monkeypatch, certified, bound, status):
     """Shares of the cost; a bound below what is forced anyway changes nothing (2752 of 3776 bytes of a chain)."""
     machine = Accelerator(global_buffer=65536, weight_buffer=1152)
-    plain = cocco.partition(chain(3), machine, method="greedy", metric="ema")
+    plain = cocco.partition(chain(3), machine, method="greedy", metric="ema", keep="none")
     assert (plain.lower_bound, plain.cost) == (2752, 3776)
     monkeypatch.setattr(bounds, "check_solvers", lambda: None)
     proof = bounds.Certificate(certified * plain.cost, "partition", 1, 1, 1.0)
     monkeypatch.setattr(bounds, "certify", lambda problem, labels: proof)
-    found = cocco.partition(chain(3), machine, method="greedy", metric="ema", prove=True)
+    found = cocco.partition(chain(3), machine, method="greedy", metric="ema", prove=True, keep="none")
     assert (found.status, found.lower_bound) == (status, plain.lower_bound if bound is None else bound * plain.cost)
 
 
@@ -162,6 +165,6 @@ def test_exact_gives_up_where_one_memory_is_left_open(monkeypatch):
     space, seen = cocco.SharedBuffer(1024, 9216, 1024), set()
     for budget in (0, 200, 400, 800, 1600, 10**6):
         monkeypatch.setattr(methods, "MAX_STEPS", budget)
-        found = cocco.explore(chain(4), space=space, alpha=3.0, metric="ema", method="exact", samples=20)
+        found = cocco.explore(chain(4), space=space, alpha=3.0, metric="ema", method="exact", samples=20, keep="none")
         seen.add((found.status, found.method))
     assert seen == {("gave_up", "exact"), ("optimal", "exact")}

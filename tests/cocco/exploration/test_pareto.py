@@ -50,7 +50,7 @@ def test_true_front_of_a_tiny_network_is_found(objectives, space):
     plans = everything([BRANCHES], space)
     expected = true_front(plans, lambda plan: tuple(criterion(name, plan) for name in objectives))
     settings = Settings(population=50, elite=10)
-    front = cocco.pareto(BRANCHES, space=space, objectives=objectives, samples=2500, settings=settings)
+    front = cocco.pareto(BRANCHES, space=space, objectives=objectives, samples=2500, settings=settings, keep="none")
     assert_fronts_equal(front, expected)
     assert front.status == "feasible" and front.samples <= 2500
 
@@ -60,14 +60,14 @@ def test_true_front_of_two_networks_with_weights_is_found():
     plans = everything(networks, SPACE)
     names = ("capacity", "bandwidth")
     expected = true_front(plans, lambda plan: tuple(criterion(name, plan, weights) for name in names))
-    front = cocco.pareto(networks, space=SPACE, objectives=names, samples=3000, weights=weights)
+    front = cocco.pareto(networks, space=SPACE, objectives=names, samples=3000, weights=weights, keep="none")
     assert_fronts_equal(front, expected)
 
 
 @pytest.mark.parametrize("space", [SPACE, TWO], ids=["shared", "separate"])
 def test_enumeration_proves_the_true_front(space):
     expected = true_front(everything([BRANCHES], space), lambda p: (criterion("capacity", p), criterion("ema", p)))
-    front = cocco.pareto(BRANCHES, space=space, objectives=("capacity", "ema"), method="exact")
+    front = cocco.pareto(BRANCHES, space=space, objectives=("capacity", "ema"), method="exact", keep="none")
     assert front.status == "optimal"
     assert_fronts_equal(front, expected)
 
@@ -90,7 +90,7 @@ def test_both_engines_give_the_same_bytes(objectives):
     settings = Settings(population=30, elite=10)
     question = {"space": TWO, "objectives": objectives, "samples": 900, "seed": 5, "settings": settings}
     slow, fast, threads = (
-        cocco.pareto(networks, engine=engine, threads=count, **question)
+        cocco.pareto(networks, engine=engine, threads=count, **question, keep="none")
         for engine, count in (("reference", 1), ("fast", 1), ("fast", 3))
     )
     assert slow.engine == "reference" and fast.engine == "fast"
@@ -120,9 +120,9 @@ def test_one_memory_that_is_not_enumerated_leaves_the_whole_front_unproven(monke
     def gives_up(self, memory, budget, best):
         return (None, 0) if memory == (skipped,) else solve(self, memory, budget, best)
 
-    assert cocco.pareto(chain(4), space=SPACE, method="exact").status == "optimal"
+    assert cocco.pareto(chain(4), space=SPACE, method="exact", keep="none").status == "optimal"
     monkeypatch.setattr(Solver, "solve", gives_up)
-    assert cocco.pareto(chain(4), space=SPACE, method="exact").status == "gave_up"
+    assert cocco.pareto(chain(4), space=SPACE, method="exact", keep="none").status == "gave_up"
 
 
 def test_a_price_that_the_simulator_does_not_confirm_is_an_error(monkeypatch):
@@ -136,7 +136,7 @@ def test_a_price_that_the_simulator_does_not_confirm_is_an_error(monkeypatch):
 
 @pytest.mark.parametrize("samples", [1, 2, 40])
 def test_few_samples_are_a_front_too(samples):
-    front = cocco.pareto(chain(5), space=SPACE, samples=samples)
+    front = cocco.pareto(chain(5), space=SPACE, samples=samples, keep="none")
     assert 1 <= len(front.found) <= samples and front.samples <= samples
 
 

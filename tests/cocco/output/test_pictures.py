@@ -18,7 +18,13 @@ from cocco.output.folders import run as run_folder
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    """A short search of a shared buffer for vgg16."""
+    """A short search of a shared buffer for vgg16, with nothing kept on chip: many samples, then a proof."""
+    return cocco.explore(workloads.load("vgg16"), space=cocco.SharedBuffer(), alpha=0.002, samples=300, keep="none")
+
+
+@pytest.fixture(scope="module")
+def proof() -> Result:
+    """The same with kept tensors: the sizes that were solved, and nothing else."""
     return cocco.explore(workloads.load("vgg16"), space=cocco.SharedBuffer(), alpha=0.002, samples=300)
 
 
@@ -42,6 +48,24 @@ def test_line_of_equal_cost_goes_through_the_best_sample(result: Result):
     x, y = (float(np.asarray(data)[0]) for data in star.get_data())
     assert y == pytest.approx(y0 - 0.000512 * (x - x0))
     assert x * 1024 == result.accelerator.buffer_bytes
+
+
+def test_a_proof_shows_every_size_that_it_solved(proof: Result):
+    """A few points: none is cut off, no generation coloured, and nothing called a sample."""
+    assert proof.status == "optimal" and 1 < len(proof.points) <= 47
+    cost, plane = pictures.cost_figure(proof), pictures.plane_figure(proof)
+    assert (len(cost.axes), len(plane.axes)) == (1, 1)
+    for axes, values in ((cost.axes[0], proof.points["cost"] / 2**20), (plane.axes[0], proof.points["value"] * 1e-9)):
+        low, high = axes.get_ylim()
+        assert low < values.min() and values.max() < high
+        assert axes.get_title() == f"vgg16: {len(proof.points)} sizes solved"
+        assert not any("sample" in text.get_text() for text in axes.get_legend().get_texts())
+    assert "sample" not in cost.axes[0].get_xlabel()
+
+
+def test_the_title_counts_the_samples_that_are_drawn(result: Result):
+    title = pictures.plane_figure(result).axes[0].get_title()
+    assert title == f"vgg16: {len(result.points)} samples, of which the worst 2% lie higher"
 
 
 def test_no_sample_lies_below_the_line(result: Result):
@@ -74,7 +98,7 @@ def test_saved_pictures_are_whole_and_have_no_date(result: Result, tmp_path: Pat
 def test_one_sample_and_other_metrics_can_be_drawn(metric: str, alpha: float, label: str, tmp_path: Path):
     single = cocco.explore(
         [workloads.load("vgg16"), workloads.load("gpt")],
-        space=cocco.SeparateBuffers(), alpha=alpha, metric=metric, samples=1,
+        space=cocco.SeparateBuffers(), alpha=alpha, metric=metric, samples=1, keep="none",
     )  # fmt: skip
     assert pictures.plane_figure(single).axes[0].get_ylabel() == label
     assert len(run_folder.save(tmp_path, single, {})) == 9

@@ -25,7 +25,7 @@ EXPLORE = ("--samples", 400, "--method", "ga")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run for vgg16 and its page."""
     folder = tmp_path_factory.mktemp("run") / "vgg16"
-    assert cocco("explore", "vgg16", *EXPLORE, "-o", folder).returncode == 0
+    assert cocco("explore", "vgg16", *EXPLORE, "--keep", "none", "-o", folder).returncode == 0
     assert cocco("report", folder).stdout == f"{folder / 'report.html'}\n"
     return folder
 
@@ -105,7 +105,20 @@ def test_same_run_gives_the_same_page(run_folder: Path, copy: Path):
 
 
 def test_several_networks_each_have_a_table(tmp_path: Path):
-    words = ("explore", "vgg16", "googlenet", "--separate", "--weights", 1, 3, "--metric", "ema", *EXPLORE)
+    words = (
+        "explore",
+        "vgg16",
+        "googlenet",
+        "--separate",
+        "--weights",
+        1,
+        3,
+        "--metric",
+        "ema",
+        *EXPLORE,
+        "--keep",
+        "none",
+    )
     content = answer(cocco(*words, "-o", tmp_path, "--json"))
     report.write(tmp_path)
     page = page_of(tmp_path)
@@ -118,7 +131,7 @@ def test_several_networks_each_have_a_table(tmp_path: Path):
 def test_names_are_text_wherever_they_stand(tmp_path: Path):
     """A name with markup, quotes, the end of a script and dollar signs, in a network of the user's own."""
     network = hostile_network(tmp_path)
-    finished = cocco("explore", network, *EXPLORE, "-o", tmp_path / "run")
+    finished = cocco("explore", network, *EXPLORE, "--keep", "none", "-o", tmp_path / "run")
     assert finished.returncode == 0, finished.stderr
     report.write(tmp_path / "run")
     page = page_of(tmp_path / "run")

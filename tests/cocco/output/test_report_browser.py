@@ -44,7 +44,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The page of a run for googlenet, open; with the run it is about."""
     folder = tmp_path_factory.mktemp("run")
-    assert main(["explore", "googlenet", "--samples", "2000", "-o", str(folder)]) == 0
+    assert main(["explore", "googlenet", "--samples", "2000", "--keep", "none", "-o", str(folder)]) == 0
     browser.get(report.write(folder).as_uri())
     return browser, json.loads((folder / "result.json").read_text())["result"]
 
@@ -119,7 +119,7 @@ def test_page_is_complete_and_loads_nothing(page: Any):
 
 def test_hostile_names_run_no_script(browser: Any, tmp_path: Path):
     network = workloads.load(str(hostile_network(tmp_path)))
-    result = cocco.explore(network, space=cocco.SharedBuffer(), alpha=0.002, samples=200, method="ga")
+    result = cocco.explore(network, space=cocco.SharedBuffer(), alpha=0.002, samples=200, method="ga", keep="none")
     about = {
         "command": "cocco explore <b>", "settings": {}, "seed": 0, "versions": {}, "engine": result.engine,
         "result": result.to_json() | {"verified": None},
@@ -135,7 +135,7 @@ def test_hostile_names_run_no_script(browser: Any, tmp_path: Path):
 
 def test_front_is_walked_and_sorted_like_a_run(browser: Any, tmp_path: Path):
     """The page of cocco pareto: arrow keys go along the front, a click sorts its table."""
-    assert main(["pareto", "googlenet", "--samples", "1000", "-o", str(tmp_path)]) == 0
+    assert main(["pareto", "googlenet", "--samples", "1000", "--keep", "none", "-o", str(tmp_path)]) == 0
     browser.get(report.write(tmp_path).as_uri())
     chart = browser.find_element("class name", "chart")
     for number in (1, 2):

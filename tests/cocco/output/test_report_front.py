@@ -21,7 +21,17 @@ from workloads.errors import FileFormatError
 def front_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A front of three objectives for vgg16, two buffers, and its page."""
     folder = tmp_path_factory.mktemp("front") / "vgg16"
-    words = ("pareto", "vgg16", "--separate", "--objectives", "energy,capacity,latency", "--samples", 600)
+    words = (
+        "pareto",
+        "vgg16",
+        "--separate",
+        "--objectives",
+        "energy,capacity,latency",
+        "--samples",
+        600,
+        "--keep",
+        "none",
+    )
     assert cocco(*words, "-o", folder).returncode == 0
     assert cocco("report", folder).stdout == f"{folder / 'report.html'}\n"
     return folder
@@ -52,7 +62,20 @@ def test_black_dots_are_the_front_in_the_two_objectives_that_are_drawn(front_fol
 
 @pytest.mark.parametrize("limit", ["capacity=1MB", "capacity=129KB"])
 def test_page_under_limits_shows_the_plan_or_that_there_is_none(tmp_path: Path, limit: str):
-    words = ("explore", "vgg16", "--minimize", "latency", "--limit", limit, "--limit", "energy=30mJ", "--samples", 300)
+    words = (
+        "explore",
+        "vgg16",
+        "--minimize",
+        "latency",
+        "--limit",
+        limit,
+        "--limit",
+        "energy=30mJ",
+        "--samples",
+        300,
+        "--keep",
+        "none",
+    )
     done = cocco(*words, "-o", tmp_path)
     report.write(tmp_path)
     page, text = page_of(tmp_path), " ".join(page_of(tmp_path).texts)
@@ -67,7 +90,7 @@ def test_page_under_limits_shows_the_plan_or_that_there_is_none(tmp_path: Path, 
 
 def test_names_are_text_on_the_page_of_a_front(tmp_path: Path):
     network = hostile_network(tmp_path)
-    assert cocco("pareto", network, "--samples", 200, "-o", tmp_path / "run").returncode == 0
+    assert cocco("pareto", network, "--samples", 200, "--keep", "none", "-o", tmp_path / "run").returncode == 0
     report.write(tmp_path / "run")
     page = page_of(tmp_path / "run")
     assert page.count("img") == page.count("b") == 0 and page.count("script") == 2

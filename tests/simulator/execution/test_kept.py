@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator import Accelerator, Partition
+from simulator import Accelerator, Partition, Technology
 from simulator.execution import verify
 from simulator.execution.claims import plan_of
 from simulator.execution.judge import check, count_plan, judge
@@ -21,6 +21,7 @@ from simulator.model.subgraph import Geometry
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_layers import random_layer
+from tests.helpers.random_tables import random_technology, shared_technology
 
 
 def random_priced(seed):
@@ -30,7 +31,11 @@ def random_priced(seed):
     buffers = {"shared_buffer": rng.choice((512, 1024, 4096, 16384))}
     if rng.random() < 0.5:
         buffers = {"global_buffer": rng.choice((512, 1024, 4096, 16384)), "weight_buffer": rng.choice((256, 512, 8192))}
-    found = price_partition(network, plan, Accelerator(**buffers, batch=rng.choice((1, 1, 2, 3))))
+    batch, technology = rng.choice((1, 1, 2, 3)), Technology()
+    if seed % 3 == 0:
+        of_buffers = shared_technology if len(buffers) == 1 else random_technology
+        technology = of_buffers(random.Random(seed))
+    found = price_partition(network, plan, Accelerator(**buffers, batch=batch, technology=technology))
     return found if found.fits else None
 
 
@@ -41,7 +46,9 @@ def test_every_number_of_a_plan_is_what_is_counted(seed):
         return
     checks, message = judge(found.network, found.accelerator, found.partition, found.prices)
     assert not message
-    exact = [each for each in checks if each.name in ("ema_bytes", "global_buffer_bytes", "kept_bytes")]
+    names = {"ema_bytes", "global_buffer_bytes", "global_written_bytes", "kept_bytes"}
+    exact = [each for each in checks if each.name in names]
+    assert found.accelerator.has_tables == any(each.name == "global_written_bytes" for each in exact)
     assert exact and all(each.status == "equal" for each in exact)
 
 
@@ -118,7 +125,9 @@ def test_a_byte_less_of_memory_fails(seed):
     assert [each.status for each in less if each.name == memory] != ["within"]
 
 
-@pytest.mark.parametrize("name", ["kept_bytes", "ema_input_bytes", "ema_output_bytes", "global_buffer_bytes"])
+@pytest.mark.parametrize(
+    "name", ["kept_bytes", "ema_input_bytes", "ema_output_bytes", "global_buffer_bytes", "global_written_bytes"]
+)
 def test_every_number_that_a_price_changes_is_noticed(name):
     found = next(each for each in map(random_priced, range(100)) if each and each.partition.keep)
     step = next(i for i, price in enumerate(found.prices) if price.kept_bytes)

@@ -134,7 +134,8 @@ def check_real(name, rooms, batches, metrics):
                     if plan is None:
                         continue
                     found = count_layer(network, v, loops_of(plan), batch)
-                    assert found[2:7] == plan[-5:], (network.layers[v], plan)
+                    assert found[2:7] == plan[-6:-1], (network.layers[v], plan)
+                    assert found.global_written_bytes == plan.global_written_bytes, (network.layers[v], plan)
                     held = found[:2] == claim_of(plan)[:2]
                     assert held or plan.order in ("KP", "TP", "BC", "CT"), (network.layers[v], plan)
 

@@ -140,5 +140,5 @@ def test_a_region_beyond_the_memory_fails():
 
 
 def test_columns_shared_by_cores_are_refused():
-    with pytest.raises(ValueError, match="4 cores share one"):
+    with pytest.raises(ValueError, match="executed on one core; here are 4"):
         verify(chain(), parts(chain(), 1), Accelerator(shared_buffer=16 * KiB, cores=4), addresses={})

@@ -50,9 +50,9 @@ def every_held(model, capacity, weight_capacity):
         for at_once in range(1, rules.samples + 1):
             held = at_once * need_of(model, tile)
             if rules.is_shared and held + model.weight_need <= capacity:
-                yield model._held(tile, at_once)
+                yield model._held(model.ways[0], tile, at_once)
             elif not rules.is_shared and held <= capacity and model.weight_need <= weight_capacity:
-                yield model._held(tile, at_once)
+                yield model._held(model.ways[0], tile, at_once)
 
 
 def measures(price, chip):

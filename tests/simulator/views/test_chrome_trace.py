@@ -68,9 +68,10 @@ def test_a_trace_obeys_the_format_and_ends_at_the_latency(name, clock, machine):
     assert sorted(set(working)) == (list(range(cores)) if cores > 1 else [])
     moved = sum(e["args"]["bytes"] for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == DRAM)
     assert moved == evaluation.ema_bytes
-    computed = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == ARRAY]
-    assert sum(e["args"]["cycles"] for e in computed) == pytest.approx(evaluation.compute_cycles)
-    assert {e["name"] for e in computed} == {layer.name for layer in network.layers}
+    computed = [e for e in trace["traceEvents"] if e["ph"] == "X" and (e["tid"] == ARRAY or e["tid"] >= CORES)]
+    once = {(e["ts"], e["name"]): e["args"]["cycles"] for e in computed}  # cores that share a layer work in lock-step
+    assert sum(once.values()) == pytest.approx(evaluation.compute_cycles)
+    assert {name for _, name in once} == {layer.name for layer in network.layers}
 
 
 @pytest.mark.parametrize("memory", [{"shared_buffer": 2**20}, {"global_buffer": 2**19, "weight_buffer": 2**19}])

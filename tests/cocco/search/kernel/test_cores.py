@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from simulator.model.cost import total
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import connected_parts
 from tests.helpers.random_cores import random_channels
+from tests.helpers.random_tables import random_technology, shared_technology
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
@@ -26,7 +28,7 @@ SEEDS = st.integers(0, 10**6)
 
 
 def random_cores_problem(seed: int) -> Problem:
-    """Return a network of all operators on 1 to 7 cores: batches, memories, words, crossbars, metrics, tile rules."""
+    """Return a network of all operators on 1 to 7 cores: batches, memories, words, crossbars, tables, rules."""
     rng = random.Random(seed)
     network = random_channels(seed)
     technology = Technology(
@@ -38,6 +40,10 @@ def random_cores_problem(seed: int) -> Problem:
     size, weights = (int(10 ** rng.uniform(1.5, 5)) for _ in range(2))
     shared = Accelerator(shared_buffer=size, **many)
     machine = shared if rng.random() < 0.5 else Accelerator(global_buffer=size, weight_buffer=weights, **many)
+    if seed % 2:
+        tables = (shared_technology if machine.is_shared else random_technology)(rng)
+        kept = ("activation_sram", "weight_sram", "dram_background_mw")
+        machine = replace(machine, technology=replace(technology, **{name: getattr(tables, name) for name in kept}))
     rule = rng.choice(("exact", "exact", "exact", "paper"))
     return on_hardware(network, machine, metric=rng.choice(METRIC_NAMES), tile_rule=rule)
 

@@ -16,6 +16,7 @@ from cocco.search.genetic.genetic import genetic
 from cocco.search.kernel.choice import has_kernel
 from tests.helpers.every_kind import every_kind
 from tests.helpers.random_problems import random_twin
+from tests.helpers.random_tables import with_tables
 from tests.helpers.twin_search import assert_same_search
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
@@ -27,6 +28,15 @@ def test_engines_agree_on_random_problems(seed):
     problem = replace(random_twin(seed), keep="auto")
     initial = [list(range(problem.size))] if seed % 5 == 0 else ()
     assert_same_search(problem, Settings(population=24, elite=3), 130, 1 + seed % 3, initial)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_engines_agree_with_tables(seed):
+    """Reads and writes that cost apart, leakage and DRAM's background, in what is kept and in what it costs."""
+    problem = with_tables(replace(random_twin(seed), keep="auto"), seed)
+    if seed % 3:
+        problem = replace(problem, objective=replace(problem.objective, metric="energy"))
+    assert_same_search(problem, Settings(population=24, elite=3), 130, 1 + seed % 3)
 
 
 @pytest.mark.slow

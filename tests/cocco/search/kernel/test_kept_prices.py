@@ -18,6 +18,7 @@ from tests.helpers.every_kept_plan import as_set
 from tests.helpers.every_kind import every_kind
 from tests.helpers.random_kept import random_kept_plan, random_spans
 from tests.helpers.random_problems import random_net, random_problem
+from tests.helpers.random_tables import with_tables
 from workloads.network.network import Network
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
@@ -59,7 +60,7 @@ def in_memory_of(problem: Problem, network: Network, size: int) -> Problem:
 
 
 def test_engines_agree_on_random_plans():
-    """All kinds of layers, cores, batches, metrics, both tile rules; tight and ample buffers."""
+    """All kinds of layers, cores, batches, metrics, both tile rules; tight and ample buffers; tables, too."""
     kept = fits = 0
     for seed in range(150):
         problem = random_problem(seed)
@@ -68,6 +69,8 @@ def test_engines_agree_on_random_plans():
             partition = random_kept_plan(network, 7 * seed + i)
             for size in (1 << random.Random(seed + i).randint(8, 14), 1 << 17):
                 priced = in_memory_of(problem, network, size)
+                if i % 2:
+                    priced = with_tables(priced, seed)
                 more = compare(priced, steps(priced, partition))
                 kept, fits = kept + more[0], fits + more[1]
     assert kept > 1000 and kept - 50 > fits > 500

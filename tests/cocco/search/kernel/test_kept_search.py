@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from simulator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
 from tests.helpers.random_problems import random_problem
+from tests.helpers.random_tables import with_tables
 from tests.helpers.search_graphs import chain, diamond
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
@@ -33,6 +35,19 @@ def test_engines_agree_on_random_problems():
         plans += readable.is_proven
         spans += len(readable.plans[0].spans)
     assert plans > 150 and spans > 100
+
+
+def test_engines_agree_with_tables():
+    """The energy of buffers by random tables: cost, plan, states and steps."""
+    plans = 0
+    for seed in range(120):
+        problem = with_tables(random_problem(seed, 6), seed)
+        if seed % 3:
+            problem = replace(problem, objective=replace(problem.objective, metric="energy"))
+        readable = cheapest_plans(problem, 100_000, 2_000_000, engine="reference")
+        assert cheapest_plans(problem, 100_000, 2_000_000, engine="fast") == readable, seed
+        plans += readable.is_proven
+    assert plans > 60
 
 
 def test_engines_cut_off_alike():

@@ -8,9 +8,9 @@ import pytest
 
 import workloads
 from cocco.bounds.kept import cheapest_plans
+from cocco.exploration.improve import first_plans, improve_plans
 from cocco.problem.problem import on_hardware
 from cocco.search.keeping import neighbourhood
-from cocco.search.keeping.improve import first_plans, improve_plans
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator, Partition, evaluate
 from tests.helpers.random_problems import random_problem

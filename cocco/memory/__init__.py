@@ -1,0 +1,1 @@
+"""SRAM tables made: by CACTI where it is installed."""

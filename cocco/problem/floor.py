@@ -1,0 +1,51 @@
+"""Hardware that no real one undercuts, for lower bounds: the least that a byte and a nanosecond take in any buffer.
+
+By the formula a byte of the smallest buffer takes least. In a table it may not: energies have steps, and a write may
+take less than a read. A bound knows how many bytes move, and not always which way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cocco.problem.problem import Problem
+from simulator.accelerator import MAX_CAPACITY, Accelerator
+from simulator.memory.sram import Sram
+from simulator.memory.table import SramRow, SramTable
+
+
+def floor_of(accelerator: Accelerator) -> Accelerator:
+    """Return this hardware, every byte as cheap as the cheaper of reading and writing it; itself without tables."""
+    if not accelerator.has_tables:
+        return accelerator
+    return _flat(accelerator, [accelerator.activation_sram], [accelerator.weight_sram])
+
+
+def floor_of_all(problem: Problem) -> Accelerator:
+    """Return the hardware of the smallest candidates, whose bytes and leakage are the least of all candidates."""
+    smallest = problem.accelerator_of([0] * len(problem.buffers))
+    technology = smallest.technology
+    if not technology.has_tables:
+        return smallest
+    of_activations, of_weights = [smallest.activation_sram], [smallest.weight_sram]
+    for name, sizes in problem.buffers.items():
+        if name == "weight_buffer":
+            of_weights = [technology.sram("weight", size) for size in sizes]
+        else:
+            of_activations = [technology.sram("activation", size) for size in sizes]
+    return _flat(smallest, of_activations, of_activations if smallest.is_shared else of_weights)
+
+
+def _flat(accelerator: Accelerator, of_activations: Iterable[SramRow], of_weights: Iterable[SramRow]) -> Accelerator:
+    tables = {"activation_sram": _least(of_activations), "weight_sram": _least(of_weights)}
+    return replace(accelerator, technology=replace(accelerator.technology, **tables))  # type: ignore[arg-type]
+
+
+def _least(rows: Iterable[SramRow]) -> Sram:
+    """Return SRAM that takes the least of these rows at any capacity."""
+    found = list(rows)
+    each = min(min(row.read_pj_per_byte, row.write_pj_per_byte) for row in found)
+    leakage, area = min(row.leakage_mw for row in found), min(row.area_mm2 for row in found)
+    flat = (SramRow(size, each, each, leakage, area) for size in (1, MAX_CAPACITY))
+    return Sram(SramTable("least", tuple(flat)), pipelined=True)

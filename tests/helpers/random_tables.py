@@ -1,0 +1,42 @@
+"""Random SRAM tables, for any capacity that a test may choose: dear and cheap writes, steps, leakage or none."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from cocco.problem.problem import Problem
+from simulator.memory.sram import Sram
+from simulator.memory.table import SramRow, SramTable
+from simulator.technology import Technology
+
+
+def random_sram(rng: random.Random) -> Sram:
+    """Return a table from 1 byte on in a few steps; numbers make ties or none."""
+    sizes = [1, *sorted(rng.sample(range(2, 2**22), rng.randint(1, 6))), 2**42]
+    number = rng.choice((lambda: rng.uniform(0.0, 4.0), lambda: float(rng.choice((0, 1, 1, 2)))))
+    rows = tuple(SramRow(size, *(number() for _ in range(5))) for size in sizes)
+    return Sram(SramTable("random", rows), banks=1, pipelined=True)
+
+
+def random_technology(rng: random.Random) -> Technology:
+    """Return a technology of which one buffer, both, or DRAM's background differ from the formula."""
+    activation, weights = (random_sram(rng) if rng.random() < 0.8 else None for _ in range(2))
+    return Technology(
+        dram_pj_per_byte=rng.choice((100.0, 100.0, 1.0, 0.0)), dram_bytes_per_cycle=rng.choice((16, 16, 1, 100)),
+        clock_ghz=rng.choice((1.0, 0.7)), activation_sram=activation, weight_sram=weights,
+        dram_background_mw=rng.choice((0.0, 0.0, 300.0)),
+    )  # fmt: skip
+
+
+def shared_technology(rng: random.Random) -> Technology:
+    """Return a technology of one table for both, as a shared buffer needs it."""
+    found = random_sram(rng)
+    return Technology(activation_sram=found, weight_sram=found, dram_background_mw=rng.choice((0.0, 50.0)))
+
+
+def with_tables(problem: Problem, seed: int) -> Problem:
+    """Return a problem whose buffers cost what random tables say."""
+    machine, rng = problem.accelerator, random.Random(seed)
+    technology = shared_technology(rng) if machine.is_shared else random_technology(rng)
+    return replace(problem, accelerator=replace(machine, technology=technology))
