@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cocco import search as search
     from cocco.allocation.allocate import allocate
     from cocco.exploration.compromise import Compromise, compromise
+    from cocco.exploration.cores import CoresAxis, explore_cores
     from cocco.exploration.explore import explore, partition
     from cocco.exploration.front import Front
     from cocco.exploration.limits import Limited, minimize
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "Compromise",
+    "CoresAxis",
     "Effort",
     "Explanation",
     "Front",
@@ -50,6 +52,7 @@ __all__ = [
     "compromise",
     "explain",
     "explore",
+    "explore_cores",
     "keep_on_chip",
     "load_partition",
     "minimize",
@@ -61,6 +64,7 @@ __all__ = [
 _HOMES = {  # the modules that the names above live in
     "cocco.allocation.allocate": ("allocate",),
     "cocco.exploration.compromise": ("Compromise", "compromise"),
+    "cocco.exploration.cores": ("CoresAxis", "explore_cores"),
     "cocco.exploration.explore": ("explore", "partition"),
     "cocco.exploration.front": ("Front",),
     "cocco.exploration.limits": ("Limited", "minimize"),
