@@ -108,7 +108,7 @@ def solve(problem: Problem, memory: Memory, engine: EngineName, budget: int, bel
     given, machine = in_memory(problem, memory), problem.accelerator_of(memory)
     if not problem.buffers and given.objective.alpha is not None:
         given = replace(given, objective=replace(given.objective, alpha=None))
-    least = _value_of(problem, below, machine.buffer_bytes)
+    least = _value_of(problem, below, problem.objective.buffer_bytes(machine))
     if least <= 0:
         return Solved(None, True, 0)
     found = cheapest_plans(given, max_steps=budget, engine=engine, below=least)

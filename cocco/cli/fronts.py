@@ -24,7 +24,10 @@ def search_front(
     space = space_of(options)
     networks = [load(name, options) for name in options.networks]
     folder = output_path(options.output)
-    common = {name: getattr(options, name) for name in ("samples", "seed", "weights", "tile_rule", "engine", "threads")}
+    common = {
+        name: getattr(options, name)
+        for name in ("samples", "seed", "weights", "tile_rule", "engine", "threads", "count")
+    }
     common["keep"] = keep_of(options)
 
     def find(progress: Progress | None) -> Front | Limited:

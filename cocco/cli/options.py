@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from argparse import Namespace
-from typing import Any
+from typing import Any, get_args
 
 from cocco.cli import values
 from cocco.cli.usage import Parser
-from cocco.problem.names import Keep
+from cocco.problem.names import Count, Keep
 
 DEFAULT_KEEP: Keep = "auto"
 
@@ -65,6 +65,15 @@ def add_space(parser: Parser) -> None:
     group.add_argument(
         "--range", type=values.capacity_range, action="append", metavar="LOW:HIGH:STEP", dest="ranges",
         help="candidates other than these of the paper; with --separate twice, the global buffer first",
+    )  # fmt: skip
+
+
+def add_count(parser: Parser) -> None:
+    """Add whose buffers count where the memory is chosen."""
+    parser.add_argument(
+        "--count", choices=get_args(Count), default="one",
+        help="whose buffers are the capacity in the cost and in limits: those of one core, as in the paper (the "
+        "default), or of all cores",
     )  # fmt: skip
 
 

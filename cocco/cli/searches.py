@@ -86,6 +86,7 @@ def settings_of(options: Namespace, networks: Sequence[Network], space: Space, k
         **{key: getattr(options, key) for key in keys},
         "technology": options.technology.to_json(),
         **({} if mapper == MAPPER else {"mapper": mapper}),
+        **({} if getattr(options, "count", "one") == "one" else {"count": options.count}),
     }
 
 

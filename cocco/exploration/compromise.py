@@ -120,7 +120,7 @@ def compromise(result: Result, networks: Sequence[Network], **question: Any) -> 
 def _cost(result: Result, weight: float, evaluation: Evaluation) -> float:
     """Return Formula 2 of one network on the common memory."""
     assert result.alpha is not None
-    return result.accelerator.buffer_bytes + result.alpha * (0.0 + weight * _value(result, evaluation))
+    return result.objective.cost(0.0 + weight * _value(result, evaluation), result.accelerator)
 
 
 def _value(result: Result, evaluation: Evaluation) -> float:

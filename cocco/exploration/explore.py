@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack, get_args
 
 from cocco.exploration.result import Result
 from cocco.problem.effort import Effort, ExploreFields, PartitionFields, effort_of
-from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
+from cocco.problem.names import Count, HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
@@ -100,6 +100,7 @@ def explore(
     method: SpaceMethod = "auto",
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
+    count: Count = "one",
     effort: Effort | None = None,
     **fields: Unpack[ExploreFields],
 ) -> Result:
@@ -129,6 +130,8 @@ def explore(
         As in `simulator.evaluate`.
     keep
         As in `partition`: every memory is solved with its kept tensors, or ruled out.
+    count
+        Whose buffer bytes the cost has: "one", of one core, as in the paper, or "all", of all cores.
     effort
         Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
     **fields
@@ -156,7 +159,7 @@ def explore(
     chosen = effort_of(effort, fields)
     problem = over_space(
         networks, space, machine=machine_of(machine, fields), alpha=alpha, metric=metric, weights=weights,
-        tile_rule=tile_rule, keep=keep,
+        tile_rule=tile_rule, keep=keep, count=count,
     )  # fmt: skip
     return _search(problem, method, chosen)
 
@@ -222,6 +225,7 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
         status=_status(outcome, cost, bound),
         cost=cost,
         alpha=problem.objective.alpha,
+        count=problem.objective.count,
         accelerator=winner.accelerator,
         plans=winner.plans,
         evaluations=winner.evaluations,

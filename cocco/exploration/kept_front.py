@@ -61,7 +61,7 @@ def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], bu
     problem, metrics = question.problem, metrics_of(plane.names)
     is_plane = len(plane.names) == 2 and any(name in MEMORY for name in plane.names)
     size = next((name for name in plane.names if name in MEMORY), "capacity")
-    ascending = sorted(chosen, key=lambda memory: (of_memory(size, plane.machine(memory)), memory))
+    ascending = sorted(chosen, key=lambda memory: (of_memory(size, plane.machine(memory), problem.objective), memory))
     found: list[FrontPoint] = []
     steps, is_proven = 0, is_plane and set(chosen) == set(memories(problem))
     try:

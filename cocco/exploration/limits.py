@@ -24,7 +24,7 @@ from cocco.exploration.pareto import cheapest, front_question, of_metric, point_
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
 from cocco.problem.effort import Effort, FrontFields
-from cocco.problem.names import Keep
+from cocco.problem.names import Count, Keep
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
@@ -32,7 +32,7 @@ from cocco.problem.shown import Shown
 from cocco.problem.space import Space
 from cocco.problem.status import Interrupted, Status
 from cocco.search.genetic.nsga import Cloud
-from simulator.accelerator import Accelerator, Machine, machine_of
+from simulator.accelerator import Machine, machine_of
 from simulator.keywords import check_keywords
 from simulator.model.tiling import TileRule
 from workloads.network.network import Network
@@ -126,6 +126,7 @@ def minimize(
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
+    count: Count = "one",
     effort: Effort | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:
@@ -140,7 +141,7 @@ def minimize(
     limits
         The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2 or bytes per
         cycle.
-    space, machine, weights, tile_rule, keep, effort, **fields
+    space, machine, weights, tile_rule, keep, count, effort, **fields
         As in `pareto`.
 
     Raises
@@ -171,7 +172,7 @@ def minimize(
         objectives += ("capacity",)
     whole = over_space(
         networks, space, machine=machine_of(machine, fields), metric=metrics_of(objectives)[0], weights=weights,
-        tile_rule=tile_rule,
+        tile_rule=tile_rule, count=count,
     )  # fmt: skip
     problem = _narrowed(whole, bounds)
     question = replace(front_question(whole, effort, fields), problem=problem)
@@ -241,7 +242,7 @@ def _narrowed(problem: Problem, limits: Mapping[str, float]) -> Problem:
     """Return the problem without candidates of which no memory keeps the limits; at least the smallest stay."""
     if not set(MEMORY) & limits.keys():
         return problem
-    keeping = [memory for memory in memories(problem) if _keeps(problem.accelerator_of(memory), limits)]
+    keeping = [memory for memory in memories(problem) if _keeps(problem, memory, limits)]
     buffers = {}
     for i, (name, sizes) in enumerate(problem.buffers.items()):
         chosen = sorted({memory[i] for memory in keeping})
@@ -249,8 +250,9 @@ def _narrowed(problem: Problem, limits: Mapping[str, float]) -> Problem:
     return replace(problem, buffers=buffers)
 
 
-def _keeps(machine: Accelerator, limits: Mapping[str, float]) -> bool:
-    return all(of_memory(what, machine) <= limits.get(what, math.inf) for what in MEMORY)
+def _keeps(problem: Problem, memory: Sequence[int], limits: Mapping[str, float]) -> bool:
+    machine, objective = problem.accelerator_of(memory), problem.objective
+    return all(of_memory(what, machine, objective) <= limits.get(what, math.inf) for what in MEMORY)
 
 
 def _focus(question: Question, cloud: Cloud, judge: _Judge) -> None:

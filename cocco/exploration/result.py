@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.moves import Moved
-from cocco.problem.names import Metric
+from cocco.problem.names import Count, Metric
+from cocco.problem.objective import Objective
 from cocco.problem.shown import Shown
 from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
@@ -68,6 +69,12 @@ class Result(Shown):
     splits: int | None = None  #: subgraphs split because they had no addresses; None where that was not checked
     moved: tuple[Moved, ...] | None = None  #: all that was changed for addresses; None where nothing is kept on chip
     placed: bool | None = None  #: whether every region has an address; None where that was not checked
+    count: Count = "one"  #: whose buffers the cost counts: those of one core, or of all
+
+    @property
+    def objective(self) -> Objective:
+        """What was minimized."""
+        return Objective(self.metric, self.alpha, self.weights, self.count)
 
     @property
     def plan(self) -> Partition:
@@ -124,6 +131,7 @@ class Result(Shown):
             search["placed"] = self.placed
         if self.alpha is not None:
             search["alpha"] = self.alpha
+            search |= {} if self.count == "one" else {"count": self.count}
             search |= buffer_bytes(self.accelerator)
         found = [
             evaluation.to_json() | {"partition": [list(names) for names in plan.names]}

@@ -15,6 +15,9 @@ HardwareMethod = Literal["auto", "ga", "exact", "greedy", "dp", "idp", "sa"]
 SpaceMethod = Literal["auto", "ga", "exact", "sa", "random", "grid"]
 """How a memory and its partitions are found."""
 
+Count = Literal["one", "all"]
+"""Whose buffers BUF_SIZE of Formula 2 and the criterion capacity count: one core's, as in the paper, or all."""
+
 FrontMethod = Literal["nsga2", "exact"]
 """How a whole front is found (cocco.exploration.pareto)."""
 

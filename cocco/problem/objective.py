@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.names import Metric
+from cocco.problem.names import Count, Metric
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from simulator.model.cost import METRICS, Totals
@@ -22,16 +22,20 @@ class Objective:
     """Formula 1, a weighted sum over the networks; with alpha, Formula 2: BUF_SIZE + alpha * Formula 1.
 
     metric: "ema" (bytes), "energy" (pJ) or "latency" (cycles). alpha: in bytes per unit of the metric, None for
-    Formula 1. Raises ValueError that names the field, the rule and the value.
+    Formula 1. count: whether BUF_SIZE is what one core has, as in the paper, or all cores. Raises ValueError that names
+    the field, the rule and the value.
     """
 
     metric: Metric
     alpha: float | None
     weights: tuple[float, ...]
+    count: Count = "one"
 
     def __post_init__(self) -> None:
         if self.metric not in METRICS:
             raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        if self.count not in get_args(Count):
+            raise ValueError(f"count must be one of {', '.join(get_args(Count))}, got {self.count!r}")
         if self.alpha is not None and not (_is_number(self.alpha) and self.alpha >= 0):
             raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
         for weight in self.weights:
@@ -52,7 +56,11 @@ class Objective:
 
     def cost(self, value: float, accelerator: Accelerator) -> float:
         """Return Formula 2 of a value of Formula 1, or the value itself where the hardware is given."""
-        return value if self.alpha is None else accelerator.buffer_bytes + self.alpha * value
+        return value if self.alpha is None else self.buffer_bytes(accelerator) + self.alpha * value
+
+    def buffer_bytes(self, accelerator: Accelerator) -> int:
+        """Return BUF_SIZE of Formula 2: the bytes of all buffers of one core, or of all cores."""
+        return accelerator.buffer_bytes * (accelerator.cores if self.count == "all" else 1)
 
     def _weighted(self, values: Sequence[float]) -> float:
         total = 0.0

@@ -9,6 +9,7 @@ import numpy as np
 
 from cocco.problem.criteria import CRITERIA, MEMORY, metric_of
 from cocco.problem.floor import floor_of
+from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
@@ -41,7 +42,7 @@ class Plane:
         machines = [self.machine(row) for row in capacities.tolist()] if set(self.names) & set(MEMORY) else []
         for i, name in enumerate(self.names):
             if name in MEMORY:
-                columns[:, i] = [of_memory(name, machine) for machine in machines]
+                columns[:, i] = [of_memory(name, machine, self.problem.objective) for machine in machines]
             else:
                 columns[:, i] = self._of_metric(name, metrics[metric_of(name) or name])
         return columns
@@ -51,7 +52,7 @@ class Plane:
         found = []
         for name in self.names:
             if name in MEMORY:
-                found.append(of_memory(name, evaluations[0].accelerator))
+                found.append(of_memory(name, evaluations[0].accelerator, self.problem.objective))
                 continue
             value = 0.0
             for weight, evaluation in zip(self.problem.objective.weights, evaluations):
@@ -65,7 +66,7 @@ class Plane:
         for name in self.names:
             metric = metric_of(name)
             if metric is None:
-                found.append(of_memory(name, machine))
+                found.append(of_memory(name, machine, self.problem.objective))
                 continue
             value = replace(self.problem.objective, metric=metric).value(totals, floor_of(machine))
             found.append(float(self._of_metric(name, np.array([value]))[0]))
@@ -75,8 +76,8 @@ class Plane:
         return values / self.cycles if name == "bandwidth" else values
 
 
-def of_memory(name: str, machine: Accelerator) -> float:
-    """Return the capacity (bytes of one core) or the area (mm2, all cores) of the buffers."""
+def of_memory(name: str, machine: Accelerator, objective: Objective) -> float:
+    """Return the capacity (bytes of one core, or of all if these count) or the area (mm2, all cores) of the buffers."""
     if name == "capacity":
-        return float(machine.buffer_bytes)
+        return float(objective.buffer_bytes(machine))
     return machine.area_mm2

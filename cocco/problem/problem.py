@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Unpack, get_args
 
 from cocco.problem.buildable import buildable
-from cocco.problem.names import Keep, Metric
+from cocco.problem.names import Count, Keep, Metric
 from cocco.problem.objective import Objective
 from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
 from simulator.accelerator import Accelerator, Machine, MachineFields, machine_of
@@ -185,11 +185,12 @@ def over_space(
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
     keep: Keep = "none",
+    count: Count = "one",
     **fields: Unpack[MachineFields],
 ) -> Problem:
     """Return the problem of Formula 2: several networks, one after the other, on one memory to be chosen.
 
-    machine: what all memories share; **fields: in place of its own.
+    machine: what all memories share; **fields: in place of its own. count: as in Objective.
     """
     check_keywords(over_space, fields, MachineFields.__optional_keys__)
     together = _as_tuple(networks)
@@ -201,7 +202,7 @@ def over_space(
     found = machine_of(machine, fields)
     buffers = buildable(space.buffers, found.technology)
     accelerator = found.with_buffers(**{name: sizes[0] for name, sizes in buffers.items()})
-    objective = Objective(metric, alpha, _weights(weights, together))
+    objective = Objective(metric, alpha, _weights(weights, together), count)
     return Problem(together, accelerator, buffers, objective, tile_rule, keep=keep)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -15,7 +16,7 @@ from simulator.model.schemes.moved import CoreScheme
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.partition.steps import Step
-from simulator.views.least_capacity import Need, need_of
+from simulator.views.least_capacity import held_needs
 from workloads.display import span
 from workloads.network.network import Network
 
@@ -123,12 +124,12 @@ def breakdown(
     ('infeasible', (1, 1), {'shared_buffer': 72320})
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
+    beside = None if accelerator.is_shared else accelerator.weight_capacity
     found = []
     steps = priced.steps or [None] * len(priced.models)
     for model, price, step in zip(priced.models, priced.prices, steps):
         reserved = NOTHING if step is None else reserved_in(priced.rules, step)
-        beside = None if accelerator.is_shared else accelerator.weight_capacity
-        start = None if model.broken_beside(reserved) else fits_from(need_of(model, reserved, beside), accelerator)
+        start = None if model.broken_beside(reserved) else fits_from(held_needs(model, reserved), accelerator)
         found.append(_with_kept(_breakdown(model, price, start, beside), model, step))
     return tuple(found)
 
@@ -148,15 +149,20 @@ def _with_kept(found: Breakdown, model: SubgraphModel, step: Step | None) -> Bre
     return replace(found, tensors=tuple(sorted([*kept, *found.tensors], key=lambda each: -each.held_bytes)))
 
 
-def fits_from(need: Need, accelerator: Accelerator) -> dict[str, int]:
-    """Return by buffer the least capacity on which a subgraph is held, as Breakdown says."""
+def fits_from(needs: Sequence[tuple[int, int]], accelerator: Accelerator) -> dict[str, int]:
+    """Return by buffer the least capacity on which a subgraph is held, as Breakdown says.
+
+    needs: bytes of activations and weights, for each way to hold it.
+    """
     if accelerator.is_shared:
-        return {"shared_buffer": max(1, need.activation_bytes + need.weight_bytes)}
-    least = {"global_buffer": max(1, need.activation_bytes), "weight_buffer": max(1, need.weight_bytes)}
-    given = {name: getattr(accelerator, name) for name in least}
-    if all(least[name] <= given[name] for name in least):
-        return least
-    return {name: max(least[name], given[name]) for name in least}  # neither is to shrink
+        return {"shared_buffer": max(1, min(sum(need) for need in needs))}
+    room, weight_room = accelerator.activation_capacity, accelerator.weight_capacity
+    beside_weights = [activations for activations, weights in needs if weights <= weight_room]
+    beside_activations = [weights for activations, weights in needs if activations <= room]
+    if beside_weights and min(beside_weights) <= room:
+        return {"global_buffer": max(1, min(beside_weights)), "weight_buffer": max(1, min(beside_activations))}
+    activations, weights = min(needs, key=lambda need: (max(0, need[1] - weight_room), need[0]))
+    return {"global_buffer": max(1, activations, room), "weight_buffer": max(1, weights, weight_room)}  # none shrinks
 
 
 def _breakdown(

@@ -164,14 +164,17 @@ def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
     return [*held, *needs(model.rules.loop_layer(model.subgraph.layers[0], model.kept))]
 
 
-def need_of(model: SubgraphModel, reserved: Reserved = NOTHING, weight_capacity: int | None = None) -> Need:
-    """Return what a subgraph takes that breaks no rule, with all that is kept on chip meanwhile.
+def need_of(model: SubgraphModel, reserved: Reserved = NOTHING) -> Need:
+    """Return what a subgraph takes that breaks no rule, in the way that takes least, with all that is kept on chip."""
+    return Need(*min(held_needs(model, reserved), key=sum), model.is_single)
 
-    Of a single layer on one core, to move everything once; of several cores in the way that takes least
-    (SubgraphModel.least_way).
+
+def held_needs(model: SubgraphModel, reserved: Reserved = NOTHING) -> list[Way]:
+    """Return what a subgraph takes that breaks no rule, for each way to hold it, with all that is kept on chip.
+
+    Of a single layer on one core, to move everything once.
     """
+    needs_ = model.least_needs
     if model.is_single and model.rules.has_loop_orders:
-        activations, weights = one_pass(model.rules.loop_layer(model.subgraph.layers[0], model.kept))
-        return Need(activations + reserved.size_bytes, weights, True)
-    _, activations, weights = model.least_way(weight_capacity)
-    return Need(activations + reserved.size_bytes, weights, model.is_single)
+        needs_ = [one_pass(model.rules.loop_layer(model.subgraph.layers[0], model.kept))]
+    return [(activations + reserved.size_bytes, weights) for activations, weights in needs_]

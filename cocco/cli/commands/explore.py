@@ -14,6 +14,7 @@ from cocco.cli.hardware import flag, machine_of, space_of
 from cocco.cli.networks import load
 from cocco.cli.options import (
     add_addresses,
+    add_count,
     add_json,
     add_keep,
     add_machine,
@@ -75,6 +76,7 @@ def add_options(parser: Parser) -> None:
         "--alpha", type=values.number, default=0.002, metavar="A",
         help="bytes of buffer that one pJ (byte, cycle) is worth: cost = buffer bytes + A * metric; default 0.002",
     )  # fmt: skip
+    add_count(parser)
     add_keep(parser)
     _add_limits(parser)
     add_start(parser)
@@ -144,7 +146,7 @@ def run(options: Namespace) -> int:
 def _question(options: Namespace) -> dict[str, Any]:
     names = (
         "alpha", "metric", "method", "samples", "seed", "weights", "tile_rule", "engine", "threads", "prove",
-        "check_addresses",
+        "check_addresses", "count",
     )  # fmt: skip
     settings = Settings.plain() if options.plain else Settings()
     return {**{name: getattr(options, name) for name in names}, "settings": settings, "keep": keep_of(options)}

@@ -7,7 +7,16 @@ from functools import partial
 
 from cocco.cli import values
 from cocco.cli.fronts import search_front
-from cocco.cli.options import add_json, add_keep, add_machine, add_mapper, add_networks, add_samples, add_space
+from cocco.cli.options import (
+    add_count,
+    add_json,
+    add_keep,
+    add_machine,
+    add_mapper,
+    add_networks,
+    add_samples,
+    add_space,
+)
 from cocco.cli.usage import Parser
 from cocco.exploration.pareto import pareto
 from cocco.output.text.front import front_text
@@ -28,6 +37,7 @@ def add_options(parser: Parser) -> None:
         "--method", choices=("nsga2", "exact"), default="nsga2",
         help="nsga2: genetic (default); exact: enumerate each memory, which proves the front of small networks",
     )  # fmt: skip
+    add_count(parser)
     add_keep(parser)
     parser.add_argument(
         "-o", "--output", metavar="DIR",

@@ -90,6 +90,7 @@ class Run:
     accelerator: Accelerator | None
     tile_rule: TileRule
     networks: tuple[RunNetwork, ...]
+    count: str  #: whose buffers the cost counts: "one" core's, or those of "all"
     points: pandas.DataFrame  #: as samples.csv, with "capacity", the bytes of all buffers of one core
 
 
@@ -101,7 +102,7 @@ def read_run(folder: Path, about: About, result: Reader) -> Run:
         folder, about, result.get("method", str), result.one_of("metric", METRICS), result.get("status", str),
         result.get("samples", int),
         result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
-        accelerator, tile_rule_of(plans), networks_of(plans), _points(folder),
+        accelerator, tile_rule_of(plans), networks_of(plans), result.content.get("count", "one"), _points(folder),
     )  # fmt: skip
 
 

@@ -17,7 +17,6 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from cocco.output.text.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.objective import Objective
 
 if TYPE_CHECKING:
     import pandas
@@ -46,7 +45,8 @@ def cost_figure(result: Result) -> Figure:
     if result.alpha is None:
         axes.set_ylabel(f"{unit.title} ({unit.shown})")
     else:
-        axes.set_ylabel(f"cost (MB) = capacity + {result.alpha:g} x {unit.title}")
+        whose = " of all cores" if result.count == "all" else ""
+        axes.set_ylabel(f"cost (MB) = capacity{whose} + {result.alpha:g} x {unit.title}")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if result.cost < points["cost"].min():
         label = "proved optimum, by enumeration" if result.status == "optimal" else "the answer, improved afterwards"
@@ -75,7 +75,8 @@ def plane_figure(result: Result) -> Figure:
     axes.set_xlim(0, float(capacity.max()) * 1.05)
     if result.alpha:
         ends = np.array(axes.get_xlim())
-        line = (result.cost - ends * 1024) / result.alpha * unit.scale
+        cores = result.accelerator.cores if result.count == "all" else 1
+        line = (result.cost - ends * 1024 * cores) / result.alpha * unit.scale
         axes.plot(ends, line, "--", color="red", linewidth=1.2, label=f"equal cost, alpha = {result.alpha:g}")
     label = "proved optimum" if result.status == "optimal" else "best"
     axes.plot(
@@ -109,7 +110,7 @@ def _is_proof(result: Result) -> bool:
 
 def _value(result: Result) -> float:
     """Return Formula 1 of the result."""
-    return Objective(result.metric, result.alpha, result.weights).judged(result.evaluations)
+    return result.objective.judged(result.evaluations)
 
 
 def _limit(set_limits: Callable[[float, float], object], values: pandas.Series, best: float) -> None:

@@ -64,11 +64,12 @@ def facts(run: Run) -> list[tuple[str, str]]:
     """Return how good the answer is, how it was searched and by what."""
     found = []
     if run.accelerator is not None:
-        size = run.accelerator.buffer_bytes
+        cores, whose = (run.accelerator.cores, " of all cores") if run.count == "all" else (1, "")
+        size = run.accelerator.buffer_bytes * cores
         if run.alpha is None:
             found.append(("cost", f"{run.cost:,.0f} {CRITERIA[run.metric].unit}"))
         else:
-            rest = f"{size:,} bytes of buffer + {run.alpha:g} x {run.metric} ({CRITERIA[run.metric].unit})"
+            rest = f"{size:,} bytes of buffer{whose} + {run.alpha:g} x {run.metric} ({CRITERIA[run.metric].unit})"
             found.append(("cost", f"{run.cost:,.0f} = {rest}"))
         found.append(("optimum", STATUS.get(run.status, run.status)))
         if run.lower_bound is not None and run.status != "optimal":

@@ -21,7 +21,6 @@ from cocco.output.text.numbers import (
     table,
 )
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.objective import Objective
 from simulator import Evaluation, Partition, evaluate
 from workloads import Network
 
@@ -111,8 +110,9 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     if result.alpha is None:
         cost = f"  {result.metric:<16}{value:,.0f} {unit}"
     else:
+        size, whose = result.objective.buffer_bytes(result.accelerator), cores_counted(result)
         cost = (
-            f"  cost            {result.cost:,.0f} = {result.accelerator.buffer_bytes:,} bytes of buffer "
+            f"  cost            {result.cost:,.0f} = {size:,} bytes of buffer{whose} "
             f"+ {result.alpha:g} x {value:,.0f} {unit}"
         )
     if result.lower_bound is None:
@@ -148,7 +148,12 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
 
 def _value(evaluations: Sequence[Evaluation], result: Result) -> float:
     """Formula 1: the weighted sum of the metric over the networks."""
-    return Objective(result.metric, result.alpha, result.weights).judged(evaluations)
+    return result.objective.judged(evaluations)
+
+
+def cores_counted(result: Result) -> str:
+    """Return whose buffers the cost counts, where it is not those of one core."""
+    return f" of {result.accelerator.cores} cores" if result.count == "all" else ""
 
 
 def _networks(result: Result) -> str:

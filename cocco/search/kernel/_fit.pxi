@@ -4,6 +4,7 @@ cdef struct Goal:  # the objective, and what the candidates of the buffers mean
     i64 metric          # 0 ema, 1 energy, 2 latency
     i64 has_alpha
     double alpha
+    i64 counted         # cores whose buffers the cost counts
     double* weights     # by network
     double dram
     double operation
@@ -176,7 +177,7 @@ cdef int evaluate(
     cdef i64 first = capacities[0] if goal.buffers > 0 else 0
     cdef i64 second = capacities[1] if goal.buffers > 1 else first if m.is_shared else 0
     cdef Memory memory = memory_of(goal, m, first, second)
-    cdef i64 i
+    cdef i64 i, size
     cdef double total = 0.0, metric
     cdef int status
     for i in range(g.networks):
@@ -201,7 +202,8 @@ cdef int evaluate(
         total += goal.weights[i] * metric
     value[0] = total
     if goal.has_alpha:
-        cost[0] = <double>(memory.activations if m.is_shared else memory.activations + memory.weights) + goal.alpha * total
+        size = goal.counted * (memory.activations if m.is_shared else memory.activations + memory.weights)
+        cost[0] = <double>size + goal.alpha * total
     else:
         cost[0] = total
     return FITS

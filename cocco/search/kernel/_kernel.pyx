@@ -192,6 +192,7 @@ cdef class Kernel:
         machine, objective, technology = problem.accelerator, problem.objective, problem.accelerator.technology
         self.goal.metric = ("ema", "energy", "latency").index(objective.metric)
         self.goal.has_alpha, self.goal.alpha = objective.alpha is not None, objective.alpha or 0.0
+        self.goal.counted = machine.cores if objective.count == "all" else 1
         self.goal.weights = self._hold_floats(objective.weights)
         self.goal.dram, self.goal.operation = technology.dram_pj_per_byte, technology.operation_pj
         self.goal.crossbar = technology.crossbar_pj_per_byte

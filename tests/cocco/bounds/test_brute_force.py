@@ -25,6 +25,7 @@ from cocco.search.pricing.genomes import Pricer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, total
 from simulator.model.pricing import Price
+from tests.helpers.random_tables import random_technology, shared_technology
 from tests.helpers.small_problems import all_partitions, small_problem
 
 CLOSE = 1e-12  #: floats that are added in another order
@@ -51,9 +52,22 @@ class Brute:
         return self.prices[group]
 
 
-def check_hardware(seed):
+def on_cores(problem, seed):
+    """Return the problem on 2 to 4 cores, every second time with tables of what its buffers take."""
+    rng = random.Random(seed)
+    machine = replace(problem.accelerator, cores=rng.randint(2, 4), batch=rng.choice((1, 1, 2, 3)))
+    technology = machine.technology
+    if seed % 2:
+        tables = (shared_technology if machine.is_shared else random_technology)(rng)
+        names = ("activation_sram", "weight_sram", "dram_background_mw")
+        technology = replace(technology, **{name: getattr(tables, name) for name in names})
+    port = rng.choice((technology.crossbar_bytes_per_cycle, 1, 16))
+    return replace(problem, accelerator=replace(machine, technology=replace(technology, crossbar_bytes_per_cycle=port)))
+
+
+def check_hardware(seed, problem=None):
     """Both engines find the least of all partitions, and every sum of the bound is below that of all."""
-    problem = small_problem(seed)
+    problem = problem or small_problem(seed)
     brute = Brute(problem)
     found = exact(problem, SubgraphCosts(problem))
     assert (found.status == "infeasible") == (brute.least == math.inf), seed
@@ -99,6 +113,22 @@ def test_no_false_optimum_and_no_bound_above_one_on_given_hardware():
     assert fused > 100 and nothing > 5
 
 
+def check_cores(seeds) -> int:
+    """Return how many partitions fuse layers."""
+    found = (check_hardware(seed, on_cores(small_problem(seed), seed)) for seed in seeds)
+    return sum(any(len(group) > 1 and isinstance(each, Price) for group, each in one.prices.items()) for one in found)
+
+
+def test_no_false_optimum_and_no_bound_above_one_on_several_cores():
+    assert check_cores(range(60)) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_no_false_optimum_on_several_cores_on_thousands(part):
+    check_cores(range(30_000 + 300 * part, 30_300 + 300 * part))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_no_false_optimum_on_thousands(part):
@@ -106,9 +136,11 @@ def test_no_false_optimum_on_thousands(part):
         check_hardware(seed)
 
 
-def spaced(seed):
+def spaced(seed, count="one"):
     """Return a small problem over three to five memories in which every layer runs, and those on given hardware."""
     rng, given = random.Random(seed), small_problem(seed, 5)
+    if count == "all":
+        given = on_cores(given, seed)
     machine, step = given.accelerator, rng.choice((64, 256, 1024))
     if machine.is_shared:
         low = machine.shared_buffer
@@ -118,13 +150,13 @@ def spaced(seed):
         space = SeparateBuffers(Range(low, low + step, step), Range(weights, weights + step, step))
     problem = over_space(
         given.networks, space, alpha=rng.choice((0.002, 0.01, 1.0)), metric=given.objective.metric,
-        tile_rule=given.tile_rule, cores=machine.cores, batch=machine.batch, max_regions=machine.max_regions,
+        tile_rule=given.tile_rule, machine=machine.machine, count=count,
     )  # fmt: skip
     return replace(problem, chosen_by=rng.choice((None, None, "ema", "energy", "latency")))
 
 
-def check_space(seed):
-    problem = spaced(seed)
+def check_space(seed, count="one"):
+    problem = spaced(seed, count)
     least, floor = math.inf, lower_bound(problem)
     (totals,) = totals_of(problem, largest_hulls(problem), problem.accelerator)
     for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
@@ -143,6 +175,18 @@ def check_space(seed):
 def test_no_false_optimum_where_the_memory_is_chosen():
     for seed in range(60):
         check_space(seed)
+
+
+def test_no_false_optimum_where_the_memory_of_all_cores_counts():
+    for seed in range(20):
+        check_space(seed, "all")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(5))
+def test_no_false_optimum_where_the_memory_of_all_cores_counts_on_many(part):
+    for seed in range(40_000 + 60 * part, 40_060 + 60 * part):
+        check_space(seed, "all")
 
 
 @pytest.mark.slow

@@ -282,3 +282,20 @@ def test_a_full_disk_is_one_line():
         )
     assert finished.returncode == 2
     assert finished.stderr == "cocco: error: standard output: cannot be written: No space left on device\n"
+
+
+def test_buffers_of_all_cores_may_count(tmp_path: Path):
+    """Four cores: the cost has four times the buffer; capacity of a limit is that of all."""
+    asked = ("vgg16", "--cores", 4, "--keep", "none", "--samples", 100, "--range", "256KB:768KB:256KB")
+    one = answer(cocco("explore", *asked, "--json"))
+    every = answer(cocco("explore", *asked, "--count", "all", "--json", "-o", tmp_path))
+    assert "count" not in one and every["count"] == "all"
+    for found, cores in ((one, 1), (every, 4)):
+        energy = found["totals"]["energy_pj"]
+        assert found["cost"] == pytest.approx(cores * found["shared_buffer_bytes"] + 0.002 * energy)
+    assert json.loads((tmp_path / "result.json").read_text())["result"]["count"] == "all"
+    said = cocco("explore", *asked, "--count", "all").stdout
+    assert f"{4 * every['shared_buffer_bytes']:,} bytes of buffer of 4 cores" in said
+    limits = ("--minimize", "energy", "--limit", "capacity=1MB")
+    limited = answer(cocco("explore", *asked, "--count", "all", "--json", *limits))
+    assert (limited["shared_buffer_bytes"], limited["capacity_bytes"]) == (256 * KiB, 1 * MiB)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cocco.problem.objective import Objective
@@ -28,6 +30,14 @@ def test_formula_2_adds_the_buffers():
     objective = Objective("ema", 0.5, (1.0,))
     assert objective.cost(1000.0, MACHINE) == 2 * 2**20 + 500
     assert Objective("ema", None, (1.0,)).cost(1000.0, MACHINE) == 1000
+
+
+def test_the_buffers_of_all_cores_may_count():
+    chip, one, both = replace(MACHINE, cores=4), Objective("ema", 0.5, (1.0,)), Objective("ema", 0.5, (1.0,), "all")
+    assert both.cost(1000.0, chip) - one.cost(1000.0, chip) == 3 * chip.buffer_bytes
+    assert both.cost(1000.0, MACHINE) == one.cost(1000.0, MACHINE)
+    with pytest.raises(ValueError, match="count must be one of one, all, got 'two'"):
+        Objective("ema", 0.5, (1.0,), "two")
 
 
 @pytest.mark.parametrize("alpha", [-0.1, float("nan"), float("inf"), "1", True, 10**400])

@@ -106,7 +106,10 @@ def test_the_crossbar_takes_time():
 
 def test_lies_about_cores_are_noticed():
     """Every number of a price changed by -1 and +7, and another scheme than the one that was priced."""
-    fields = ("activation_bytes", "weight_bytes", "global_buffer_bytes", "weight_buffer_bytes", "crossbar_bytes")
+    fields = (
+        "activation_bytes", "weight_bytes", "global_buffer_bytes", "weight_buffer_bytes", "crossbar_bytes",
+        "global_written_bytes", "weight_written_bytes",
+    )  # fmt: skip
     noticed = 0
     for seed in range(40):
         network, plan, chip = random_cores_plan(seed)
