@@ -8,6 +8,7 @@ on another one changes it, and the read, the comparison of outputs or the check 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 from zlib import crc32
 
 import numpy as np
@@ -23,6 +24,13 @@ Addresses = Mapping[Memory, Mapping[str, int]]  #: memory -> id of the buffer ->
 VALUE_BYTES = 2  #: of a number in memory; values are residues below 2**16
 
 
+class Checked(Protocol):
+    """What is checked when a step ends."""
+
+    def check(self) -> None:
+        """Raise Miss where bytes were overwritten."""
+
+
 class AddressedMemory:
     """The byte arrays of one core, and what is in them while the subgraphs of a plan run, one after the other."""
 
@@ -31,7 +39,7 @@ class AddressedMemory:
         self.bytes = {memory: np.zeros(plan.capacity(memory), dtype=np.uint8) for memory in plan.buffers}
         self.weights: dict[str, Bytes] = {}
         self._step = 0
-        self._running: list[_Addressed] = []
+        self._running: list[Checked] = []
 
     def begin(self, step: int) -> None:
         """Load the weights that come in while this subgraph runs: its own, or those of the next one."""
@@ -45,16 +53,20 @@ class AddressedMemory:
 
     def put(self, execution: Execution) -> None:
         """Let an execution read and write here: each tensor at its address."""
-        network, regions = self.plan.network, self.plan.holdings[self._step].regions
-        memory = next(iter(self.plan.buffers))
         for u, given in execution.memory.items():
-            if isinstance(given, _Addressed):  # on chip whole: it has its address
-                continue
-            name = tensor_id(network, self._step, u)
-            claimed = regions[u]
-            place = self._span(memory, name, claimed.main_bytes + claimed.side_bytes)
-            execution.memory[u] = _Addressed(given, execution.regions[u], claimed, place, crc32(name.encode()))
+            if not isinstance(given, _Addressed):  # on chip whole: it has its address
+                execution.memory[u] = _Addressed(given, execution.regions[u], *self.region(u))
         self._running = [each for each in execution.memory.values() if isinstance(each, _Addressed)]
+
+    def region(self, tensor: int) -> tuple[Region, Bytes, int]:
+        """Return what the running step claims for a tensor, its bytes, and a number of its own."""
+        name, claimed = tensor_id(self.plan.network, self._step, tensor), self.plan.holdings[self._step].regions[tensor]
+        place = self._span(next(iter(self.plan.buffers)), name, claimed.main_bytes + claimed.side_bytes)
+        return claimed, place, crc32(name.encode())
+
+    def add(self, region: Checked) -> None:
+        """Check a region when the running step ends."""
+        self._running.append(region)
 
     def place(self, name: str, given: TensorMemory, size: int) -> TensorMemory:
         """Return a tensor that is on chip whole, so many bytes, at its address; it stays as long as it is used."""
@@ -103,8 +115,8 @@ class _Addressed(TensorMemory):
 
     def __init__(self, given: TensorMemory, executed: Region, claimed: Region, place: Bytes, mark: int) -> None:
         super().__init__(given.name, given.main.shape[0], executed)
-        self.main_bytes = _Cells(self.main, place[: claimed.main_bytes], mark & 0xFFFF)
-        self.side_bytes = _Cells(self.side, place[claimed.main_bytes :], mark >> 16)
+        self.main_bytes = ByteCells(self.main, place[: claimed.main_bytes], mark & 0xFFFF)
+        self.side_bytes = ByteCells(self.side, place[claimed.main_bytes :], mark >> 16)
 
     def read(self, rows: Span, columns: Span) -> Block:
         """Return a block of MAIN from its bytes."""
@@ -137,7 +149,7 @@ class _Addressed(TensorMemory):
             raise Miss(f"tensor {self.name!r}: bytes of its region were overwritten")
 
 
-class _Cells:
+class ByteCells:
     """The cells of one region in bytes: rows x columns x copies of an element; the rest of the bytes is filled once.
 
     Numbers are stored under a mask of their tensor, so that equal data of two tensors differ. Where an element has

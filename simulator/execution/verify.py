@@ -15,6 +15,7 @@ import numpy as np
 
 from simulator.accelerator import Accelerator
 from simulator.execution.addressed import AddressedMemory, Addresses
+from simulator.execution.addressed_cores import AddressedCores
 from simulator.execution.arithmetic import Arithmetic, Block
 from simulator.execution.checks import Check
 from simulator.execution.cores import derive_team, run_team
@@ -90,7 +91,7 @@ def verify(
         "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
     addresses : mapping of memory to mapping of buffer id to first byte, optional
         Of every buffer of simulator.model.held.plan_buffers: then values are executed in one array of bytes for each
-        memory, and what overlaps fails.
+        memory of each core, all with the same map, and what overlaps fails.
     full : bool
         Execute the values of all channels, not of two for each tensor; counts are of all in any case.
     progress : callable, optional
@@ -106,8 +107,7 @@ def verify(
     TypeError
         An argument is of another type; the message shows one that would do.
     ValueError
-        The partition is of another network, there is no such tile rule, or addresses are given for several cores,
-        which are not executed.
+        The partition is of another network, or there is no such tile rule.
 
     Notes
     -----
@@ -130,14 +130,12 @@ def verify(
     (False, "'pool1': a reader wants [0:14, 0:56], bu")
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
-    if addresses is not None and accelerator.cores > 1:
-        raise ValueError(f"addresses are executed on one core; here are {accelerator.cores}")
     prices = []
     for names, price in zip(partition.names, priced.prices):
         if isinstance(price, Shortage):
             return Verification(False, f"{where(names)}: {price.reason}", (), 0)
         prices.append(price)
-    memory = AddressedMemory(make_plan(priced), addresses) if addresses is not None else None
+    memory = None if addresses is None else _addressed(priced, addresses)
     scales = {1: Scaled(network, 1, accelerator.technology, None if full else max(CHANNELS, accelerator.cores))}
     checks, message = judge(network, accelerator, partition, prices)
     checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
@@ -180,6 +178,11 @@ def _notes(shrunk: dict[int, int], smaller: int, accelerator: Accelerator, full:
     if accelerator.batch > 1:
         notes.append("one sample was executed; the samples of a batch repeat it")
     return tuple(notes)
+
+
+def _addressed(priced: PricedPartition, addresses: Addresses) -> AddressedMemory:
+    kind = AddressedMemory if priced.accelerator.cores == 1 else AddressedCores
+    return kind(make_plan(priced), addresses)
 
 
 def _residents(priced: PricedPartition, scale: Scaled, memory: AddressedMemory | None) -> Residents:
@@ -241,7 +244,7 @@ def run_subgraph(
         word = rules.geometry.technology.channel_alignment
         return run_scaled(rules.geometry.network, v, plan, rules.batch, word, scale.channels is None)
     if rules.cores > 1:
-        run_on_cores(model, price, scale, stays)
+        run_on_cores(model, price, scale, stays, memory)
         return False
     found = derive_tiling(subgraph, price.tile, rules.tile_rule)
     assert found is not None, "it was priced"
@@ -261,7 +264,13 @@ def run_subgraph(
     return False
 
 
-def run_on_cores(model: SubgraphModel, price: Price, scale: Scaled, stays: Residents | None) -> None:
+def run_on_cores(
+    model: SubgraphModel,
+    price: Price,
+    scale: Scaled,
+    stays: Residents | None,
+    memory: AddressedMemory | None = None,
+) -> None:
     """Execute the values of a subgraph that several cores share; raises Miss where anything is not as claimed."""
     rules, arithmetic = model.rules, scale.arithmetic
     lies = NOTHING_STAYS if stays is None else stays.here
@@ -270,7 +279,8 @@ def run_on_cores(model: SubgraphModel, price: Price, scale: Scaled, stays: Resid
     machine = replace(machine, batch=rules.batch, technology=Technology(channel_alignment=word))
     team = derive_team(part, Plan(part.layers, price.tile, 1, None, lies, price.scheme), machine, arithmetic.channels)
     there = {} if stays is None else {u: stays.read_whole(u) for u in lies.there & set(part.tensors)}
-    stored, ran = run_team(team, arithmetic, scale.values if stays is None else stays.dram, there)
+    place = memory.at_address if isinstance(memory, AddressedCores) else None
+    stored, ran = run_team(team, arithmetic, scale.values if stays is None else stays.dram, there, place)
     sizes = [tensor.height * tensor.width for tensor in scale.network.tensors]
     for name, counted, tensors in (("loads", ran.loads, part.loaded), ("stores", ran.stores, part.outputs)):
         if counted != sum(sizes[u] * arithmetic.channels[u] for u in tensors):

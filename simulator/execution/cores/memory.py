@@ -16,8 +16,8 @@ class CoreMemory:
         self.name, self.channels = name, channels
         if len(channels) > cells.channels:
             raise Miss(f"tensor {name!r}: {len(channels)} channels exceed the {cells.channels} of a core's region")
-        self.main = _Ring(name, len(channels), (cells.rows, cells.columns))
-        self.side = _Ring(name, len(channels), (cells.kept, cells.width))
+        self.main = Ring(name, len(channels), (cells.rows, cells.columns))
+        self.side = Ring(name, len(channels), (cells.kept, cells.width))
 
     def read(self, rows: Span, columns: Span, channels: list[int]) -> Block:
         """Return some of the core's channels of a block of MAIN."""
@@ -44,7 +44,7 @@ class CoreMemory:
         return (rows[0] - top) * (columns[1] - columns[0])
 
 
-class _Ring:
+class Ring:
     """Rows and columns, each a ring."""
 
     def __init__(self, name: str, channels: int, shape: tuple[int, int]) -> None:
@@ -53,15 +53,17 @@ class _Ring:
         self.holds = np.full(shape, -1, dtype=np.int64)
 
     def read(self, rows: Span, columns: Span) -> Block:
+        """Return a block; raises Miss where one of its elements is not there."""
         self._check_room("a reader wants", rows, columns)
-        cells = self._cells(rows, columns)
+        cells = self.cells(rows, columns)
         if not np.array_equal(self.holds[cells], _elements(rows, columns)):
             raise Miss(f"tensor {self.name!r}: rows {rows}, columns {columns} are not all there")
         return self.values[(slice(None), *cells)]
 
     def write(self, rows: Span, columns: Span, values: Block) -> None:
+        """Put a block there; raises Miss where it has no room."""
         self._check_room("an update has", rows, columns)
-        cells = self._cells(rows, columns)
+        cells = self.cells(rows, columns)
         self.values[(slice(None), *cells)] = values
         self.holds[cells] = _elements(rows, columns)
 
@@ -69,7 +71,8 @@ class _Ring:
         if rows[1] - rows[0] > self.shape[0] or columns[1] - columns[0] > self.shape[1]:
             raise Miss(f"tensor {self.name!r}: {what} rows {rows}, columns {columns}, the region has {self.shape}")
 
-    def _cells(self, rows: Span, columns: Span) -> tuple[np.ndarray, np.ndarray]:
+    def cells(self, rows: Span, columns: Span) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the elements of a block lie."""
         down, across = self.shape
         return np.ix_(np.arange(*rows) % max(1, down), np.arange(*columns) % max(1, across))  # type: ignore[return-value]
 

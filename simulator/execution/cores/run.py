@@ -6,7 +6,7 @@ the place of all others: an output that depends on one is wrong. What comes from
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,8 @@ from simulator.execution.cores.team import Team
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import ROWS
 from simulator.execution.scheme import Cells
+
+Place = Callable[[int, int, CoreMemory], CoreMemory]  #: of a core and a tensor id
 
 
 @dataclass
@@ -47,21 +49,32 @@ class HeadedArithmetic(Arithmetic):
 
 
 def run_team(
-    team: Team, arithmetic: Arithmetic, dram: Mapping[int, Block], stays: Mapping[int, Block] | None = None
+    team: Team,
+    arithmetic: Arithmetic,
+    dram: Mapping[int, Block],
+    stays: Mapping[int, Block] | None = None,
+    place: Place | None = None,
 ) -> tuple[dict[int, Block], Ran]:
     """Return the outputs of a subgraph that a team executes, and what was counted; raises Miss.
 
-    dram: whole maps by tensor id. stays: of what an earlier step left on chip.
+    dram: whole maps by tensor id. stays: of what an earlier step left on chip. place: puts what a core has of a tensor
+    into its memory.
     """
-    return _Run(team, arithmetic, dram, stays or {}).run()
+    return _Run(team, arithmetic, dram, stays or {}, place).run()
 
 
 class _Run:
     """The memories of all cores, and what is in them."""
 
     def __init__(
-        self, team: Team, arithmetic: Arithmetic, dram: Mapping[int, Block], stays: Mapping[int, Block]
+        self,
+        team: Team,
+        arithmetic: Arithmetic,
+        dram: Mapping[int, Block],
+        stays: Mapping[int, Block],
+        place: Place | None,
     ) -> None:
+        self.place = place
         self.team, self.part, self.arithmetic, self.dram = team, team.part, arithmetic, dram
         self.memory = [self._memories(core) for core in range(len(team.shares))]
         self.noise = np.random.default_rng(1)
@@ -100,6 +113,8 @@ class _Run:
             if u in self.part.lies.on_chip:
                 cells = Cells(self.part.extent[ROWS][u], share.extent(u), 0, 0, cells.channels)
             found[u] = CoreMemory(self.part.name(u), share.channels[u], cells)
+            if self.place is not None and u not in self.part.lies.on_chip:
+                found[u] = self.place(core, u, found[u])
         return found
 
     def _fill(self, u: int, values: Block) -> None:

@@ -6,8 +6,11 @@ import pytest
 
 from simulator import Accelerator, KiB, Partition
 from simulator.allocation.judge import lower_bound
-from simulator.execution.verify import verify
+from simulator.execution.addressed_cores import AddressedCores
+from simulator.execution.miss import Miss
+from simulator.execution.verify import Scaled, run_subgraph, verify
 from simulator.model.held import BufferPlan, plan_buffers
+from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.model.regions import activation_bytes
 from simulator.model.subgraph import Geometry
@@ -139,6 +142,51 @@ def test_a_region_beyond_the_memory_fails():
     )
 
 
-def test_columns_shared_by_cores_are_refused():
-    with pytest.raises(ValueError, match="executed on one core; here are 4"):
-        verify(chain(), parts(chain(), 1), Accelerator(shared_buffer=16 * KiB, cores=4), addresses={})
+def on_cores(seed):
+    """Return a random network, a partition of it that fits several cores, the machine and the plan of its buffers."""
+    network = random_network(seed, whole=seed % 2 == 1)
+    many = {"cores": (2, 3, 4, 7)[seed % 4], "batch": 1 + seed % 2}
+    machine, partition = Accelerator(shared_buffer=(400, 1600, 8000)[seed % 3], **many), parts(network, seed)
+    plan = plan_buffers(network, partition, machine)
+    if plan is None or lower_bound(plan.buffers["shared"]) > plan.capacity("shared"):
+        machine, partition = Accelerator(shared_buffer=64 * KiB, **many), Partition.layerwise(network)
+        plan = plan_of(network, partition, machine)
+    return network, Partition.from_groups(network, [each.names for each in plan.holdings]), machine, plan
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_plans_run_in_an_array_of_bytes_for_each_core(seed):
+    network, partition, machine, plan = on_cores(seed)
+    assert verify(network, partition, machine, addresses=stacked(plan)).message == ""
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_an_overlap_fails_on_several_cores(seed):
+    network, partition, machine, plan = on_cores(seed)
+    addresses = stacked(plan)
+    together = [live for step in range(len(plan.holdings)) if len(live := plan.live("shared", step)) > 1]
+    first, second = together[seed % len(together)][:2]
+    addresses["shared"][second.id] = addresses["shared"][first.id]
+    failed = verify(network, partition, machine, addresses=addresses)
+    assert not failed.verified and failed.message
+
+
+@pytest.mark.parametrize("core", range(3))
+def test_an_overlap_in_any_core_fails(core):
+    """Columns of three cores: bytes of one core changed behind its back, in the step that uses them."""
+    machine = Accelerator(shared_buffer=16 * KiB, cores=3)
+    partition = parts(chain(), 1)
+    plan = plan_of(chain(), partition, machine)
+    priced = price_partition(chain(), partition, machine)
+    scale, (model,), (price,) = Scaled(chain(), 1, machine.technology, 3), priced.models, priced.prices
+    for is_changed in (False, True):
+        memory = AddressedCores(plan, stacked(plan))
+        memory.begin(0)
+        run_subgraph(model, price, scale, memory)
+        if is_changed:
+            arrays = (memory, *memory.others)[core].bytes["shared"]
+            arrays[max(stacked(plan)["shared"].values())] ^= 1
+            with pytest.raises(Miss, match="overwritten"):
+                memory.end()
+        else:
+            memory.end()

@@ -75,7 +75,6 @@ def test_the_parts_sum_to_what_the_evaluation_says(graph, cuts, size, cores, bat
     priced, short = iter(evaluation.subgraphs), iter(evaluation.infeasible)
     for each in found:
         held = sum(tensor.held_bytes for tensor in each.tensors)
-        whole_weights = sum(weight.weight_bytes for weight in each.weights)
         if each.status == "infeasible":
             answer = next(short)
             assert each.reason == answer.reason
