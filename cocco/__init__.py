@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cocco import search as search
     from cocco.allocation.allocate import allocate
     from cocco.exploration.compromise import Compromise, compromise
+    from cocco.exploration.cores import CoresAxis, explore_cores
     from cocco.exploration.explore import explore, partition
     from cocco.exploration.front import Front
     from cocco.exploration.limits import Limited, minimize
@@ -35,6 +36,7 @@ __all__ = [
     "Candidate",
     "Comparison",
     "Compromise",
+    "CoresAxis",
     "Effort",
     "Explanation",
     "Front",
@@ -53,6 +55,7 @@ __all__ = [
     "compromise",
     "explain",
     "explore",
+    "explore_cores",
     "keep_on_chip",
     "load_partition",
     "minimize",
@@ -64,6 +67,7 @@ __all__ = [
 _HOMES = {  # the modules that the names above live in
     "cocco.allocation.allocate": ("allocate",),
     "cocco.exploration.compromise": ("Compromise", "compromise"),
+    "cocco.exploration.cores": ("CoresAxis", "explore_cores"),
     "cocco.exploration.explore": ("explore", "partition"),
     "cocco.exploration.front": ("Front",),
     "cocco.exploration.limits": ("Limited", "minimize"),

@@ -61,7 +61,7 @@ class SubgraphCost:
     ema_output_bytes: int
     ema_bytes: int
     compute_cycles: int
-    latency_cycles: float  #: the longer of computing and DRAM
+    latency_cycles: float  #: the longest of computing, DRAM and the crossbar
     energy_pj: float
     energy_breakdown: EnergyBreakdown  #: pJ by where it is spent
     at_once: int = 1  #: samples of one core that are on chip together
@@ -69,6 +69,7 @@ class SubgraphCost:
     regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
     kept_bytes: int | None = None  #: of one core, of tensors that stay on chip; None in a plan that keeps none
     scheme: str = ""  #: how several cores share it: channels, rotated, held, alone; of one core none
+    crossbar_bytes: int = 0  #: that pass from core to core
 
     def __repr__(self) -> str:
         tile = f"tile {self.tile[0]}x{self.tile[1]}"
@@ -80,7 +81,7 @@ class SubgraphCost:
         if self.kept_bytes is None:
             del content["kept_bytes"]
         if not self.scheme:
-            del content["scheme"]
+            del content["scheme"], content["crossbar_bytes"]
         loops = None if self.loops is None else self.loops.choices()
         return content | {"energy_breakdown": self.energy_breakdown.parts(), "loops": loops}
 
@@ -178,7 +179,7 @@ class Evaluation:
     energy_pj: float
     energy_breakdown: EnergyBreakdown | None  #: pJ by where it is spent; None where it cannot run
     compute_cycles: float
-    latency_cycles: float  #: the sum over subgraphs of the longer of computing and DRAM (Cocco, Sec. 5.1.2)
+    latency_cycles: float  #: the sum over subgraphs of the longest of computing, DRAM (Cocco, Sec. 5.1.2), crossbar
     bandwidth_mean_bytes_per_cycle: float  #: needed so that computing never waits, over the subgraphs (GB/s at 1 GHz)
     bandwidth_peak_bytes_per_cycle: float  #: the largest need of a subgraph
     compulsory_bytes: int  #: weights once, model inputs and outputs once for each sample
@@ -199,6 +200,19 @@ class Evaluation:
         """Whether every subgraph can run."""
         return self.status == "feasible"
 
+    @property
+    def plan(self) -> Partition:
+        """What was evaluated, and where it runs on several cores how they share each subgraph (`Partition.schemes`)."""
+        assert self.source is not None, "evaluate() made it"
+        if not self.fits or self.accelerator.cores == 1:
+            return self.source[1]
+        return self.source[1].shared(cost.scheme for cost in self.subgraphs)
+
+    @property
+    def crossbar_bytes(self) -> int:
+        """What passes from core to core."""
+        return sum(cost.crossbar_bytes for cost in self.subgraphs)
+
     @cached_property
     def simulation(self) -> Simulation:
         """When each row operation loads, computes and stores; run when it is asked for (a search does not)."""
@@ -215,7 +229,7 @@ class Evaluation:
             return 0 if self.fits else None
         assert self.source is not None, "evaluate() made it"
         network, partition = self.source
-        plain = Partition.from_ids(network, partition.subgraphs, partition.metric)
+        plain = Partition.from_ids(network, partition.subgraphs, partition.metric, schemes=partition.schemes)
         prices = price_partition(network, plain, self.accelerator, self.tile_rule).prices
         found = [price.ema_bytes for price in prices if isinstance(price, Price)]
         return None if len(found) < len(prices) else sum(found) - int(self.ema_bytes)
@@ -266,6 +280,8 @@ class Evaluation:
             return {"status": "infeasible", "infeasible": [each.to_json() for each in self.infeasible]}
         kept: dict[str, Any] = {}
         totals: dict[str, float | None] = {**self.totals(), "compulsory_bytes": self.compulsory_bytes}
+        if self.accelerator.cores > 1:
+            totals["crossbar_bytes"] = self.crossbar_bytes
         if self.keep:
             kept = {"keep": [each.to_json() for each in self.keep]}
             totals["kept_saved_bytes"] = self.kept_saved_bytes
@@ -416,5 +432,5 @@ def _subgraph_cost(
             if u not in model.subgraph.on_chip or region.main_bytes  # sums of an output that is kept
         },
         price.kept_bytes if keeps else None,
-        price.scheme,
+        price.scheme, price.crossbar_bytes,
     )  # fmt: skip

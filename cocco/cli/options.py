@@ -77,8 +77,8 @@ def add_count(parser: Parser) -> None:
     )  # fmt: skip
 
 
-def add_machine(parser: Parser) -> None:
-    """Add cores, batch and the rules of the model."""
+def add_machine(parser: Parser, cores_axis: bool = False) -> None:
+    """Add cores, batch and the rules of the model; cores_axis: whether several numbers of cores may be asked for."""
     group = parser.add_argument_group("machine and model")
     group.add_argument(
         "--hardware", metavar="FILE", dest="hardware_file",
@@ -87,7 +87,13 @@ def add_machine(parser: Parser) -> None:
     )  # fmt: skip
     unset = argparse.SUPPRESS  # cocco.cli.hardware.settle puts in what the file says, or the default
     whole: dict[str, Any] = {"type": values.count, "default": unset, "metavar": "N"}
-    group.add_argument("--cores", **whole, help="cores that share a network; default 1")
+    if cores_axis:
+        group.add_argument(
+            "--cores", type=values.counts, default=unset, metavar="N [N ...]",
+            help="cores that share a network; default 1; several numbers: a search for each, one table and one picture",
+        )  # fmt: skip
+    else:
+        group.add_argument("--cores", **whole, help="cores that share a network; default 1")
     group.add_argument("--batch", **whole, help="samples computed together; default 1")
     group.add_argument(
         "--max-regions", type=values.count_or_none, default=unset, metavar="N|none",

@@ -48,7 +48,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
     Only commands that the line names get their options: nothing is imported for the others.
     """
-    found = _parser([name for name in COMMANDS if name in arguments]).parse_args(_with_verify(arguments))
+    found = _parser([name for name in COMMANDS if name in arguments]).parse_args(_with_cores(_with_verify(arguments)))
     if found.command is None:
         *names, last = COMMANDS
         raise UsageError(f"no command; name {', '.join(names)} or {last} ('cocco --help' says more)")
@@ -66,6 +66,17 @@ def _with_verify(arguments: Sequence[str]) -> list[str]:
     return [
         "--verify=two" if word == "--verify" and after != "full" else word for word, after in zip(arguments, following)
     ]
+
+
+def _with_cores(arguments: Sequence[str]) -> list[str]:
+    """Return the words with the numbers behind --cores of explore as one: argparse would take a NETWORK for another."""
+    if "explore" not in arguments or "--cores" not in arguments:
+        return list(arguments)
+    start = arguments.index("--cores") + 1
+    stop = start
+    while stop < len(arguments) and arguments[stop].isdecimal():
+        stop += 1
+    return [*arguments[:start], *([",".join(arguments[start:stop])] if stop > start else []), *arguments[stop:]]
 
 
 def _parser(filled: Collection[str]) -> Parser:

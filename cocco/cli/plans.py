@@ -66,4 +66,4 @@ def kept_by_choice(
 
 def without_kept(network: Network, partition: Partition) -> Partition:
     """Return the same subgraphs with nothing kept between them."""
-    return Partition.from_ids(network, partition.subgraphs, partition.metric)
+    return Partition.from_ids(network, partition.subgraphs, partition.metric, schemes=partition.schemes)

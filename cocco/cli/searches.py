@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from cocco.cli.hardware import MAPPER
 from cocco.cli.output import CODES, STOPPED, print_answer, searched
+from cocco.exploration.cores import CoresAxis
 from cocco.exploration.front import Front
 from cocco.exploration.limits import Limited
 from cocco.exploration.result import Result
@@ -22,7 +23,7 @@ from cocco.output.text.search import work_of
 from cocco.problem.space import SharedBuffer, Space
 from workloads.network.network import Network
 
-Found = Result | Front | Limited
+Found = Result | Front | Limited | CoresAxis
 Progress = Callable[[int, int, Any], None]
 
 

@@ -48,6 +48,14 @@ def count(text: str) -> int:
     return _whole(text, 1, MAX_COUNT)
 
 
+def counts(text: str) -> int | tuple[int, ...]:
+    """Return a whole number from 1, or several that commas separate."""
+    found = tuple(count(word) for word in text.split(","))
+    if len(set(found)) < len(found):
+        raise ArgumentTypeError(f"each number once; got {text!r}")
+    return found if len(found) > 1 else found[0]
+
+
 def count_or_none(text: str) -> int | None:
     """Return a whole number from 1, or None for 'none'."""
     if text == "none":

@@ -59,7 +59,7 @@ def _repaired(problem: Problem, result: Result, needs_pairs: bool) -> Result:
     is_lost = result.status == "optimal" and not (bound is not None and cost <= bound)
     return replace(
         result,
-        plans=tuple(plans),
+        plans=tuple(each.plan for each in evaluations),
         evaluations=evaluations,
         cost=cost,
         status="feasible" if is_lost else result.status,

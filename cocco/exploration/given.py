@@ -71,9 +71,12 @@ def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
 
 
 def _allowed(problem: Problem, plans: Plans) -> Plans:
-    """Return the partitions as this question may answer with them: by its metric, with intervals or without."""
+    """Return the partitions as this question may answer with them: by its metric, with intervals or without.
+
+    How several cores share each subgraph is chosen anew, which costs no more.
+    """
     return tuple(
-        replace(plan, metric=problem.metric)
+        replace(plan, metric=problem.metric, schemes=())
         if problem.keep == "auto"
         else Partition.from_ids(network, plan.subgraphs, problem.metric)
         for network, plan in zip(problem.networks, plans)

@@ -17,7 +17,10 @@ Values = Callable[[Evaluations], tuple[float, ...]]
 
 
 class Judged(NamedTuple):
-    """A memory with a partition of each network, as the simulator prices them; values: what was compared."""
+    """A memory with a plan of each network, as the simulator prices them; values: what was compared.
+
+    On several cores the plans say how these share each subgraph.
+    """
 
     accelerator: Accelerator
     plans: tuple[Partition, ...]
@@ -62,7 +65,7 @@ def judged_plans(
             f"the search priced its winner at {_shown(claimed)}, the simulator at {_shown(found)} "
             f"({problem.objective.metric}); please report this with the network and the seed"
         )
-    return Judged(accelerator, plans, evaluations, found)
+    return Judged(accelerator, tuple(each.plan for each in evaluations), evaluations, found)
 
 
 def _shown(values: Sequence[float]) -> str:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from simulator.accelerator import Accelerator
 from simulator.model.cost import price_subgraphs
+from simulator.model.given import model_in
 from simulator.model.kept import Reserved, kept_of
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
+from simulator.partition.schemes import CoreScheme
 from simulator.partition.steps import Step, steps_of
 from workloads.errors import check_type
 from workloads.network.network import Network, check_network
@@ -52,10 +54,14 @@ def price_partition(
 
 def models_of(rules: PricingRules, partition: Partition) -> tuple[tuple[SubgraphModel, ...], tuple[Step, ...]]:
     """Return the subgraphs of a partition, and where the tensors of each lie: empty where none is kept."""
+    cheapest: CoreScheme = ""
+    schemes = partition.schemes or (cheapest,) * len(partition)
     if not partition.keep:
-        return tuple(SubgraphModel(rules, group) for group in partition.subgraphs), ()
+        pairs = zip(partition.subgraphs, schemes)
+        return tuple(model_in(rules, layers, scheme) for layers, scheme in pairs), ()
     steps = steps_of(rules.geometry.network, partition)
-    return tuple(SubgraphModel(rules, *each) for each in zip(partition.subgraphs, map(kept_of, steps))), steps
+    models = (model_in(rules, *each) for each in zip(partition.subgraphs, schemes, map(kept_of, steps)))
+    return tuple(models), steps
 
 
 def reserved_in(rules: PricingRules, step: Step) -> Reserved:

@@ -11,7 +11,7 @@ from workloads.errors import shown
 from workloads.files import read_mapping
 from workloads.network.network import Network
 
-KEYS = ("network", "metric", "subgraphs", "rest", "keep")
+KEYS = ("network", "metric", "subgraphs", "rest", "keep", "schemes")
 RESTS = ("layerwise", "greedy")
 
 
@@ -23,6 +23,9 @@ class Handwritten(NamedTuple):
     metric: Metric  #: by which tiles and loop orders are chosen
     rest: str  #: "layerwise" or "greedy": how the layers run that no group names
     keep: list[object]  #: tensors kept on chip (simulator.partition.keep)
+    schemes: list[
+        object
+    ]  #: how several cores share each group (simulator.partition.schemes); empty where nothing is said
 
 
 def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten:
@@ -53,4 +56,11 @@ def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten
             f"{path}: 'rest: {rest}' and 'keep' exclude each other: what is fused decides which steps there are; "
             "write all subgraphs, in the order of execution"
         )
-    return Handwritten(str(path), groups, metric, rest, keep)
+    schemes = content.get("schemes", [])
+    if not isinstance(schemes, list) or ("schemes" in content and not schemes and groups):
+        raise PartitionError(f"{path}: 'schemes' is {shown(schemes)}; it must be a list, one for each of 'subgraphs'")
+    if schemes and rest != RESTS[0]:
+        raise PartitionError(
+            f"{path}: 'rest: {rest}' and 'schemes' exclude each other: what is fused is priced by the cheapest scheme"
+        )
+    return Handwritten(str(path), groups, metric, rest, keep, schemes)

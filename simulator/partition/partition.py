@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from simulator.partition.intervals import KeptInterval, Span, Uses, named_interv
 from simulator.partition.keep import check_keep, read_keep
 from simulator.partition.order import connected_parts, order_subgraphs
 from simulator.partition.patterns import expand
+from simulator.partition.schemes import CoreScheme, check_schemes, ordered_schemes
 from workloads.display import html
 from workloads.files import write_atomic
 from workloads.network.network import Network, check_network
@@ -61,12 +62,13 @@ class Partition:
     names: tuple[tuple[str, ...], ...]  #: the same by name
     metric: Metric = DEFAULT_METRIC  #: by which tile, loop order and samples at once of each subgraph are chosen
     keep: tuple[KeptInterval, ...] = ()  #: by first step and tensor
+    schemes: tuple[CoreScheme, ...] = ()  #: how several cores share each, "" the cheapest; nothing where none is said
 
     def __post_init__(self) -> None:
         check_metric(self.metric)
 
     def __hash__(self) -> int:
-        return hash((self.network_name, self.subgraphs, self.names, self.metric, *self.keep))
+        return hash((self.network_name, self.subgraphs, self.names, self.metric, *self.keep, *self.schemes))
 
     def __repr__(self) -> str:
         layers = sum(map(len, self.subgraphs))
@@ -106,16 +108,19 @@ class Partition:
         groups: Iterable[Iterable[int]],
         metric: Metric = DEFAULT_METRIC,
         keep: Iterable[Span] = (),
+        schemes: Iterable[str | None] = (),
     ) -> Partition:
         """Return the partition with these groups of layer ids; raises PartitionError where it is not valid.
 
         keep: (tensor id, first step, last step) of each kept interval; with any, the groups are in execution order.
+        schemes: how several cores share each group, as from_groups takes it.
         """
         check_network(network)
         spans = list(keep)
         given = [tuple(sorted(group)) for group in groups]
         ordered = order_subgraphs(network, given, written=len(given) if spans else 0)
-        return _partition(network, ordered, metric, spans)
+        shared = ordered_schemes(check_schemes(schemes, given), given, ordered)
+        return _partition(network, ordered, metric, spans, shared)
 
     @classmethod
     def from_groups(
@@ -124,6 +129,7 @@ class Partition:
         groups: Iterable[Iterable[str]],
         metric: Metric = DEFAULT_METRIC,
         keep: Iterable[str | Mapping[str, str] | KeptInterval] = (),
+        schemes: Iterable[str | None] = (),
     ) -> Partition:
         """Return the partition with these groups of layer names; layers that are not named run alone.
 
@@ -139,6 +145,9 @@ class Partition:
             Tensors that stay on chip: a name, from its maker to its last reader, or {"tensor": name, "from": layer,
             "until": layer}, from and to the steps of these layers. With any, the groups run in the order in which
             they are given, and layers that are not named as soon as the usual order has them.
+        schemes : iterable of str or None, optional
+            How several cores share each group: "channels", "rotated", "held" or "alone" (docs/model.md, section 7).
+            None, and layers that are not named: the cheapest. On one core there is nothing to share.
 
         Raises
         ------
@@ -147,18 +156,20 @@ class Partition:
         PartitionError
             An unknown or repeated layer, a pattern without a layer, an empty or disconnected group, or groups that
             wait for each other; with keep, an order that is not topological, or an interval whose tensor is not made
-            or read at its ends.
+            or read at its ends; schemes that are unknown, or not as many as groups.
         """
         check_network(network)
         ids = named_groups(network, groups)
+        shared = check_schemes(schemes, ids)
         entries = check_keep(keep)
         seen = {v for group in ids for v in group}
         alone = [[v] for v in range(len(network.layers)) if v not in seen]
         if not entries:
-            return cls.from_ids(network, ids + alone, metric)
+            return cls.from_ids(network, ids + alone, metric, schemes=shared + [""] * len(alone) if shared else ())
         given = [tuple(sorted(group)) for group in ids + alone]
         ordered = order_subgraphs(network, given, written=len(ids))
-        return _partition(network, ordered, metric, read_keep(Uses(network, ordered), entries))
+        spans = read_keep(Uses(network, ordered), entries)
+        return _partition(network, ordered, metric, spans, ordered_schemes(shared, given, ordered))
 
     @classmethod
     def layerwise(cls, network: Network, metric: Metric = DEFAULT_METRIC) -> Partition:
@@ -170,7 +181,7 @@ class Partition:
     def load(cls, path: str | PathLike[str], network: Network) -> Partition:
         """Return the partition in a .json or .yaml file: {"network": name, "subgraphs": [[layer names], ...]}.
 
-        "keep" is what from_groups takes.
+        "keep" and "schemes" are what from_groups takes.
 
         Layers that are not named run alone; a file with "rest: greedy" is for cocco.load_partition, which has prices.
         """
@@ -181,9 +192,13 @@ class Partition:
                 f"{path}: 'rest: {found.rest}' needs hardware and a search; load it with cocco.load_partition"
             )
         try:
-            return cls.from_groups(network, found.groups, found.metric, found.keep)  # type: ignore[arg-type]  # it checks
+            return cls.from_groups(network, found.groups, found.metric, found.keep, found.schemes)  # type: ignore[arg-type]  # it checks
         except PartitionError as error:
             raise PartitionError(f"{path}: {error}") from None
+
+    def shared(self, schemes: Iterable[str | None]) -> Partition:
+        """Return the same plan with how several cores share each subgraph, in the order of execution."""
+        return replace(self, schemes=ordered_schemes(check_schemes(schemes, self.subgraphs), *[self.subgraphs] * 2))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the partition as JSON (or YAML, which JSON is), atomically."""
@@ -191,7 +206,9 @@ class Partition:
         metric = "" if self.metric == DEFAULT_METRIC else f'"metric": {json.dumps(self.metric)}, '
         kept = ",\n".join("  " + json.dumps(each.to_json()) for each in self.keep)
         keep = f', "keep": [\n{kept}\n]' if self.keep else ""
-        text = f'{{"network": {json.dumps(self.network_name)}, {metric}"subgraphs": [\n{lines}\n]{keep}}}\n'
+        shared = ",\n".join("  " + json.dumps(scheme or None) for scheme in self.schemes)
+        schemes = f', "schemes": [\n{shared}\n]' if self.schemes else ""
+        text = f'{{"network": {json.dumps(self.network_name)}, {metric}"subgraphs": [\n{lines}\n]{keep}{schemes}}}\n'
         write_atomic(path, text)
 
     def __len__(self) -> int:
@@ -199,11 +216,15 @@ class Partition:
 
 
 def _partition(
-    network: Network, ordered: tuple[tuple[int, ...], ...], metric: Metric, spans: Sequence[Span]
+    network: Network,
+    ordered: tuple[tuple[int, ...], ...],
+    metric: Metric,
+    spans: Sequence[Span],
+    schemes: tuple[CoreScheme, ...] = (),
 ) -> Partition:
     """Return the partition of groups in execution order; raises PartitionError where an interval is none."""
     names = tuple(network.names(group) for group in ordered)
-    return Partition(network.name, ordered, names, metric, named_intervals(Uses(network, ordered), spans))
+    return Partition(network.name, ordered, names, metric, named_intervals(Uses(network, ordered), spans), schemes)
 
 
 def _shown(interval: KeptInterval) -> str:

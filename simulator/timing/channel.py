@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 from simulator.timing.course import Course
 
-Kind = Literal["inputs", "weights", "outputs", "compute"]
+Kind = Literal["inputs", "weights", "outputs", "compute", "crossbar"]
 
 
 class Slice(NamedTuple):
-    """What DRAM or the array does from `start` to `stop`, in slots (see Simulation).
+    """What DRAM, the array or the crossbar does from `start` to `stop`, in slots (see Simulation).
 
     Examples
     --------
@@ -26,10 +26,10 @@ class Slice(NamedTuple):
 
     kind: Kind
     subgraph: int
-    layer: str  #: whose weights, or what computes; "" for rows
+    layer: str  #: whose weights, what computes, or for which bytes cross between cores; "" for rows
     start: int
     stop: int
-    size_bytes: int  #: that cross to DRAM, all cores; 0 for computing
+    size_bytes: int  #: that cross to DRAM, or between cores; of all cores; 0 for computing
 
 
 class Weights:

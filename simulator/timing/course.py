@@ -13,6 +13,7 @@ class Stage(NamedTuple):
     weights: tuple[tuple[int, int], ...]  #: (layer, bytes) that must be there from here on
     computing: tuple[tuple[int, int], ...]  #: (layer, slots), one after the other
     output_bytes: int
+    crossing: tuple[tuple[int, int, int], ...] = ()  #: (layer, bytes, slots) between cores while it computes
 
 
 class Course(NamedTuple):

@@ -44,6 +44,7 @@ class Run:
         self.names = names
         self.channel = Channel(names)
         self.array: list[Slice] = []
+        self.crossbar: list[Slice] = []
         self.spans: list[tuple[int, int]] = []
         weights = [Weights(i, course) for i, course in enumerate(courses)]
         for following, course, room in zip(weights[1:], courses[1:], rooms):
@@ -76,14 +77,21 @@ class Run:
             before, written = written, channel.now if stage.output_bytes else written
 
     def _compute(self, own: Weights, course: Course, stage: int, start: int) -> tuple[int, int]:
-        """Compute the layers of a stage, each as soon as its weights are there; return when this begins and ends."""
+        """Compute the layers of a stage, each as soon as its weights are there; return when this begins and ends.
+
+        A layer takes as long as its bytes cross between cores where that is longer.
+        """
         begin, now = None, start
+        crossing = {v: moved for v, *moved in course.stages[stage].crossing}
         for v, slots in course.stages[stage].computing:
             now = max(now, own.ready.get((stage, v), 0))
             begin = now if begin is None else begin
+            size, passing = crossing.get(v, (0, 0))
             if slots:
                 self.array.append(Slice("compute", own.subgraph, self.names[v], now, now + slots, 0))
-            now += slots
+            if passing:
+                self.crossbar.append(Slice("crossbar", own.subgraph, self.names[v], now, now + passing, size))
+            now += max(slots, passing)
         return start if begin is None else begin, now
 
     @staticmethod

@@ -11,7 +11,8 @@ One DRAM channel in order, and one PE array. What waits for what:
   are free beside all that. A layer that does not fit (streamed) loads a chunk ahead where there is room for two.
 
 All of it is our choice (the paper gives sums): nothing is read before it is there or written without room, and a fixed
-order needs no search. Several cores are one array, and one channel with the bandwidth of all.
+order needs no search. Several cores work in lock-step, as one array, with one channel of the bandwidth of all; what
+crosses between them does so while the layer computes that reads it, which takes as long as the longer of the two.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from simulator.model.pricing import Price
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.timing.channel import Slice
+from simulator.timing.crossing import working_cores
 from simulator.timing.run import Room, Run, room_of
 from simulator.timing.stages import course_of
 from workloads.network.network import Network
@@ -55,7 +57,7 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True)
 class Simulation:
-    """What DRAM and the array do when, and what the buffers hold; times are whole slots.
+    """What DRAM, the array and the crossbar do when, and what the buffers hold; times are whole slots.
 
     A slot is the time in which DRAM moves one byte: 1 / slots_per_cycle cycles. So every time is an integer.
 
@@ -72,9 +74,10 @@ class Simulation:
 
     network: str
     accelerator: Accelerator
-    slices: tuple[Slice, ...]  #: by start; those of DRAM do not overlap, nor those of computing
+    slices: tuple[Slice, ...]  #: by start; those of DRAM do not overlap, nor those of computing, nor of the crossbar
     uses: tuple[Use, ...]  #: by start
     spans: tuple[tuple[int, int], ...]  #: start and end of each subgraph, in execution order
+    working: tuple[dict[str, tuple[int, ...]], ...]  #: of each subgraph the cores that compute some of each layer
 
     def __repr__(self) -> str:
         return f"Simulation({self.network}, {len(self.slices)} slices, {self.cycles:,.0f} cycles)"
@@ -152,11 +155,17 @@ def simulate_priced(priced: PricedPartition) -> Simulation:
     chip = priced.accelerator
     courses = [course_of(*each, chip.dram_bytes_per_cycle) for each in zip(priced.models, prices)]
     rooms = [room_of(chip, *each) for each in zip(prices, courses)]
-    run = Run([tensor.name for tensor in priced.network.tensors], courses, rooms, chip.cores)
-    slices = tuple(sorted(run.channel.slices + run.array, key=lambda each: (each.start, each.stop)))
+    names = [tensor.name for tensor in priced.network.tensors]
+    run = Run(names, courses, rooms, chip.cores)
+    slices = tuple(sorted(run.channel.slices + run.array + run.crossbar, key=lambda each: (each.start, each.stop)))
     is_streamed = [course.chunk_bytes is not None for course in courses]
     return Simulation(
-        priced.network.name, chip, slices, _uses(prices, rooms, is_streamed, run, chip.cores), tuple(run.spans)
+        priced.network.name,
+        chip,
+        slices,
+        _uses(prices, rooms, is_streamed, run, chip.cores),
+        tuple(run.spans),
+        tuple({names[v]: cores for v, cores in working_cores(*each).items()} for each in zip(priced.models, prices)),
     )
 
 

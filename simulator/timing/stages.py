@@ -7,7 +7,8 @@ columns load, compute and store in turn; together that takes as long as one afte
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from simulator.model.orders import LoopPlan
 from simulator.model.pricing import Price, SubgraphModel
@@ -15,6 +16,7 @@ from simulator.model.regions import Tiling
 from simulator.model.subgraph import ROWS, Subgraph
 from simulator.model.updates import starts_full
 from simulator.timing.course import Course, Stage
+from simulator.timing.crossing import crossing_of
 from simulator.timing.loops import loop_course
 
 MOST_STEPS = 1_000  #: of the loops of one layer; our choice: in a memory far too small a layer has millions
@@ -25,15 +27,55 @@ Rows = dict[int, int]  #: by tensor id, the rows that exist
 
 def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
     """Return the stages of a priced subgraph. Bytes and slots add up to those of the price."""
-    if price.loops is not None:
-        return looped_course(model, price.loops, price.compute_cycles, slots_per_cycle)
-    return held_course(model, price, slots_per_cycle)
+    if price.loops is None:
+        return held_course(model, price, slots_per_cycle)
+    course = looped_course(model, price.loops, price.compute_cycles, slots_per_cycle)
+    return with_crossing(course, model, price) if price.crossbar_bytes else course
 
 
 def looped_course(model: SubgraphModel, plan: LoopPlan, compute_cycles: int, slots_per_cycle: int) -> Course:
     """Return the stages of a single layer that runs in a loop order."""
     (v,) = model.subgraph.layers
     return loop_course(model.rules.loop_layer(v, model.kept), plan, v, compute_cycles * slots_per_cycle, MOST_STEPS)
+
+
+def with_crossing(course: Course, model: SubgraphModel, price: Price) -> Course:
+    """Return the stages of a layer on one of several cores with what crosses from and to the DRAM ports of the others.
+
+    It crosses as it comes and goes: as much of it in a stage as of all DRAM traffic.
+    """
+    crossing, passed, found = Crossing(model, price), 0, []
+    (v,) = model.subgraph.layers
+    for stage in course.stages:
+        before = passed
+        passed += stage.input_bytes + stage.output_bytes + sum(size for _, size in stage.weights)
+        found.append(stage._replace(crossing=crossing.between([(v, before, passed, price.ema_bytes)])))
+    return course._replace(stages=tuple(found))
+
+
+class Crossing:
+    """What crosses between cores for a subgraph, in bytes and slots that add up to those of its price."""
+
+    def __init__(self, model: SubgraphModel, price: Price) -> None:
+        technology = model.subgraph.geometry.technology
+        self.port, self.width = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle
+        self.sizes = crossing_of(model, price) if price.crossbar_bytes else {}
+        self.total = price.crossbar_bytes
+        self.before = dict(zip(self.sizes, accumulate(self.sizes.values(), initial=0)))  #: bytes of the layers before
+
+    def between(self, parts: Iterable[tuple[int, int, int, int]]) -> tuple[tuple[int, int, int], ...]:
+        """Return (layer, bytes, slots) of each (layer, from, to, whole): the part of its bytes that is to cross.
+
+        Slots are whole, and bytes those that pass in them.
+        """
+        found = []
+        for v, start, stop, whole in parts:
+            if size := self.sizes.get(v):
+                ends = [-(-(self.before[v] + size * each // whole) * self.port // self.width) for each in (start, stop)]
+                done = [min(self.total, slots * self.width // self.port) for slots in ends]
+                if ends[1] > ends[0]:
+                    found.append((v, done[1] - done[0], ends[1] - ends[0]))
+        return tuple(found)
 
 
 def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
@@ -50,8 +92,11 @@ def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cou
         """Bytes of one core of rows that their region does not hold beside those in use."""
         return sum((after[u] - before[u]) * rows[u] for u in tensors if u not in resident)
 
+    crossing = Crossing(model, price)
     return Course(
-        tuple(_stage(model, slots, before, after) for before, after in _coarser(steps, len(subgraph.tensors))),
+        tuple(
+            _stage(model, slots, crossing, before, after) for before, after in _coarser(steps, len(subgraph.tensors))
+        ),
         max((outside(subgraph.loaded, *step) for step in steps[1:]), default=0),
         max((outside(subgraph.outputs, *step) for step in steps[:-1]), default=0),
     )
@@ -94,7 +139,7 @@ def _coarser(steps: list[tuple[Rows, Rows]], width: int) -> list[tuple[Rows, Row
     return [(group[0][0], group[-1][1]) for group in groups]
 
 
-def _stage(model: SubgraphModel, slots: dict[int, int], before: Rows, after: Rows) -> Stage:
+def _stage(model: SubgraphModel, slots: dict[int, int], crossing: Crossing, before: Rows, after: Rows) -> Stage:
     subgraph, geometry, batch = model.subgraph, model.subgraph.geometry, model.rules.batch
     height, width = geometry.extent
 
@@ -107,4 +152,5 @@ def _stage(model: SubgraphModel, slots: dict[int, int], before: Rows, after: Row
         tuple((v, geometry.weight_bytes[v]) for v in made if not before[v] and geometry.weight_bytes[v]),
         tuple((v, slots[v] * after[v] // height[v] - slots[v] * before[v] // height[v]) for v in made),
         moved(subgraph.outputs),
+        crossing.between((v, before[v], after[v], height[v]) for v in made),
     )

@@ -2,6 +2,8 @@
 
 Times are microseconds: cycles / (1000 clock_ghz). One process with a track of subgraphs, one of the PE array with a
 slice for each layer and row operation, one of DRAM, and for each buffer a counter of its bytes up to the capacity.
+Several cores have a track each in place of the array's, with the layers of which they compute some, and one of the
+crossbar, with the bytes that pass for a layer while it computes.
 Tensors that stay on chip between subgraphs have tracks of their own, as many as are kept at once: a slice from the
 start of the subgraph that makes or loads one to the end of the last that reads it.
 """
@@ -12,13 +14,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from simulator.evaluate import Evaluation, check_evaluation
-from simulator.timing import Simulation, Use
+from simulator.timing import Simulation, Slice, Use
 from simulator.views.intervals import rows_of
 from workloads.network.network import Network
 
-PROCESS, SUBGRAPHS, ARRAY, DRAM = 1, 1, 2, 3
+PROCESS, SUBGRAPHS, ARRAY, DRAM, CROSSBAR = 1, 1, 2, 3, 4
 TRACKS = {SUBGRAPHS: "subgraphs", ARRAY: "array", DRAM: "DRAM"}  #: by thread
 KEPT = 10  #: the first of the threads of kept tensors
+CORES = 1000  #: the first of the threads of several cores
 Event = dict[str, Any]
 
 
@@ -39,7 +42,7 @@ def chrome_trace(network: Network, evaluation: Evaluation) -> dict[str, Any]:
         for name, held in buffers(run, use).items()
     ]
     return {
-        "traceEvents": [*_metadata(evaluation.network, _tracks(kept)), *spans, *counters],
+        "traceEvents": [*_metadata(evaluation.network, _tracks(kept, run.accelerator.cores)), *spans, *counters],
         "displayTimeUnit": "ns",
         "otherData": {
             "network": evaluation.network,
@@ -70,10 +73,14 @@ def _filled(capacity: int, held: dict[str, int]) -> dict[str, int]:
     return held | {"free": capacity - sum(held.values())}
 
 
-def _tracks(kept: list[Event]) -> dict[int, str]:
+def _tracks(kept: list[Event], cores: int) -> dict[int, str]:
     """Return the names of the tracks by thread, those of kept tensors as far as there are any."""
     threads = sorted({event["tid"] for event in kept})
-    return TRACKS | {thread: f"kept {thread - KEPT + 1}" for thread in threads}
+    found = TRACKS | {thread: f"kept {thread - KEPT + 1}" for thread in threads}
+    if cores > 1:
+        found |= {CROSSBAR: "crossbar"} | {CORES + core: f"core {core}" for core in range(cores)}
+        del found[ARRAY]
+    return found
 
 
 def _metadata(name: str, threads: dict[int, str]) -> list[Event]:
@@ -88,7 +95,9 @@ def _subgraphs(evaluation: Evaluation, run: Simulation) -> Iterator[Event]:
     for i, (cost, span) in enumerate(zip(evaluation.subgraphs, run.spans)):
         layers = cost.layers
         name = layers[0] if len(layers) == 1 else f"{layers[0]} .. {layers[-1]} ({len(layers)})"
-        args = {"subgraph": i, "layers": list(layers), "tile": list(cost.tile), "bytes": cost.ema_bytes}
+        args: dict[str, Any] = {"subgraph": i, "layers": list(layers), "tile": list(cost.tile), "bytes": cost.ema_bytes}
+        if cost.scheme:
+            args |= {"scheme": cost.scheme, "crossbar_bytes": cost.crossbar_bytes}
         yield {"name": name, "cat": "subgraph", "tid": SUBGRAPHS, "slots": span, "args": args}
 
 
@@ -110,5 +119,15 @@ def _slices(run: Simulation) -> Iterator[Event]:
         is_computing = each.kind == "compute"
         name = each.layer if is_computing else f"{each.kind} of {each.layer or each.subgraph}"
         args = {"subgraph": each.subgraph} | ({} if is_computing else {"bytes": each.size_bytes})
-        thread = ARRAY if is_computing else DRAM
-        yield {"name": name, "cat": each.kind, "tid": thread, "slots": (each.start, each.stop), "args": args}
+        for thread in _threads(run, each):
+            slots = each.start, each.stop
+            yield {"name": name, "cat": each.kind, "tid": thread, "slots": slots, "args": dict(args)}
+
+
+def _threads(run: Simulation, each: Slice) -> list[int]:
+    """Return the tracks on which a slice is drawn: of several cores computing on each that has some of the layer."""
+    if each.kind != "compute":
+        return [CROSSBAR if each.kind == "crossbar" else DRAM]
+    if run.accelerator.cores == 1:
+        return [ARRAY]
+    return [CORES + core for core in run.working[each.subgraph][each.layer]]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Unpack
 from simulator.accelerator import Machine, MachineFields, machine_of
 from simulator.evaluate import Infeasible
 from simulator.keywords import check_keywords
+from simulator.model.given import GivenScheme
 from simulator.model.kept import NOTHING, Reserved
 from simulator.model.least_room import needs, one_pass
 from simulator.model.priced import check_partition, models_of, reserved_in
@@ -153,6 +154,8 @@ def least_capacity(
 
 def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
     """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it."""
+    if isinstance(model, GivenScheme):
+        return model.least_needs
     if not streaming or not model.is_single:
         return [need_of(model)[:2]] if model.is_single and model.rules.has_loop_orders else model.least_needs
     held = [] if model.rules.has_loop_orders else model.least_needs

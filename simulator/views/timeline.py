@@ -1,9 +1,10 @@
 """When each subgraph runs, when its bytes cross to DRAM, what the buffers hold: drawn from sums, or as it is executed.
 
-The model prices sums: a subgraph takes the longer of its computing and its transfers (Cocco, Sec. 5.1.2; model.md,
-section 4). Where inside that span each transfer lies is our choice, one way of many that have this length: DRAM serves
-one transfer at a time, loads from the start and stores up to the end; computing ends with the subgraph. The run that
-can be executed is that of the event simulation: the next weights come early where they have room.
+The model prices sums: a subgraph takes the longest of its computing, its transfers (Cocco, Sec. 5.1.2; model.md,
+section 4) and what crosses between cores. Where inside that span each lies is our choice, one way of many that have
+this length: DRAM serves one transfer at a time, loads from the start and stores up to the end; computing and crossing
+end with the subgraph. The run that can be executed is that of the event simulation: the next weights come early where
+they have room.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from simulator.evaluate import Evaluation, SubgraphCost, check_evaluation
 from simulator.views.occupancy import Occupancy, occupancies
 from workloads.network.network import Network
 
-Kind = Literal["subgraph", "compute", "weights", "inputs", "outputs"]
+Kind = Literal["subgraph", "compute", "weights", "inputs", "outputs", "crossbar"]
 
 
 class Span(NamedTuple):
@@ -26,7 +27,7 @@ class Span(NamedTuple):
     subgraph: int
     start: int
     stop: int
-    size_bytes: int  #: that cross to DRAM; of a subgraph what crosses while it runs, 0 for computing
+    size_bytes: int  #: that cross to DRAM, or between cores; of a subgraph what DRAM moves meanwhile; 0 for computing
 
 
 class Held(NamedTuple):
@@ -124,11 +125,14 @@ def timeline(network: Network, evaluation: Evaluation, prefetch: bool = False) -
 def _summed(evaluation: Evaluation, kept: tuple[Occupancy, ...]) -> tuple[list[Span], list[Held]]:
     """Return the spans of the paper's sums, and what is held."""
     bandwidth, now = evaluation.accelerator.dram_bytes_per_cycle, 0
+    technology = evaluation.accelerator.technology
     spans: list[Span] = []
     held: list[Held] = []
     for i, cost in enumerate(evaluation.subgraphs):
-        stop = now + max(cost.compute_cycles * bandwidth, cost.ema_bytes)
+        crossing = -(-cost.crossbar_bytes * technology.dram_bytes_per_cycle // technology.crossbar_bytes_per_cycle)
+        stop = now + max(cost.compute_cycles * bandwidth, cost.ema_bytes, crossing)
         spans += _spans(i, cost, now, stop, bandwidth)
+        spans.append(Span("crossbar", i, stop - crossing, stop, cost.crossbar_bytes))
         held.append(Held(now, kept[i], 0))
         now = stop
     return spans, [*held, Held(now, Occupancy(0, 0, 0), 0)]
@@ -153,7 +157,8 @@ def _executed(evaluation: Evaluation, kept: tuple[Occupancy, ...]) -> tuple[list
     moved = [0] * len(starts)
     spans: list[Span] = []
     for each in run.slices:
-        moved[bisect_right(starts, each.start) - 1] += each.size_bytes
+        if each.kind != "crossbar":
+            moved[bisect_right(starts, each.start) - 1] += each.size_bytes
         spans.append(Span(each.kind, each.subgraph, each.start, each.stop, each.size_bytes))
     spans = [Span("subgraph", i, *span, moved[i]) for i, span in enumerate(run.spans)] + spans
     held = []

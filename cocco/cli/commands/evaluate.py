@@ -137,7 +137,7 @@ def run(options: Namespace) -> int:
         if table and found.addresses:
             write_table(table, found.addresses)
         if output and not table:
-            partition.save(output)
+            found.evaluation.plan.save(output)
         if trace:
             _write_trace(trace, network, found.evaluation)
     print_answer(options.json, found.to_json, lambda: "\n\n".join(found.paragraphs()))

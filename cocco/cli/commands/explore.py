@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cocco.cli import values
 from cocco.cli.fronts import search_front
-from cocco.cli.hardware import machine_of, space_of
+from cocco.cli.hardware import flag, machine_of, space_of
 from cocco.cli.networks import load
 from cocco.cli.options import (
     add_addresses,
@@ -29,13 +30,16 @@ from cocco.cli.proofs import proof
 from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
 from cocco.cli.usage import Parser, UsageError
 from cocco.exploration.compromise import Compromise, compromise
+from cocco.exploration.cores import CoresAxis, explore_cores
 from cocco.exploration.explore import explore
 from cocco.exploration.limits import minimize
 from cocco.exploration.result import Result
 from cocco.output.folders import addresses
+from cocco.output.folders import cores as cores_folder
 from cocco.output.folders import run as run_folder
 from cocco.output.folders.about import address_names, partition_names
 from cocco.output.text.addresses import changes_text, height_text, map_text
+from cocco.output.text.cores import cores_text
 from cocco.output.text.front import limited_text
 from cocco.output.text.search import explore_text
 from cocco.problem.settings import Settings
@@ -57,7 +61,7 @@ def add_options(parser: Parser) -> None:
     """Add what the command takes."""
     add_networks(parser)
     add_space(parser)
-    add_machine(parser)
+    add_machine(parser, cores_axis=True)
     add_mapper(parser)
     add_addresses(parser)
     parser.add_argument(
@@ -76,6 +80,10 @@ def add_options(parser: Parser) -> None:
     add_keep(parser)
     _add_limits(parser)
     add_start(parser)
+    parser.add_argument(
+        "--workers", type=values.count, metavar="N",
+        help="of several numbers of --cores so many are searched at the same time, in processes; default 1",
+    )  # fmt: skip
     parser.add_argument(
         "--compare", action="store_true",
         help="search the best memory for each network alone too, and say what the common one costs it: as many "
@@ -103,6 +111,10 @@ def _add_limits(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Search with alpha or under limits."""
+    if isinstance(options.cores, tuple):
+        return _explore_cores(options)
+    if options.workers is not None:
+        raise UsageError("--workers needs several numbers of --cores, which it shares out")
     if options.minimize is not None or options.limits:
         return _explore_limited(options)
     if options.compare and len(options.networks) == 1:
@@ -167,6 +179,39 @@ def _shown(
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
     proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]
     return Shown(content, text, save, proofs)
+
+
+def _explore_cores(options: Namespace) -> int:
+    """Search for each of several numbers of cores."""
+    for name in ("minimize", "limits", "compare", "addresses", "check_addresses"):
+        if getattr(options, name):
+            option = "--limit" if name == "limits" else flag(name)
+            raise UsageError(f"{option} not allowed with several numbers of --cores")
+    space, counts = space_of(options), options.cores
+    networks = [load(name, options) for name in options.networks]
+    question = {"space": space, **_question(options), **machine_of(options)}
+    del question["cores"]
+    initial, workers = start_of(options, networks), options.workers or 1
+    folder = output_path(options.output)
+
+    def find(progress: Progress | None) -> CoresAxis:
+        watched = progress if workers == 1 else None
+        return explore_cores(networks, counts, workers=workers, **question, initial=initial, progress=watched)
+
+    def show(axis: CoresAxis) -> Shown:
+        def save(seconds: float) -> Sequence[Path]:
+            assert folder is not None
+
+            def said(cores: int, result: Result) -> dict[str, Any]:
+                asked = Namespace(**vars(options) | {"cores": cores})
+                settings = settings_of(asked, networks, space, SETTINGS) | {"keep": question["keep"]}
+                return about(options, settings, result, result.to_json() | {"verified": None}, seconds)
+
+            return cores_folder.save(folder, axis, said)
+
+        return Shown(axis.to_json(), lambda: cores_text(axis), save)
+
+    return run_search(options, folder, cores_folder.FILES, find, show, "best {:.6g}")
 
 
 def _explore_limited(options: Namespace) -> int:

@@ -15,6 +15,7 @@ from simulator.accelerator import Accelerator
 from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, Metric
 from simulator.model.cost import ENERGY_BY_TIME, EnergyBreakdown
 from simulator.model.tiling import TILE_RULES, TileRule
+from simulator.partition.schemes import CORE_SCHEMES
 from simulator.technology import Technology
 from workloads.errors import FileFormatError, one_line, shown
 
@@ -38,6 +39,7 @@ class RunSubgraph:
     energy_pj: float
     energy_breakdown: EnergyBreakdown
     kept_bytes: int = 0  #: of tensors that stay on chip between subgraphs
+    scheme: str = ""  #: how several cores share it; of one core none
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,7 @@ def _subgraph(each: Reader) -> RunSubgraph:
         **counts,
         **numbers,
         "energy_breakdown": parts,
+        "scheme": each.one_of("scheme", CORE_SCHEMES) if "scheme" in each.content else "",
     }
     return RunSubgraph(*(found[field.name] for field in fields(RunSubgraph)))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cocco.output.pictures.allocation import packing_figure
+    from cocco.output.pictures.cores import cores_figure
     from cocco.output.pictures.energy import energy_figure, subgraph_energy_figure
     from cocco.output.pictures.front import front_figure, plane
     from cocco.output.pictures.kept import kept_figure
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _FILES = {
     "COLOURS": "search",
     "GROUPS": "search",
+    "cores_figure": "cores",
     "cost_figure": "search",
     "energy_figure": "energy",
     "front_figure": "front",
@@ -38,6 +40,7 @@ _FILES = {
 __all__ = [
     "COLOURS",
     "GROUPS",
+    "cores_figure",
     "cost_figure",
     "energy_figure",
     "front_figure",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import workloads
 from cocco.output.folders.read_run import RunNetwork
 from cocco.output.report.table import kept_table, plan_table
-from cocco.output.report.words import costs, kept_sentence
+from cocco.output.report.words import cores_sentence, costs, kept_sentence
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.model.tiling import TileRule
@@ -39,8 +39,10 @@ def plan_section(machine: Accelerator, tile_rule: TileRule, network: RunNetwork)
         f"<figcaption>{escape(note)}</figcaption></figure>",
         f'<figure class="energy">{_svg(pictures.energy_figure(bars, network.name, axis))}</figure>',
     ]
+    if said := cores_sentence(network):
+        parts[1:1] = [f"<p>{escape(said)}</p>"]
     if network.keep:
-        parts[4:4] = [_kept(network)]
+        parts[-1:-1] = [_kept(network)]
     if plan is not None:
         drawn = _svg(pictures.network_figure(workloads.load(network.name), plan))
         parts.append(f'<details><summary>The network</summary><figure class="network">{drawn}</figure></details>')
@@ -71,7 +73,8 @@ def _occupied(
     loaded = workloads.load(network.name)
     try:
         keep = [each.to_json() for each in network.keep]
-        plan = Partition.from_groups(loaded, [cost.layers for cost in network.subgraphs], network.metric, keep)
+        groups, schemes = [cost.layers for cost in network.subgraphs], [cost.scheme for cost in network.subgraphs]
+        plan = Partition.from_groups(loaded, groups, network.metric, keep, schemes)
         priced = evaluate(loaded, plan, machine, tile_rule)
     except ValueError:  # a network of the user's with the name of a built-in one
         return whole, None, WHOLE

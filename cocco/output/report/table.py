@@ -10,6 +10,7 @@ from cocco.output.folders.read_run import RunNetwork
 from cocco.output.text.numbers import buffer_columns, buffer_name, milliseconds
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
+from simulator.partition.schemes import CORE_SCHEMES
 
 HEADS = ("#", "layers", "tile", "activations (KB)", "weights (KB)", "off-chip (KB)", "energy (mJ)", "latency (ms)")
 
@@ -17,7 +18,8 @@ HEADS = ("#", "layers", "tile", "activations (KB)", "weights (KB)", "off-chip (K
 def plan_table(machine: Accelerator, network: RunNetwork) -> str:
     """Return a row for each subgraph, as HTML."""
     clock = machine.technology.clock_ghz
-    heads = [*HEADS[:4], "kept (KB)", *HEADS[4:]] if network.keep else HEADS
+    heads = [*HEADS[:4], "kept (KB)", *HEADS[4:]] if network.keep else list(HEADS)
+    heads[2:2] = ["cores"] if machine.cores > 1 else []
     rows = []
     for position, cost in enumerate(network.subgraphs):
         names = [escape(name) for name in cost.layers]
@@ -25,7 +27,7 @@ def plan_table(machine: Accelerator, network: RunNetwork) -> str:
         if len(names) > 2:
             listed = f"<details><summary>{listed}</summary>{', '.join(names)}</details>"
         cells = [
-            (position, str(position)), (len(names), listed),
+            (position, str(position)), (len(names), listed), *([_scheme(cost.scheme)] if machine.cores > 1 else []),
             (cost.tile[0] * cost.tile[1], f"{cost.tile[0]} x {cost.tile[1]}"),
             _kilobytes(cost.activation_bytes), *([_kilobytes(cost.kept_bytes)] if network.keep else []),
             _kilobytes(cost.weight_bytes), _kilobytes(cost.ema_bytes),
@@ -47,6 +49,10 @@ def kept_table(network: RunNetwork) -> str:
         for place, each in enumerate(network.keep)
     ]  # fmt: skip
     return _table(("#", "kept tensor", "from subgraph", "until subgraph", "takes (KB)"), rows)
+
+
+def _scheme(scheme: str) -> tuple[int, str]:
+    return ("", *CORE_SCHEMES).index(scheme), scheme
 
 
 def _kilobytes(size: int) -> tuple[int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run, RunNetwork
+from cocco.output.text.evaluation import scheme_counts
 from cocco.output.text.front import shown
 from cocco.output.text.hardware import buffers, machine
 from cocco.output.text.numbers import counted, counted_as, megabytes, millijoules, milliseconds
@@ -51,6 +52,12 @@ def kept_sentence(network: RunNetwork) -> str:
     saved = network.kept_saved_bytes
     less = "without them these subgraphs do not run" if saved is None else f"{megabytes(saved)} less off-chip traffic"
     return f"{count} stay whole on chip from the subgraph that makes or loads them to a later reader: {less}."
+
+
+def cores_sentence(network: RunNetwork) -> str:
+    """Return in which ways several cores share the subgraphs; nothing of one core."""
+    said = scheme_counts([cost.scheme for cost in network.subgraphs])
+    return f"How the cores share the subgraphs: {said}." if said else ""
 
 
 def facts(run: Run) -> list[tuple[str, str]]:

@@ -130,9 +130,15 @@ def _kept_lines(evaluation: Evaluation) -> list[str]:
 
 def _scheme_lines(evaluation: Evaluation) -> list[str]:
     """Return in which ways several cores share the subgraphs; nothing of one core."""
-    schemes = [cost.scheme for cost in evaluation.subgraphs]
-    counts = [f"{each} {schemes.count(each)} ({words})" for each, words in SCHEMES.items() if each in schemes]
-    return [f"  cores                   {', '.join(counts)}"] if counts else []
+    said = scheme_counts([cost.scheme for cost in evaluation.subgraphs])
+    if not said:
+        return []
+    return [f"  cores                   {said}; {megabytes(evaluation.crossbar_bytes)} cross between them"]
+
+
+def scheme_counts(schemes: Sequence[str]) -> str:
+    """Return how often cores share a subgraph in which way; nothing of one core."""
+    return ", ".join(f"{each} {schemes.count(each)} ({words})" for each, words in SCHEMES.items() if each in schemes)
 
 
 def reread_text(reread: Reread, accelerator: Accelerator) -> str:

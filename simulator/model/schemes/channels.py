@@ -56,3 +56,20 @@ def dealt_moves(
             copied = again * geometry.extent[COLUMNS][u] * geometry.channels[u]
             total, written = total + 2 * copied, written + copied
     return (total, written), crossing
+
+
+def dealt_crossing(subgraph: Subgraph, tiling: Tiling, deal: Deal) -> dict[int, int]:
+    """Return what crosses for each layer, one sample: the crossing of `dealt_moves` by who reads it."""
+    geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
+    found = dict.fromkeys(subgraph.layers, 0)
+    for u in subgraph.tensors:
+        for v, local, whole in subgraph.readers[u]:
+            heard, met = deal.heard(geometry.network, v, u), 0
+            if local:
+                met = window_elements(geometry, ROWS, v, u, rows[v]) * window_elements(
+                    geometry, COLUMNS, v, u, columns[v]
+                )
+            if whole:
+                met += rows[v].times * columns[v].times * geometry.extent[ROWS][u] * geometry.extent[COLUMNS][u]
+            found[v] += met * (heard.total - heard.own)
+    return found

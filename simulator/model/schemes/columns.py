@@ -125,3 +125,37 @@ def hold_all(subgraph: Subgraph, updates: Updates, rounds: list[int]) -> Passed:
     working = len(rounds) * max(sum(count > 0 for count in times) for times in updates.values())
     reads = sum(rounds) * sum(sum(times) * weights[v] for v, times in updates.items())
     return Passed(total, working * total, reads, (working - 1) * total)
+
+
+def column_crossing(subgraph: Subgraph, tiling: Tiling, bands: Bands, cores: int) -> dict[int, int]:
+    """Return what crosses for each layer, one sample, beside its weights: that of `column_moves` by who reads it."""
+    geometry, (rows, _) = subgraph.geometry, derive_updates(subgraph, tiling)
+    sweeps, found = _sweeps(subgraph, tiling, bands, cores), dict.fromkeys(subgraph.layers, 0)
+    for u in subgraph.tensors:
+        width = geometry.extent[COLUMNS][u]
+        for v, _, _ in subgraph.readers[u]:
+            down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.channels[u]
+            window = window_of_layer(geometry, COLUMNS, v)
+            for core, sweep in enumerate(sweeps[v]):
+                if sweep.times:
+                    own, way = bands.of(u, core, width), window.mirrored if sweep.band.is_mirrored else window
+                    where = sweep.band.late, sweep.first, sweep.step, sweep.band.stop
+                    met = window_sum(way, own.inside(width), *where) - window_sum(way, (own.late, own.stop), *where)
+                    found[v] += down * met
+    return found
+
+
+def weights_crossing(subgraph: Subgraph, updates: Updates, cores: int, rounds: list[int]) -> dict[int, int]:
+    """Return the weights that cross for each layer where they are rotated: the crossing of `rotate`, layer by layer."""
+    weights, found, end = subgraph.geometry.weight_bytes, {}, 0
+    for v in subgraph.layers:
+        first, end = end, end + weights[v]
+        own = reads = 0
+        for team, again in enumerate(rounds):
+            for place, count in enumerate(updates[v]):
+                mine = (subgraph.weight_bytes * (team * len(updates[v]) + place + at) // cores for at in (0, 1))
+                low, high = mine
+                reads += again * count * weights[v]
+                own += again * count * max(0, min(high, end) - max(low, first))
+        found[v] = reads - own
+    return found

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-#: "" of one core; channels dealt; columns shared, weights rotated or all of them held by every core; a single layer
-#: in a loop order on one core alone, while the others wait
-CoreScheme = Literal["", "channels", "rotated", "held", "alone"]
-CORE_SCHEMES: tuple[CoreScheme, ...] = ("channels", "rotated", "held", "alone")
+from simulator.partition.schemes import CORE_SCHEMES, CoreScheme
+
+__all__ = ["CORE_SCHEMES", "CoreScheme", "TeamMoves"]
 
 
 class TeamMoves(NamedTuple):

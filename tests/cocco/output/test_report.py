@@ -52,6 +52,22 @@ def test_page_says_what_to_build_and_shows_every_subgraph(run_folder: Path):
     assert "SIDE, rows kept" in text and "capacity of one core (KB)" in text
 
 
+def test_page_says_how_several_cores_share_each_subgraph(tmp_path: Path):
+    folder = tmp_path / "run"
+    assert cocco("explore", "vgg16", "--cores", 4, *EXPLORE, "-o", folder).returncode == 0
+    assert cocco("report", folder).returncode == 0
+    schemes = [each["scheme"] for each in json.loads((folder / "result.json").read_text())["result"]["subgraphs"]]
+    texts = page_of(folder).texts
+    assert texts.count("cores") == 1 and [text for text in texts if text in schemes] == schemes
+    said = next(text for text in texts if text.startswith("How the cores share the subgraphs: "))
+    assert f"channels {schemes.count('channels')} (channels dealt)" in said
+    assert json.loads((folder / "partition.json").read_text())["schemes"] == schemes
+    damaged = json.loads((folder / "result.json").read_text())
+    damaged["result"]["subgraphs"][0]["scheme"] = "mirrored"
+    (folder / "result.json").write_text(json.dumps(damaged))
+    assert_malformed(cocco("report", folder), ["'scheme' is 'mirrored'; known are channels, rotated, held, alone"])
+
+
 def test_page_fetches_nothing(run_folder: Path):
     """Nothing but links inside the page; the policy forbids the rest."""
     page = page_of(run_folder)

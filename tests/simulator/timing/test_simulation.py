@@ -10,12 +10,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from simulator import Accelerator, KiB, Partition, Technology, evaluate
+from simulator import Accelerator, KiB, Partition, Technology, evaluate, timeline
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
+from simulator.partition.schemes import CORE_SCHEMES
 from simulator.timing import simulate, stages
+from simulator.timing.crossing import crossing_of, working_cores
 from simulator.timing.simulation import simulate_priced
 from tests.helpers.graphs import chain, conv
+from tests.helpers.random_cores_plans import random_cores_plan
 from tests.helpers.random_graphs import large_network, random_network
 from tests.helpers.random_plans import random_plan
 from workloads.network.layer import Tensor
@@ -135,9 +138,61 @@ def test_an_evaluation_simulates_when_it_is_asked_only():
     assert tight.latency_executed_cycles == math.inf
 
 
+def dealt(width: int) -> tuple[Network, Partition, Accelerator]:
+    """Return a 1x1 convolution of 4x4x16, its channels dealt to two cores with a crossbar of this width."""
+    shape = (4, 4, 16)
+    network = Network("dealt", (Tensor("x", *shape),), (conv("0", "x", shape, 16),))
+    technology = Technology(crossbar_bytes_per_cycle=width)
+    chip = Accelerator(shared_buffer=64 * KiB, cores=2, technology=technology)
+    return network, Partition.from_groups(network, [["0"]], schemes=["channels"]), chip
+
+
+def test_bytes_cross_while_the_layer_computes_that_reads_them():
+    """256 bytes in, 256 of weights, 256 out at 32 in a cycle. Each core makes 8 channels and reads 16 x 16 bytes, half
+    of them of the other: 256 cross, at 64 in a cycle 4 cycles; it computes for 2.
+    """
+    network, plan, chip = dealt(32)
+    found = simulate(network, plan, chip)
+    (price,) = evaluate(network, plan, chip).subgraphs
+    assert (price.crossbar_bytes, price.compute_cycles) == (256, 2)
+    assert drawn(found, "compute", "crossbar") == [("compute", "0", 512, 576), ("crossbar", "0", 512, 640)]
+    assert found.end == 640 + 256 and found.working == ({"0": (0, 1)},)
+
+
+def test_a_narrow_crossbar_decides_both_latencies():
+    """At 2 bytes in a cycle 256 take 128 cycles: longer than DRAM, 768 at 32 in a cycle, 24 cycles."""
+    network, plan, chip = dealt(1)
+    found = evaluate(network, plan, chip)
+    assert found.latency_cycles == 128
+    assert found.latency_executed_cycles == (256 + 256) / 32 + 128 + 256 / 32
+    assert timeline(network, found).latency_cycles == found.latency_cycles
+    assert timeline(network, found, prefetch=True).latency_cycles == found.latency_executed_cycles
+
+
+def test_each_layer_has_the_bytes_that_it_reads_from_other_cores():
+    """Summed they are those of the price, in every scheme; the cores that work are those that have some of a layer."""
+    seen = set()
+    for seed in range(150):
+        network, plan, chip = random_cores_plan(seed)
+        priced = price_partition(network, plan, chip)
+        for model, price in zip(priced.models, priced.prices):
+            if isinstance(price, Price):
+                found = crossing_of(model, price)
+                assert sum(found.values()) == price.crossbar_bytes and min(found.values()) >= 0
+                working = working_cores(model, price)
+                assert set(working) == set(model.subgraph.layers)
+                assert all(cores and list(cores) == sorted(set(cores)) for cores in working.values())
+                assert max(max(cores) for cores in working.values()) < chip.cores
+                seen |= {price.scheme} if price.crossbar_bytes else set()
+    assert seen == set(CORE_SCHEMES)
+
+
 MACHINES = st.fixed_dictionaries({
     "cores": st.integers(1, 3), "batch": st.integers(1, 4),
-    "technology": st.sampled_from([Technology(), Technology(dram_bytes_per_cycle=1)]),
+    "technology": st.sampled_from([
+        Technology(), Technology(dram_bytes_per_cycle=1), Technology(crossbar_bytes_per_cycle=1),
+        Technology(dram_bytes_per_cycle=7, crossbar_bytes_per_cycle=3),
+    ]),
 })  # fmt: skip
 
 
@@ -147,7 +202,7 @@ MACHINES = st.fixed_dictionaries({
     st.sampled_from(["exact", "paper"]), st.booleans(), st.sampled_from([10, 10_000]),
 )  # fmt: skip
 def test_what_holds_of_every_run(seed, cuts, size, weights, is_shared, machine, rule, is_large, most):
-    """Never below compute or DRAM; per subgraph never below the longer of computing and what DRAM moves meanwhile."""
+    """Never below compute, DRAM, crossbar; per subgraph never below the longest, of DRAM what it moves meanwhile."""
     network = large_network(seed) if is_large else random_network(seed, whole=bool(seed % 2))
     memory = {"shared_buffer": size} if is_shared else {"global_buffer": size, "weight_buffer": weights}
     chip = Accelerator(**memory, **machine)
@@ -161,22 +216,34 @@ def test_what_holds_of_every_run(seed, cuts, size, weights, is_shared, machine, 
     prices = [price for price in priced.prices if isinstance(price, Price)]
     computing = sum(price.compute_cycles for price in prices) * found.slots_per_cycle
     moved = sum(price.ema_bytes for price in prices)
-    assert max(computing, moved) <= found.end <= computing + moved
+    crossing = [crossing_slots(price, chip) for price in prices]
+    assert max(computing, moved, sum(crossing)) <= found.end <= computing + moved + sum(crossing)
     check_tracks(found, computing, moved)
+    passed = [each for each in found.slices if each.kind == "crossbar"]
+    for i, price in enumerate(prices):
+        own = [each for each in passed if each.subgraph == i]
+        assert sum(each.size_bytes for each in own) == price.crossbar_bytes
+        assert sum(each.stop - each.start for each in own) == crossing[i]
     check_room(found)
     ahead = [found.prefetched_bytes(i) for i in range(len(prices))] + [0]
     for i, (price, (start, stop)) in enumerate(zip(prices, found.spans)):
         meanwhile = price.ema_bytes - ahead[i] + ahead[i + 1]
-        assert stop - start >= max(price.compute_cycles * found.slots_per_cycle, meanwhile)
-    paper = sum(max(price.compute_cycles * found.slots_per_cycle, price.ema_bytes) for price in prices)
-    assert found.end >= paper - sum(ahead)
+        assert stop - start >= max(price.compute_cycles * found.slots_per_cycle, meanwhile, crossing[i])
+    priced_slots = evaluate(network, plan, chip, rule).latency_cycles * found.slots_per_cycle
+    assert found.end >= round(priced_slots) - sum(ahead)
+
+
+def crossing_slots(price, chip):
+    """Bytes over what all ports take in a slot: n ports of the crossbar in a cycle, which has n DRAM ports' slots."""
+    technology = chip.technology
+    return -(-price.crossbar_bytes * technology.dram_bytes_per_cycle // technology.crossbar_bytes_per_cycle)
 
 
 def check_tracks(found, computing, moved):
     """Nothing happens twice at once, all of it happens, and in its subgraph (but for weights that come before)."""
     array = [each for each in found.slices if each.kind == "compute"]
-    dram = [each for each in found.slices if each.kind != "compute"]
-    for track in (array, dram):
+    dram = [each for each in found.slices if each.kind not in ("compute", "crossbar")]
+    for track in (array, dram, [each for each in found.slices if each.kind == "crossbar"]):
         assert all(before.stop <= after.start for before, after in pairwise(track))
     assert sum(each.stop - each.start for each in array) == computing
     assert sum(each.stop - each.start for each in dram) == sum(each.size_bytes for each in dram) == moved

@@ -11,7 +11,7 @@ import pytest
 
 import workloads
 from simulator import Accelerator, Evaluation, Partition, Technology, evaluate
-from simulator.views.chrome_trace import ARRAY, DRAM, TRACKS, chrome_trace
+from simulator.views.chrome_trace import ARRAY, CORES, CROSSBAR, DRAM, TRACKS, chrome_trace
 from tests.helpers.command_line import answer, assert_malformed, cocco
 
 
@@ -58,12 +58,20 @@ def test_a_trace_obeys_the_format_and_ends_at_the_latency(name, clock, machine):
     trace = chrome_trace(network, evaluation)
     check_format(trace)
     assert end(trace) == pytest.approx(evaluation.latency_executed_cycles / clock / 1000, rel=1e-12)
-    assert {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"} == {*TRACKS.values()}
+    cores = evaluation.accelerator.cores
+    named = {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
+    several = {"subgraphs", "DRAM", "crossbar", *(f"core {core}" for core in range(cores))}
+    assert named == ({*TRACKS.values()} if cores == 1 else several)
+    crossed = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == CROSSBAR]
+    assert sum(e["args"]["bytes"] for e in crossed) == evaluation.crossbar_bytes
+    working = [e["tid"] - CORES for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] >= CORES]
+    assert sorted(set(working)) == (list(range(cores)) if cores > 1 else [])
     moved = sum(e["args"]["bytes"] for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == DRAM)
     assert moved == evaluation.ema_bytes
-    computed = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == ARRAY]
-    assert sum(e["args"]["cycles"] for e in computed) == pytest.approx(evaluation.compute_cycles)
-    assert {e["name"] for e in computed} == {layer.name for layer in network.layers}
+    computed = [e for e in trace["traceEvents"] if e["ph"] == "X" and (e["tid"] == ARRAY or e["tid"] >= CORES)]
+    once = {(e["ts"], e["name"]): e["args"]["cycles"] for e in computed}  # cores that share a layer work in lock-step
+    assert sum(once.values()) == pytest.approx(evaluation.compute_cycles)
+    assert {name for _, name in once} == {layer.name for layer in network.layers}
 
 
 @pytest.mark.parametrize("memory", [{"shared_buffer": 2**20}, {"global_buffer": 2**19, "weight_buffer": 2**19}])

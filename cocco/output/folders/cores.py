@@ -1,0 +1,42 @@
+"""The folder of `cocco explore --cores 1 2 4`: a run folder for each number of cores, the table, the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cocco.output.folders import run
+from cocco.output.folders.about import csv_text
+from cocco.output.folders.ready import ready
+from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
+from workloads.files import write_atomic
+
+if TYPE_CHECKING:
+    from cocco.exploration.cores import CoresAxis
+    from cocco.exploration.result import Result
+
+TABLE = "cores.csv"
+PICTURE = "cores"
+FILES = (TABLE, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))
+
+
+def folder_of(cores: int) -> str:
+    """Return the name of the run folder of so many cores, inside."""
+    return f"cores-{cores}"
+
+
+def save(folder: Path, axis: CoresAxis, about: Callable[[int, Result], dict[str, Any]]) -> Sequence[Path]:
+    """Write all files and return their paths; about: what result.json of each number of cores holds."""
+    frame = axis.to_frame()
+    write_atomic(folder / TABLE, csv_text(frame))
+    written = [folder / TABLE]
+    for cores, result in zip(axis.cores, axis.results):
+        names = run.file_names([evaluation.network for evaluation in result.evaluations])
+        with ready(folder / folder_of(cores), names) as inner:
+            written += run.save(inner, result, about(cores, result))
+    if frame["energy_pj"].notna().any():
+        from cocco.output import pictures
+
+        written += save_picture(folder, PICTURE, pictures.cores_figure(axis))
+    return written

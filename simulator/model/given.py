@@ -1,0 +1,86 @@
+"""Subgraphs whose scheme a plan says: priced as it is given, not as would be the cheapest (model.md, section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulator.model.cheapest import Goal
+from simulator.model.kept import Kept
+from simulator.model.least_room import needs
+from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.partition.schemes import CoreScheme
+
+ALONE: CoreScheme = "alone"
+
+
+def model_in(rules: PricingRules, layers: Iterable[int], scheme: CoreScheme, kept: Kept | None = None) -> SubgraphModel:
+    """Return the subgraph; in this scheme where one is given and there are cores to share it."""
+    if not scheme or rules.cores == 1:
+        return SubgraphModel(rules, layers, kept)
+    return GivenScheme(rules, layers, kept, scheme)
+
+
+class GivenScheme(SubgraphModel):
+    """A subgraph that several cores share in one way, whatever the others cost.
+
+    Parameters
+    ----------
+    rules : PricingRules
+        As of any subgraph; of two cores at least.
+    layers : iterable of int
+        Ids of the layers that run together.
+    kept : Kept or None
+        What stays on chip.
+    scheme : CoreScheme
+        "channels", "rotated", "held" or "alone".
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB
+    >>> from simulator.model.subgraph import Geometry
+    >>> chip = Accelerator(shared_buffer=2 * MiB, cores=2)
+    >>> rules = PricingRules(Geometry(workloads.load("vgg16")), chip, "exact")
+    >>> SubgraphModel(rules, [4]).price(2 * MiB, 0).scheme
+    'rotated'
+    >>> held = GivenScheme(rules, [4], None, "held").price(2 * MiB, 0)
+    >>> held.scheme, held.crossbar_bytes
+    ('held', 176128)
+    """
+
+    def __init__(self, rules: PricingRules, layers: Iterable[int], kept: Kept | None, scheme: CoreScheme) -> None:
+        super().__init__(rules, layers, kept)
+        self.scheme = scheme
+        found = tuple(way for way in self.ways if way.scheme == scheme)
+        if found:
+            self.ways = found
+            self.weight_need = found[0].weight_need
+            self._tilings.clear()
+            self._needs.clear()
+        elif scheme != ALONE or self.subgraph.on_chip or not self.is_single:
+            self._rule_broken = self._rule_broken or Shortage(self._reason())
+
+    @property
+    def least_needs(self) -> list[tuple[int, int]]:
+        """Bytes of one core of activations and weights at least: of each way to hold it, or of each loop order."""
+        if self.scheme != ALONE:
+            return super().least_needs
+        found = needs(self.rules.loop_layer(self.subgraph.layers[0], self.kept))
+        return [(need.activation, need.weights) for need in found]
+
+    def _price(self, activation_room: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
+        if self.scheme == ALONE:
+            return super()._in_loops(activation_room, weight_capacity, goal)
+        return super()._price(activation_room, weight_capacity, goal)
+
+    def _in_loops(self, activation_capacity: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
+        """Return what is missing to hold it: in a loop order it would run on one core alone."""
+        return self._shortage(activation_capacity, weight_capacity)
+
+    def _reason(self) -> str:
+        cores = self.rules.cores
+        if self.subgraph.on_chip:
+            return f"scheme {self.scheme!r} beside tensors kept on chip, whose channels are dealt to {cores} cores"
+        if not self.subgraph.weight_bytes and any(way.scheme == "held" for way in self.ways):
+            return f"scheme {self.scheme!r}: there are no weights to rotate, so it is 'held'"
+        return f"scheme {self.scheme!r}: {cores} cores have no columns or samples to share here"

@@ -1,0 +1,71 @@
+"""What crosses between cores for each layer of a priced subgraph, and which cores compute it: tracks of a simulation.
+
+The bytes are those of the price (docs/model.md, section 7), by the layer that reads them. They cross while it computes:
+what a window reads in another core's memory passes as it is read, and so do weights that rotate; weights that all cores
+hold pass before they are read first, which is drawn with all the layer's rows, too (our choice).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.regions import Residency
+from simulator.model.schemes.channels import dealt_crossing
+from simulator.model.schemes.columns import column_crossing, column_moves, weights_crossing
+from simulator.model.schemes.ways import MirroredColumns
+from simulator.model.subgraph import COLUMNS
+from simulator.model.updates import derive_updates
+
+
+def crossing_of(model: SubgraphModel, price: Price) -> dict[int, int]:
+    """Return the bytes that cross for each layer of a subgraph; they add up to those of its price."""
+    if price.loops is not None or not price.crossbar_bytes:
+        return dict.fromkeys(model.subgraph.layers, price.crossbar_bytes)
+    way, held, batch = model.way(price), model.residency(price), model.rules.batch
+    if not isinstance(way, MirroredColumns):
+        found = dealt_crossing(model.subgraph, held.tiling, way.crew.deal)
+        return {v: batch * size for v, size in found.items()}
+    passing = _weights(model, way, held, price.at_once)
+    if way.bands is None:
+        return passing
+    found = column_crossing(model.subgraph, held.tiling, way.bands, way.crew.bands)
+    return {v: batch * found[v] + passing[v] for v in model.subgraph.layers}
+
+
+def working_cores(model: SubgraphModel, price: Price) -> dict[int, tuple[int, ...]]:
+    """Return the cores that compute some of each layer."""
+    layers, crew = model.subgraph.layers, model.rules.crew
+    if price.loops is not None or crew.cores == 1:
+        return dict.fromkeys(layers, (0,))
+    way = model.way(price)
+    if not isinstance(way, MirroredColumns):
+        return {v: tuple(crew.deal.working(model.subgraph.geometry.channels[v])) for v in layers}
+    width, bands = model.subgraph.geometry.extent[COLUMNS], way.bands
+    if bands is None:
+        return dict.fromkeys(layers, tuple(range(crew.teams)))
+    return {
+        v: tuple(
+            team * crew.bands + core
+            for team in range(crew.teams)
+            for core in range(crew.bands)
+            if bands.of(v, core, width[v]).extent
+        )
+        for v in layers
+    }
+
+
+def _weights(model: SubgraphModel, way: MirroredColumns, held: Residency, at_once: int) -> dict[int, int]:
+    """Return the weights that cross for each layer: held, once to each core that works; rotated, at every update."""
+    subgraph, crew = model.subgraph, way.crew
+    if way.bands is not None:
+        updates = column_moves(subgraph, held.tiling, held.regions, way.bands, crew.bands)[2]
+    else:
+        rows, columns = derive_updates(subgraph, held.tiling)
+        updates = {v: [rows[v].times * columns[v].times] for v in subgraph.layers}
+    ends = [crew.batch * team // crew.teams for team in range(crew.teams + 1)]
+    rounds = [-(-(stop - first) // at_once) for first, stop in pairwise(ends)]
+    if way.scheme == "rotated":
+        return weights_crossing(subgraph, updates, crew.cores, rounds)
+    working = crew.teams * max(sum(count > 0 for count in times) for times in updates.values())
+    return {v: (working - 1) * subgraph.geometry.weight_bytes[v] for v in subgraph.layers}
