@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.allocation.address_map import AddressMap, address_map
+from cocco.allocation.address_map import AddressMap, address_map, map_of
 from cocco.allocation.windows import Windows, clip
 from cocco.exploration.addresses import with_addresses
 from cocco.exploration.moves import changes
@@ -23,6 +24,7 @@ from cocco.problem.problem import on_hardware
 from simulator import Accelerator, KiB, evaluate
 from simulator.allocation.judge import Buffer
 from simulator.execution import verify
+from simulator.model.held import BufferPlan
 from simulator.model.priced import price_partition
 from tests.helpers.command_line import answer
 from tests.helpers.command_line import cocco as run
@@ -82,14 +84,13 @@ def test_a_dearer_answer_is_no_longer_optimal(monkeypatch: pytest.MonkeyPatch):
     assert first is not None
     room = first.memories[0].lower_bound_bytes - 8
 
-    def in_less(*question: object) -> AddressMap:
-        found = address_map(*question)  # type: ignore[arg-type]
-        assert found is not None
+    def in_less(plan: BufferPlan) -> AddressMap:
+        found = map_of(plan)
         (memory,) = found.memories
         height = memory.height_bytes
         return replace(found, memories=(replace(memory, height_bytes=height if height and height <= room else None),))
 
-    monkeypatch.setattr("cocco.exploration.repair.address_map", in_less)
+    monkeypatch.setattr("cocco.exploration.repair.map_of", in_less)
     monkeypatch.setattr("cocco.exploration.repair.Windows", lambda _, nodes: Windows(room, nodes))
     found = with_addresses(on_hardware(network, chip, metric="ema", keep="auto"), plain)
     assert found.moved and found.cost > plain.cost == found.lower_bound
@@ -115,7 +116,10 @@ def test_every_change_is_a_plan_that_runs(seed: int):
         assert names & {"dropped", "shortened", "cut"}
     for each in random.Random(seed).sample(found, min(4, len(found))):
         assert each.plan != plan and each.moved.text
-        assert repair.priced(each.plan).prices == price_partition(network, each.plan, chip).prices
+        priced = repair.priced(each.plan)
+        assert priced.prices == price_partition(network, each.plan, chip).prices
+        energy = evaluate(network, each.plan, chip).energy_pj if priced.fits else math.inf
+        assert repair.cost(each.plan) == energy
         if each.moved.what in ("dropped", "shortened", "cut"):
             before, after = (sum(k.until_step - k.from_step for k in p.keep) for p in (plan, each.plan))
             assert after < before
