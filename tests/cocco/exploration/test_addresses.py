@@ -116,15 +116,30 @@ def test_every_change_is_a_plan_that_runs(seed: int):
         assert names & {"dropped", "shortened", "cut"}
     for each in random.Random(seed).sample(found, min(4, len(found))):
         assert each.plan != plan and each.moved.text
-        priced = repair.priced(each.plan)
-        assert priced.prices == price_partition(network, each.plan, chip).prices
-        energy = evaluate(network, each.plan, chip).energy_pj if priced.fits else math.inf
-        assert repair.cost(each.plan) == energy
+        assert repair.priced(each.plan).prices == price_partition(network, each.plan, chip).prices
         if each.moved.what in ("dropped", "shortened", "cut"):
             before, after = (sum(k.until_step - k.from_step for k in p.keep) for p in (plan, each.plan))
             assert after < before
     if found and repair.priced(found[0].plan).fits:
         assert verify(network, found[0].plan, chip).verified
+
+
+def test_plans_are_ranked_by_what_they_cost_or_do_not_fit():
+    """In memories that kept tensors fill: to the bit what `evaluate` says, in the metric that is asked for."""
+    fits = short = 0
+    for seed in range(20):
+        network = random_network(seed)
+        plan = random_kept_plan(network, seed)
+        for size in (512, 1024, 2048, 4096):
+            chip = Accelerator(shared_buffer=size)
+            repair = Repair(network, chip, "latency", "exact", False)
+            found = evaluate(network, plan, chip)
+            assert repair.cost(plan) == found.latency_cycles
+            assert found.fits == (found.latency_cycles < math.inf)
+            without = replace(plan, keep=()) if plan.keep else plan
+            fits += found.fits
+            short += not found.fits and evaluate(network, without, chip).fits
+    assert fits > 10 and short > 3
 
 
 def test_the_command_line_gives_the_map_of_a_plan_that_keeps_tensors(tmp_path: Path):
