@@ -140,7 +140,13 @@ def check_row(where: str, row: SramRow) -> None:
         value = getattr(row, name)
         if name == "cycle_ns" and value is None:
             continue
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or not 0 <= value <= MAX_NUMBER:
-            rule = f"must be a finite number of at least 0 and at most {MAX_NUMBER:g}"
-            raise ValueError(f"{where}: {name} {rule}, got {shown(value)}")
+        check_amount(f"{where}: {name}", value)
+
+
+def check_amount(where: str, value: object) -> None:
+    """Raise ValueError, one line, unless a value is a finite number of at least 0 that a memory can have."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= MAX_NUMBER:
+        raise ValueError(
+            f"{where} must be a finite number of at least 0 and at most {MAX_NUMBER:g}, got {shown(value)}"
+        )
