@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workloads.errors import check_count, shown
 
@@ -143,7 +143,7 @@ def check_row(where: str, row: SramRow) -> None:
         check_amount(f"{where}: {name}", value)
 
 
-def check_amount(where: str, value: object) -> None:
+def check_amount(where: str, value: Any) -> None:
     """Raise ValueError, one line, unless a value is a finite number of at least 0 that a memory can have."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= MAX_NUMBER:
