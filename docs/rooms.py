@@ -39,6 +39,7 @@ ROOMS = (
     "simulator.schedule",
     "simulator.model",
     "simulator.timing",
+    "simulator.subgraph_cost",
     "simulator.evaluate",
     "simulator.views",
     "simulator.execution",

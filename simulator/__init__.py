@@ -1,13 +1,14 @@
 """What a partition costs: the readable statement of the model, and the judge of every answer (docs/model.md)."""
 
 from simulator.accelerator import Accelerator, Machine
-from simulator.evaluate import Evaluation, Infeasible, KeptTensor, SubgraphCost, evaluate
+from simulator.evaluate import Evaluation, evaluate
 from simulator.hardware_files import load_accelerator
 from simulator.memory.reading import find_table
 from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
 from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition, PartitionError
+from simulator.subgraph_cost import Infeasible, KeptTensor, SubgraphCost
 from simulator.technology import KiB, MiB, Technology
 from simulator.views.breakdown import Breakdown, breakdown
 from simulator.views.least_capacity import LeastCapacity, least_capacity

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.accelerator import Accelerator
 from simulator.metrics import DEFAULT_METRIC, Metric
@@ -19,126 +18,18 @@ from simulator.model.cost import (
     latency_cycles,
     total,
 )
-from simulator.model.orders import LoopPlan
 from simulator.model.priced import PricedPartition, price_partition
-from simulator.model.pricing import Price, Shortage, SubgraphModel
-from simulator.model.regions import Region
+from simulator.model.pricing import Price, Shortage
 from simulator.model.tiling import TileRule
-from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
+from simulator.subgraph_cost import Infeasible, KeptTensor, SubgraphCost, costs_text, subgraph_cost
 from simulator.timing import Simulation, simulate
-from workloads.display import html, span
+from workloads.display import html
 from workloads.errors import check_type
 from workloads.network.network import Network, check_network
 
 if TYPE_CHECKING:
     import pandas
-
-
-@dataclass(frozen=True)
-class SubgraphCost:
-    """One subgraph of a priced partition: what it holds in one core, and what it takes for the whole batch.
-
-    Examples
-    --------
-    >>> import workloads
-    >>> from simulator import Accelerator, KiB, MiB, Partition, evaluate
-    >>> vgg = workloads.load("vgg16")
-    >>> chip = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
-    >>> first = evaluate(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]), chip).subgraphs[0]
-    >>> first
-    SubgraphCost(conv1_1 .. pool1 (3): tile 14x112, 991,936 B EMA, 0.7158 mJ, 2,082,304 cycles)
-    >>> first.regions["conv1_1"]
-    Region(main=(30, 224), side=(0, 0), main_bytes=430080, side_bytes=0)
-    """
-
-    layers: tuple[str, ...]
-    tile: tuple[int, int]  #: output rows x columns
-    activation_bytes: int  #: held by one core
-    weight_bytes: int  #: held by one core
-    ema_weight_bytes: int
-    ema_input_bytes: int
-    ema_output_bytes: int
-    ema_bytes: int
-    compute_cycles: int
-    latency_cycles: float  #: the longest of computing, DRAM and the crossbar
-    energy_pj: float
-    energy_breakdown: EnergyBreakdown  #: pJ by where it is spent
-    at_once: int = 1  #: samples of one core that are on chip together
-    loops: LoopPlan | None = None  #: how a single layer runs; None where all regions and weights are held
-    regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
-    kept_bytes: int | None = None  #: of one core, of tensors that stay on chip; None in a plan that keeps none
-    scheme: str = ""  #: how several cores share it: channels, rotated, held, alone; of one core none
-    crossbar_bytes: int = 0  #: that pass from core to core
-
-    def __repr__(self) -> str:
-        tile = f"tile {self.tile[0]}x{self.tile[1]}"
-        return f"SubgraphCost({span(self.layers)}: {tile}, {_costs(self)})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plain data that `cocco evaluate --json` prints of a subgraph."""
-        content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "regions"}
-        if self.kept_bytes is None:
-            del content["kept_bytes"]
-        if not self.scheme:
-            del content["scheme"], content["crossbar_bytes"]
-        loops = None if self.loops is None else self.loops.choices()
-        return content | {"energy_breakdown": self.energy_breakdown.parts(), "loops": loops}
-
-
-@dataclass(frozen=True)
-class Infeasible:
-    """A subgraph that cannot run: which layers, why, and bytes of one core (None where bytes are not the reason).
-
-    Examples
-    --------
-    >>> import workloads
-    >>> from simulator import Accelerator, Partition, evaluate
-    >>> vgg = workloads.load("vgg16")
-    >>> plan = Partition.from_groups(vgg, [["conv1_1", "conv1_2"]])
-    >>> print(evaluate(vgg, plan, Accelerator(shared_buffer=2**14)).infeasible[0])
-    subgraph [conv1_1, conv1_2]: activations and weights exceed the shared buffer: needs 71560 bytes, has 16384
-    """
-
-    layers: tuple[str, ...]
-    reason: str
-    needed_bytes: int | None
-    available_bytes: int | None
-    step: int | None = None  #: its place in the order of execution; None in a plan that keeps no tensors on chip
-
-    def __str__(self) -> str:
-        shown = ", ".join(self.layers[:4]) + (f", ... ({len(self.layers)} layers)" if len(self.layers) > 4 else "")
-        sizes = "" if self.needed_bytes is None else f": needs {self.needed_bytes} bytes, has {self.available_bytes}"
-        step = "" if self.step is None else f"step {self.step}, "
-        return f"{step}subgraph [{shown}]: {self.reason}{sizes}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plain data that `cocco evaluate --json` prints of it."""
-        return {key: value for key, value in asdict(self).items() if key != "step" or value is not None}
-
-
-class KeptTensor(NamedTuple):
-    """A kept interval of a plan, and what it takes.
-
-    Examples
-    --------
-    >>> import workloads
-    >>> from simulator import Accelerator, MiB, Partition, evaluate
-    >>> vgg = workloads.load("vgg16")
-    >>> plan = Partition.from_groups(vgg, [["conv1_1..pool1"], ["conv2_1..pool2"]], keep=["pool1"])
-    >>> found = evaluate(vgg, plan, Accelerator(shared_buffer=2 * MiB))
-    >>> found.keep[0].to_json()
-    {'tensor': 'pool1', 'from': 'pool1', 'until': 'conv2_1', 'bytes': 802816}
-    >>> found.kept_saved_bytes == 2 * 802816  # neither stored nor loaded
-    True
-    """
-
-    interval: KeptInterval
-    size_bytes: int  #: of one core, in every step of the interval
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plain data that `cocco evaluate --json` prints of it."""
-        return self.interval.to_json() | {"bytes": self.size_bytes}
 
 
 @dataclass(frozen=True)
@@ -189,7 +80,7 @@ class Evaluation:
     source: tuple[Network, Partition] | None = field(default=None, repr=False, compare=False)  #: what was evaluated
 
     def __repr__(self) -> str:
-        costs = _costs(self) if self.fits else f"infeasible: {len(self.infeasible)} of them cannot run"
+        costs = costs_text(self) if self.fits else f"infeasible: {len(self.infeasible)} of them cannot run"
         return f"Evaluation({self.network}, {len(self.subgraphs) + len(self.infeasible)} subgraphs, {costs})"
 
     def _repr_html_(self) -> str:
@@ -356,11 +247,6 @@ def evaluate(
     return summarize(price_partition(network, partition, accelerator, tile_rule))
 
 
-def _costs(priced: Evaluation | SubgraphCost) -> str:
-    """Return EMA, energy and latency on one line."""
-    return f"{priced.ema_bytes:,} B EMA, {priced.energy_pj / 1e9:.4g} mJ, {priced.latency_cycles:,.0f} cycles"
-
-
 def summarize(priced: PricedPartition) -> Evaluation:
     """Return the Evaluation of subgraphs that are priced, in execution order."""
     network, accelerator, tile_rule = priced.network, priced.accelerator, priced.rules.tile_rule
@@ -374,7 +260,7 @@ def summarize(priced: PricedPartition) -> Evaluation:
         if isinstance(price, Shortage)
     )
     subgraphs = tuple(
-        _subgraph_cost(group, model, price, accelerator, keeps)
+        subgraph_cost(group, model, price, accelerator, keeps)
         for group, model, price in zip(names, priced.models, priced.prices)
         if isinstance(price, Price)
     )
@@ -413,24 +299,3 @@ def check_evaluation(network: Network, evaluation: Evaluation) -> None:
     check_type("evaluation", evaluation, Evaluation, "simulator.evaluate(network, partition, accelerator)")
     if evaluation.network != network.name:
         raise ValueError(f"the evaluation is of network {evaluation.network!r}, not of {network.name!r}")
-
-
-def _subgraph_cost(
-    names: tuple[str, ...], model: SubgraphModel, price: Price, accelerator: Accelerator, keeps: bool
-) -> SubgraphCost:
-    totals = total([price], accelerator)
-    breakdown = energy_breakdown(totals, accelerator)
-    tensors = model.rules.geometry.network.tensors
-    return SubgraphCost(
-        names, price.tile, price.activation_bytes, price.weight_bytes,
-        price.ema_weight_bytes, price.ema_input_bytes, price.ema_output_bytes, price.ema_bytes,
-        price.compute_cycles, latency_cycles(totals, accelerator), breakdown.total, breakdown,
-        price.at_once, price.loops,
-        {
-            tensors[u].name: region
-            for u, region in model.residency(price).regions.items()
-            if u not in model.subgraph.on_chip or region.main_bytes  # sums of an output that is kept
-        },
-        price.kept_bytes if keeps else None,
-        price.scheme, price.crossbar_bytes,
-    )  # fmt: skip

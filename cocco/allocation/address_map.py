@@ -120,10 +120,14 @@ def address_map(
     is an answer: see MemoryMap.status. Addresses are multiples of 8, and were judged by check_allocation.
     """
     plan = plan_buffers(network, partition, accelerator, tile_rule)
-    if plan is None:
-        return None
+    return None if plan is None else map_of(plan)
+
+
+def map_of(plan: BufferPlan) -> AddressMap:
+    """Return the address of every buffer of a plan, as `address_map` does."""
     maps = tuple(_memory_map(plan, memory) for memory in plan.buffers)
-    return AddressMap(network.name, partition.names, accelerator.max_regions, maps)
+    layers = tuple(holding.names for holding in plan.holdings)
+    return AddressMap(plan.network.name, layers, plan.accelerator.max_regions, maps)
 
 
 def _memory_map(plan: BufferPlan, memory: Memory) -> MemoryMap:

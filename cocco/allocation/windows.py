@@ -78,7 +78,9 @@ def clip(buffers: Sequence[Buffer], steps: range) -> list[Buffer]:
     [Buffer(id='a', lower=1, upper=3, size=8, alignment=1, offset=None, gaps=())]
     """
     return [
-        replace(each, lower=max(each.lower, steps.start), upper=min(each.upper, steps.stop))
+        each
+        if steps.start <= each.lower and each.upper <= steps.stop
+        else replace(each, lower=max(each.lower, steps.start), upper=min(each.upper, steps.stop))
         for each in buffers
         if each.lower < steps.stop and steps.start < each.upper
     ]

@@ -145,22 +145,27 @@ def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], 
     """Return what prices a step in the metric of the problem."""
     machine = problem.accelerator
     metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
-    readable = kept_price(problem)
-    ask = readable
-    if engine_name(engine, problem) == "fast":
-        compiled = Compiled(problem).kept_prices(problem)
-
-        def fast(step: KeptStep) -> Totals | None:
-            row = compiled.price(*step)
-            return None if row is None else Totals(*row)
-
-        ask = first_of(fast, readable)
+    ask = step_totals(problem, engine)
 
     def price(step: KeptStep) -> float:
         found = ask(step)
         return math.inf if found is None else weight * metric(found, machine)
 
     return price
+
+
+def step_totals(problem: Problem, engine: EngineName | None = None) -> Callable[[KeptStep], Totals | None]:
+    """Return what prices a step of the one network of a problem with either engine; None where it does not fit."""
+    readable = kept_price(problem)
+    if engine_name(engine, problem) != "fast":
+        return readable
+    compiled = Compiled(problem).kept_prices(problem)
+
+    def fast(step: KeptStep) -> Totals | None:
+        row = compiled.price(*step)
+        return None if row is None else Totals(*row)
+
+    return first_of(fast, readable)
 
 
 def kept_price(problem: Problem) -> Callable[[KeptStep], Totals | None]:

@@ -9,12 +9,19 @@ with addresses is found, the plan stays as it was.
 
 from __future__ import annotations
 
-from cocco.allocation.address_map import AddressMap, address_map
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+from cocco.allocation.address_map import AddressMap, map_of
 from cocco.allocation.windows import Windows, clip
+from cocco.bounds.kept import step_totals
 from cocco.exploration.moves import Change, Moved, changes
 from cocco.problem.names import Metric
+from cocco.problem.problem import on_hardware
+from cocco.search.keeping.question import KeptStep
 from simulator.accelerator import Accelerator
-from simulator.model.cost import METRICS, total
+from simulator.model.cost import METRICS, Totals
 from simulator.model.held import BufferPlan, Memory, make_plan
 from simulator.model.kept import NOTHING, Kept, Reserved, kept_of
 from simulator.model.priced import PricedPartition, reserved_in
@@ -23,12 +30,12 @@ from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
 from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
-from simulator.partition.steps import steps_of
+from simulator.partition.steps import Step, steps_of
 from workloads.network.network import Network
 
 MOVES = 256  #: our choice: of one plan; each takes bytes out of the steps that lack addresses
 TRIES = 64  #: plans that are asked for addresses before the next move; our choice
-LOOKS = 150_000  #: at steps of changed plans; our choice: 2 moves of NASNet, 20 of GoogleNet, some 10 seconds each
+LOOKS = 150_000  #: at steps of changed plans: 1,000 of 150 steps; our choice: GoogleNet and NASNet took 3,000 a move
 TRY_NODES = 2_000  #: of the allocator, for each; our choice
 
 Key = tuple[tuple[tuple[int, ...], ...], tuple[KeptInterval, ...]]  #: what tells plans apart
@@ -50,6 +57,7 @@ class Repair:
         self.prices: dict[
             tuple[Metric, tuple[int, ...], Kept | None, Reserved], tuple[SubgraphModel, Price | Shortage]
         ] = {}
+        self.totals: dict[Metric, Callable[[KeptStep], Totals | None]] = {}
         self.windows: dict[Memory, Windows] = {}
         self.looks = 0
 
@@ -60,6 +68,7 @@ class Repair:
             return plan, (), found
         first, seen, done = (plan, found), {_key(plan)}, dict[Memory, int]()
         while len(moves) < MOVES and self.looks < LOOKS:
+            self.looks += len(plan)
             held = make_plan(self.priced(plan))
             open_ = self._first_open(held, done)
             if open_ is None:
@@ -78,7 +87,8 @@ class Repair:
         return (plan, tuple(moves), found) if self._is_placed(found) else (first[0], (), first[1])
 
     def _map(self, plan: Partition) -> AddressMap | None:
-        return address_map(self.network, plan, self.accelerator, self.tile_rule)
+        priced = self.priced(plan)
+        return map_of(make_plan(priced)) if priced.fits else None
 
     def _is_placed(self, found: AddressMap) -> bool:
         return found.fits and not (self.needs_pairs and found.crowded)
@@ -99,21 +109,20 @@ class Repair:
 
         None where no change fits by its bytes, or all were seen.
         """
-        fitting: list[tuple[float, int, Change, PricedPartition]] = []
+        fitting: list[tuple[float, int, Change]] = []
         for change in changes(self.network, plan, where):
             if _key(change.plan) in seen:
                 continue
-            priced = self.priced(change.plan)
-            if priced.fits:
-                prices = [price for price in priced.prices if isinstance(price, Price)]
-                cost = METRICS[self.metric](total(prices, self.accelerator), self.accelerator)
-                fitting.append((cost, len(fitting), change, priced))
+            self.looks += len(change.plan)
+            cost = self.cost(change.plan)
+            if cost < math.inf:
+                fitting.append((cost, len(fitting), change))
         fitting.sort(key=lambda each: each[:2])
         nearest: list[tuple[int, int, Change]] = []
-        for rank, (_, _, change, priced) in enumerate(fitting):
+        for rank, (_, _, change) in enumerate(fitting):
             if rank >= TRIES and nearest:
                 break
-            held, end = make_plan(priced), where.stop + len(change.plan) - len(plan)
+            held, end = make_plan(self.priced(change.plan)), where.stop + len(change.plan) - len(plan)
             missing = self._missing(held, memory, range(where.start, end)) or self._missing(held, memory, range(end))
             if not missing:
                 return change, end
@@ -121,12 +130,28 @@ class Repair:
                 nearest.append((missing, rank, change))
         return (min(nearest, key=lambda each: each[:2])[2], 0) if nearest else None
 
+    def cost(self, plan: Partition) -> float:
+        """Return what a plan costs, inf where its bytes do not fit; by the compiled engine where that answers."""
+        if plan.metric not in self.totals:
+            problem = on_hardware(self.network, self.accelerator, metric=plan.metric, tile_rule=self.tile_rule)
+            self.totals[plan.metric] = lru_cache(None)(step_totals(problem))
+        ask, rules, rows = self.totals[plan.metric], self.rules_of(plan.metric), []
+        for layers, step in zip(plan.subgraphs, steps_of(self.network, plan)):
+            row = ask(_step(layers, step, reserved_in(rules, step)))
+            if row is None:
+                return math.inf
+            rows.append(row)
+        return METRICS[self.metric](Totals(*map(sum, zip(*rows))), self.accelerator)
+
+    def rules_of(self, metric: Metric) -> PricingRules:
+        """Return what prices plans of a metric."""
+        if metric not in self.rules:
+            self.rules[metric] = PricingRules(self.geometry, self.accelerator, self.tile_rule, metric)
+        return self.rules[metric]
+
     def priced(self, plan: Partition) -> PricedPartition:
         """Return a plan priced as `price_partition` does; a step that was seen before is not priced again."""
-        if plan.metric not in self.rules:
-            self.rules[plan.metric] = PricingRules(self.geometry, self.accelerator, self.tile_rule, plan.metric)
-        self.looks += len(plan)
-        rules = self.rules[plan.metric]
+        rules = self.rules_of(plan.metric)
         steps = steps_of(self.network, plan) if plan.keep else ()
         models, prices = [], []
         for i, layers in enumerate(plan.subgraphs):
@@ -156,6 +181,12 @@ class Repair:
         if memory not in self.windows:
             self.windows[memory] = Windows(held.capacity(memory), TRY_NODES)
         return self.windows[memory]
+
+
+def _step(layers: tuple[int, ...], step: Step, reserved: Reserved) -> KeptStep:
+    """Return a step as the exact search prices it: sets of tensors as integers."""
+    on_chip, loaded, written = (sum(1 << u for u in each) for each in (step.touched, step.loaded, step.written))
+    return KeptStep(layers, on_chip, loaded, written, *reserved)
 
 
 def _key(plan: Partition) -> Key:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-from simulator.memory.table import MAX_NUMBER, SramRow, SramTable
+from simulator.memory.table import SramRow, SramTable, check_amount
 from workloads.display import changes
 from workloads.errors import check_count, shown
 
@@ -60,10 +60,7 @@ cycle_ns=0.7)
         if not isinstance(self.table, SramTable):
             raise ValueError(f"sram.table must be a simulator.SramTable, got {shown(self.table)}")
         check_count("sram.banks", self.banks, MAX_BANKS)
-        value = self.bank_pj_per_byte
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_NUMBER:
-            rule = f"must be a finite number of at least 0 and at most {MAX_NUMBER:g}"
-            raise ValueError(f"sram.bank_pj_per_byte {rule}, got {shown(value)}")
+        check_amount("sram.bank_pj_per_byte", self.bank_pj_per_byte)
         if self.sizes not in get_args(Sizes):
             raise ValueError(f"sram.sizes must be one of {', '.join(get_args(Sizes))}, got {shown(self.sizes)}")
         if not isinstance(self.pipelined, bool):

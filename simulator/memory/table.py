@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workloads.errors import check_count, shown
 
@@ -140,7 +140,13 @@ def check_row(where: str, row: SramRow) -> None:
         value = getattr(row, name)
         if name == "cycle_ns" and value is None:
             continue
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or not 0 <= value <= MAX_NUMBER:
-            rule = f"must be a finite number of at least 0 and at most {MAX_NUMBER:g}"
-            raise ValueError(f"{where}: {name} {rule}, got {shown(value)}")
+        check_amount(f"{where}: {name}", value)
+
+
+def check_amount(where: str, value: Any) -> None:
+    """Raise ValueError, one line, unless a value is a finite number of at least 0 that a memory can have."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= MAX_NUMBER:
+        raise ValueError(
+            f"{where} must be a finite number of at least 0 and at most {MAX_NUMBER:g}, got {shown(value)}"
+        )

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
 from simulator.accelerator import Machine, MachineFields, machine_of
-from simulator.evaluate import Infeasible
 from simulator.keywords import check_keywords
 from simulator.model.given import GivenScheme
 from simulator.model.kept import NOTHING, Reserved
@@ -17,6 +16,7 @@ from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
+from simulator.subgraph_cost import Infeasible
 from workloads.network.network import Network
 
 Way = tuple[int, int]  #: bytes of activations and of weights

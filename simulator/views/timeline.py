@@ -13,7 +13,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from simulator.evaluate import Evaluation, SubgraphCost, check_evaluation
+from simulator.evaluate import Evaluation, check_evaluation
+from simulator.subgraph_cost import SubgraphCost
 from simulator.views.occupancy import Occupancy, occupancies
 from workloads.network.network import Network
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.xdist_group("archive")
 
 CC = (sysconfig.get_config_var("CC") or "cc").split()[0]  #: the compiler that setuptools calls
 SOME_TESTS = """
-    tests/simulator/test_evaluate.py tests/experiments/test_reference_tables.py tests/cocco/problem
+    tests/simulator/test_evaluate.py tests/experiments/test_reference_tables.py
     tests/cocco/cli/test_clips.py
 """.split()
 

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 import workloads
 from cocco.problem.problem import on_hardware
 from cocco.search.kernel.choice import has_kernel
-from cocco.search.pricing.genomes import Pricer
 from simulator import Accelerator, Partition, Technology, evaluate, load_accelerator
 from simulator.execution.verify import verify
 from simulator.hardware_files import WORDS, hardware_text, read_hardware
 from simulator.model.pricing import PricingRules
 from simulator.model.subgraph import Geometry
-from simulator.partition.partition import connected_parts
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.graphs import chain
+from tests.helpers.same_prices import assert_same_prices
 from tests.helpers.search_graphs import networks
 
 POSITIVE = st.floats(1e-5, 1e6)
@@ -104,24 +103,12 @@ def test_the_array_is_that_of_the_technology():
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 @settings(deadline=None, max_examples=60)
-@given(networks(most=8), TECHNOLOGIES, st.integers(64, 20_000), st.integers(1, 3), st.data())
-def test_both_engines_price_another_technology_alike(network, technology, size, batch, data):
-    from cocco.search.kernel._kernel import Kernel, Scratch
-
+@given(networks(most=8), TECHNOLOGIES, st.integers(64, 20_000), st.integers(1, 3), st.integers(1, 3), st.data())
+def test_both_engines_price_another_technology_alike(network, technology, size, cores, batch, data):
     shared = data.draw(st.booleans())
     buffers = {"shared_buffer": size} if shared else {"global_buffer": size, "weight_buffer": size // 2}
-    machine = Accelerator(**buffers, batch=batch, technology=technology)
-    problem = on_hardware(network, machine, metric="energy")
-    kernel, pricer = Kernel(problem), Pricer(problem)
-    scratch = Scratch(kernel)
-    for start in range(len(network.layers)):
-        for stop in range(start + 1, len(network.layers) + 1):
-            group = tuple(range(start, stop))
-            if len(connected_parts(network, group)) > 1:
-                continue
-            row = kernel.price(scratch, group, machine.activation_capacity, machine.weight_capacity)
-            expected = pricer.price(group, machine.activation_capacity, machine.weight_capacity)
-            assert row == (None if expected is None else tuple(expected))
+    machine = Accelerator(**buffers, cores=cores, batch=batch, technology=technology)
+    assert_same_prices(on_hardware(network, machine, metric="energy"))
 
 
 @pytest.fixture

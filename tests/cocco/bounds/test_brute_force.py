@@ -106,11 +106,11 @@ def check_pieces(seed, brute):
 
 def test_no_false_optimum_and_no_bound_above_one_on_given_hardware():
     fused = nothing = 0
-    for seed in range(300):
+    for seed in range(100):
         brute = check_hardware(seed)
         nothing += brute.least == math.inf
         fused += any(len(group) > 1 and isinstance(price, Price) for group, price in brute.prices.items())
-    assert fused > 100 and nothing > 5
+    assert fused > 30 and nothing > 1
 
 
 def check_cores(seeds) -> int:
@@ -173,7 +173,7 @@ def check_space(seed, count="one"):
 
 
 def test_no_false_optimum_where_the_memory_is_chosen():
-    for seed in range(60):
+    for seed in range(25):
         check_space(seed)
 
 

@@ -97,7 +97,7 @@ def test_oracle_undercuts_every_subgraph_that_runs(start):
 def test_certificate_is_below_the_optimum_of_random_problems_and_often_better_than_what_is_forced(start):
     """Separate and shared, cores, batches, whole operands, both tile rules, all metrics, streamed layers."""
     better = met = 0
-    for seed in range(start, start + (150 if start == 0 else 1500)):
+    for seed in range(start, start + (60 if start == 0 else 1500)):
         problem = random_problem(seed, most_layers=8)
         answer = exact(problem, SubgraphCosts(problem), 20_000, 3_000_000)
         if answer.status == "infeasible":
@@ -108,7 +108,7 @@ def test_certificate_is_below_the_optimum_of_random_problems_and_often_better_th
             assert bound <= answer.cost * (1 + 1e-12), seed
         better += bound > lower_bound(problem)
         met += bound >= answer.cost * (1 - 1e-12) > lower_bound(problem)
-    assert better > 10 and met > 1
+    assert better > 4 and met > 0
 
 
 def test_any_effort_gives_a_valid_bound_and_the_same_one_again():

@@ -46,17 +46,18 @@ def test_the_largest_memory_counts_where_it_is_chosen():
     assert least_traffic(over_space(chain(3), space)) == [(1728, 1024)]
 
 
-def test_bound_is_below_the_optimum_of_random_problems_and_often_meets_it():
+@pytest.mark.parametrize("seeds", [range(150), pytest.param(range(150, 1000), marks=pytest.mark.slow)])
+def test_bound_is_below_the_optimum_of_random_problems_and_often_meets_it(seeds):
     """Shared and separate, cores, batches, whole operands, both tile rules, all metrics, streamed layers."""
     met = 0
-    for seed in range(400):
+    for seed in seeds:
         problem = random_problem(seed, most_layers=8)
         answer = exact(problem, SubgraphCosts(problem), 20_000, 3_000_000)
         if answer.status == "optimal":
             bound = lower_bound(problem)
             assert 0 < bound <= answer.cost * (1 + 1e-12), seed
             met += bound >= answer.cost * (1 - 1e-12)
-    assert met > 40
+    assert met > len(seeds) // 10
 
 
 @pytest.mark.parametrize("name", ["randwire_b", "nasnet"])

@@ -49,12 +49,12 @@ def check(seed: int, engine: str = "fast", has_tables: bool = False) -> int:
 
 def test_a_proof_is_one_on_random_spaces():
     """Shared and separate, one or two networks, cores, batches, all metrics; half of the budgets do not suffice."""
-    assert sum(check(seed) for seed in range(25)) > 25
+    assert sum(check(seed) for seed in range(10)) > 10
 
 
 def test_a_proof_is_one_with_tables():
     """Writes that take less than reads, large buffers that take less than small ones, leakage, DRAM's background."""
-    assert sum(check(seed, has_tables=True) for seed in range(400, 425)) > 25
+    assert sum(check(seed, has_tables=True) for seed in range(400, 410)) > 10
 
 
 @pytest.mark.parametrize("has_tables", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.allocation.address_map import AddressMap, address_map
+from cocco.allocation.address_map import AddressMap, address_map, map_of
 from cocco.allocation.windows import Windows, clip
 from cocco.exploration.addresses import with_addresses
 from cocco.exploration.moves import changes
@@ -23,6 +24,7 @@ from cocco.problem.problem import on_hardware
 from simulator import Accelerator, KiB, evaluate
 from simulator.allocation.judge import Buffer
 from simulator.execution import verify
+from simulator.model.held import BufferPlan
 from simulator.model.priced import price_partition
 from tests.helpers.command_line import answer
 from tests.helpers.command_line import cocco as run
@@ -82,14 +84,13 @@ def test_a_dearer_answer_is_no_longer_optimal(monkeypatch: pytest.MonkeyPatch):
     assert first is not None
     room = first.memories[0].lower_bound_bytes - 8
 
-    def in_less(*question: object) -> AddressMap:
-        found = address_map(*question)  # type: ignore[arg-type]
-        assert found is not None
+    def in_less(plan: BufferPlan) -> AddressMap:
+        found = map_of(plan)
         (memory,) = found.memories
         height = memory.height_bytes
         return replace(found, memories=(replace(memory, height_bytes=height if height and height <= room else None),))
 
-    monkeypatch.setattr("cocco.exploration.repair.address_map", in_less)
+    monkeypatch.setattr("cocco.exploration.repair.map_of", in_less)
     monkeypatch.setattr("cocco.exploration.repair.Windows", lambda _, nodes: Windows(room, nodes))
     found = with_addresses(on_hardware(network, chip, metric="ema", keep="auto"), plain)
     assert found.moved and found.cost > plain.cost == found.lower_bound
@@ -121,6 +122,24 @@ def test_every_change_is_a_plan_that_runs(seed: int):
             assert after < before
     if found and repair.priced(found[0].plan).fits:
         assert verify(network, found[0].plan, chip).verified
+
+
+def test_plans_are_ranked_by_what_they_cost_or_do_not_fit():
+    """In memories that kept tensors fill: to the bit what `evaluate` says, in the metric that is asked for."""
+    fits = short = 0
+    for seed in range(20):
+        network = random_network(seed)
+        plan = random_kept_plan(network, seed)
+        for size in (512, 1024, 2048, 4096):
+            chip = Accelerator(shared_buffer=size)
+            repair = Repair(network, chip, "latency", "exact", False)
+            found = evaluate(network, plan, chip)
+            assert repair.cost(plan) == found.latency_cycles
+            assert found.fits == (found.latency_cycles < math.inf)
+            without = replace(plan, keep=()) if plan.keep else plan
+            fits += found.fits
+            short += not found.fits and evaluate(network, without, chip).fits
+    assert fits > 10 and short > 3
 
 
 def test_the_command_line_gives_the_map_of_a_plan_that_keeps_tensors(tmp_path: Path):

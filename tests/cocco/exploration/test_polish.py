@@ -14,7 +14,8 @@ from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stream import Stream
 from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.repair import repair
-from cocco.search.kernel.choice import has_kernel
+from cocco.search.kernel.choice import engine_name, has_kernel
+from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import Pricer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
@@ -78,7 +79,8 @@ def test_polish_is_never_worse_and_valid(seed):
 def test_polish_ends_with_its_samples():
     """One round of GoogleNet from single layers takes more than 100 samples, so a budget of 150 has few."""
     problem = fixed(workloads.load("googlenet"), 2**20)
-    used = [polish(problem, list(range(problem.size)), (), samples, 0, "reference").samples for samples in (1, 150)]
+    engine = engine_name(None, problem)
+    used = [polish(problem, list(range(problem.size)), (), samples, 0, engine).samples for samples in (1, 150)]
     assert 0 < used[0] <= used[1] <= max(used[0], 150)
 
 
@@ -98,12 +100,16 @@ def test_ctrl_c_keeps_what_is_polished_so_far(monkeypatch):
 
 def test_the_first_island_starts_from_greedy_and_dp_the_others_from_greedies_with_noise():
     problem = fixed(workloads.load("googlenet"), 2**20)
-    found = founders(problem, SubgraphCosts, 4, 2000, 0)
+
+    def costs(given: Problem) -> SubgraphCosts:
+        return subgraph_costs(given, engine_name(None, given))
+
+    found = founders(problem, costs, 4, 2000, 0)
     assert [len(each) for each in found.islands] == [2, 1, 1, 1]
-    assert found.islands[0][0] == greedy(problem, SubgraphCosts(problem))[0]
+    assert found.islands[0][0] == greedy(problem, costs(problem))[0]
     assert len({tuple(labels) for each in found.islands for labels in each}) >= 4
     assert 0 < found.samples < 500
-    assert founders(problem, SubgraphCosts, 4, 2000, 0) == found != founders(problem, SubgraphCosts, 4, 2000, 1)
+    assert founders(problem, costs, 4, 2000, 0) == found != founders(problem, costs, 4, 2000, 1)
 
 
 def test_few_samples_have_no_founders():

@@ -98,7 +98,7 @@ def test_saved_pictures_are_whole_and_have_no_date(result: Result, tmp_path: Pat
 def test_one_sample_and_other_metrics_can_be_drawn(metric: str, alpha: float, label: str, tmp_path: Path):
     single = cocco.explore(
         [workloads.load("vgg16"), workloads.load("gpt")],
-        space=cocco.SeparateBuffers(), alpha=alpha, metric=metric, samples=1, keep="none",
+        space=cocco.SeparateBuffers(), alpha=alpha, metric=metric, samples=1, keep="none", method="ga",
     )  # fmt: skip
     assert pictures.plane_figure(single).axes[0].get_ylabel() == label
     assert len(run_folder.save(tmp_path, single, {})) == 9

@@ -15,7 +15,6 @@ from cocco.problem.space import SeparateBuffers, SharedBuffer
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine
 from cocco.search.genetic.population import Population
 from cocco.search.kernel.choice import has_kernel
-from cocco.search.pricing.genomes import Pricer
 from simulator import Accelerator, KiB, MiB, Partition, Technology, evaluate, least_capacity
 from simulator.execution.verify import verify
 from simulator.memory.reading import find_table
@@ -23,22 +22,19 @@ from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
 from simulator.model.cheapest import Goal, Room, cheapest_plan, plans_of
 from simulator.model.loops import loop_layer
-from simulator.partition.partition import connected_parts
 from tests.helpers.random_layers import random_layer, random_reduction
 from tests.helpers.random_problems import random_problem
-from tests.helpers.random_tables import random_technology, shared_technology
+from tests.helpers.random_tables import with_tables
+from tests.helpers.same_prices import assert_same_prices
 
 HP = Sram(find_table("cacti7_22nm_hp"))
 ON_HP = Technology(activation_sram=HP, weight_sram=HP)
 
 
-def with_tables(problem: Problem, seed: int) -> Problem:
+def in_energy(problem: Problem, seed: int) -> Problem:
     """Return the problem on the same hardware with tables, in energy."""
-    rng = random.Random(seed)
-    machine = problem.accelerator
-    technology = shared_technology(rng) if machine.is_shared else random_technology(rng)
-    objective = replace(problem.objective, metric="energy")
-    return replace(problem, accelerator=replace(machine, technology=technology), objective=objective)
+    found = with_tables(problem, seed)
+    return replace(found, objective=replace(found.objective, metric="energy"))
 
 
 def test_leakage_is_power_times_latency_by_hand():
@@ -145,26 +141,13 @@ def test_both_engines_choose_the_same_order(seed):
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 @pytest.mark.parametrize("seed", range(60))
 def test_both_engines_price_tables_alike(seed):
-    from cocco.search.kernel._kernel import Kernel, Scratch
-
-    problem = with_tables(random_problem(seed), seed)
-    network, machine = problem.networks[0], problem.accelerator
-    kernel, pricer = Kernel(problem), Pricer(problem)
-    scratch = Scratch(kernel)
-    for start in range(len(network.layers)):
-        for stop in range(start + 1, len(network.layers) + 1):
-            group = tuple(range(start, stop))
-            if len(connected_parts(network, group)) > 1:
-                continue
-            row = kernel.price(scratch, group, machine.activation_capacity, machine.weight_capacity)
-            expected = pricer.price(group, machine.activation_capacity, machine.weight_capacity)
-            assert row == (None if expected is None else tuple(expected)), group
+    assert_same_prices(in_energy(random_problem(seed), seed))
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 @pytest.mark.parametrize("seed", range(20))
 def test_both_engines_search_tables_alike(seed):
-    assert_same_generations(with_tables(random_problem(seed), seed), 40)
+    assert_same_generations(in_energy(random_problem(seed), seed), 40)
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")

@@ -49,13 +49,14 @@ def brute_force(problem: Problem, costs: SubgraphCosts) -> float:
     return least
 
 
-def test_exact_is_the_cheapest_of_all_partitions_on_random_graphs():
+@pytest.mark.parametrize("seeds", [range(80), pytest.param(range(80, 400), marks=pytest.mark.slow)])
+def test_exact_is_the_cheapest_of_all_partitions_on_random_graphs(seeds):
     """Up to 7 layers (877 partitions), separate and shared, all metrics, cores, both tile rules; others are no better.
 
     Costs are floats that were added in another order, so they agree to the last digits only.
     """
     fused = 0
-    for seed in range(220):
+    for seed in seeds:
         problem = random_problem(seed, most_layers=7)
         costs = SubgraphCosts(problem)
         found = exact(problem, costs)
@@ -71,7 +72,7 @@ def test_exact_is_the_cheapest_of_all_partitions_on_random_graphs():
         assert found.cost * (1 - 1e-12) <= improved <= value * (1 + 1e-12)
         assert found.cost * (1 - 1e-12) <= greedy(problem, costs)[1]
         fused += len(groups_of(found.labels)) < problem.size
-    assert fused > 100
+    assert fused > 0.45 * len(seeds)
 
 
 @pytest.mark.parametrize(("name", "ema_bytes"), [("vgg16", 143_780_520), ("resnet50", 30_676_136)])

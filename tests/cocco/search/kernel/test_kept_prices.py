@@ -59,10 +59,11 @@ def in_memory_of(problem: Problem, network: Network, size: int) -> Problem:
     return replace(problem, networks=(network,), accelerator=chosen)
 
 
-def test_engines_agree_on_random_plans():
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 300), marks=pytest.mark.slow)])
+def test_engines_agree_on_random_plans(seeds):
     """All kinds of layers, cores, batches, metrics, both tile rules; tight and ample buffers; tables, too."""
     kept = fits = 0
-    for seed in range(150):
+    for seed in seeds:
         problem = random_problem(seed)
         network = problem.networks[0] if seed % 3 == 0 else random_net(seed)
         for i in range(4):
@@ -73,7 +74,7 @@ def test_engines_agree_on_random_plans():
                     priced = with_tables(priced, seed)
                 more = compare(priced, steps(priced, partition))
                 kept, fits = kept + more[0], fits + more[1]
-    assert kept > 1000 and kept - 50 > fits > 500
+    assert kept > 6.5 * len(seeds) and 0.95 * kept > fits > 3.3 * len(seeds)
 
 
 @pytest.mark.parametrize("metric", ["ema", "energy"])

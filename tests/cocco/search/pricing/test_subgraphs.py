@@ -19,7 +19,7 @@ from simulator.technology import TILES
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, diamond, fixed, spaced
 
-GRAPHS = 600
+GRAPHS = [range(200), pytest.param(range(200, 1_000), marks=pytest.mark.slow)]
 
 
 def subsets(problem: Problem) -> list[tuple[int, ...]]:
@@ -27,10 +27,11 @@ def subsets(problem: Problem) -> list[tuple[int, ...]]:
     return [group for count in range(2, problem.size + 1) for group in combinations(range(problem.size), count)]
 
 
-def test_what_fits_may_fit_on_random_graphs():
+@pytest.mark.parametrize("seeds", GRAPHS)
+def test_what_fits_may_fit_on_random_graphs(seeds):
     """Necessary: no set of layers that the simulator can run is refused; some that it cannot run are."""
     refused = fitting = 0
-    for seed in range(GRAPHS):
+    for seed in seeds:
         problem = random_problem(seed, most_layers=6)
         costs = SubgraphCosts(problem)
         for group in subsets(problem):
@@ -40,13 +41,14 @@ def test_what_fits_may_fit_on_random_graphs():
             if costs.costs(group) < math.inf:
                 fitting += 1
                 assert costs.may_fit(group), (seed, group)
-    assert refused > 500 and fitting > 500
+    assert refused > 0.8 * len(seeds) and fitting > 0.8 * len(seeds)
 
 
-def test_least_activation_is_a_bound_for_every_tile_on_random_graphs():
+@pytest.mark.parametrize("seeds", GRAPHS)
+def test_least_activation_is_a_bound_for_every_tile_on_random_graphs(seeds):
     """The same to the byte: the bound is at most what each tile holds, and on some subgraphs just that."""
     tight = 0
-    for seed in range(GRAPHS):
+    for seed in seeds:
         problem = random_problem(seed, most_layers=6)
         costs = SubgraphCosts(problem)
         for group in subsets(problem):
@@ -59,12 +61,13 @@ def test_least_activation_is_a_bound_for_every_tile_on_random_graphs():
                 bound = costs.least_activation(group)
                 assert bound <= min(needs), (seed, group)
                 tight += bound == min(needs)
-    assert tight > 500
+    assert tight > 0.8 * len(seeds)
 
 
-def test_what_may_fit_may_fit_without_a_layer_on_random_graphs():
+@pytest.mark.parametrize("seeds", GRAPHS)
+def test_what_may_fit_may_fit_without_a_layer_on_random_graphs(seeds):
     """Monotone, one layer at a time and so for all subsets; with whole-tensor edges too. The bound is, to the byte."""
-    for seed in range(GRAPHS):
+    for seed in seeds:
         problem = random_problem(seed, most_layers=6)
         costs = SubgraphCosts(problem)
         for group in subsets(problem):
