@@ -141,7 +141,9 @@ def _gap(found: Row | pandas.Series[Any], way: str) -> str:
 
 
 PAGES: dict[str, tuple[Callable[[], str], ...]] = {
+    "scheduling.md": (tensors_or_tiles,),
     "experiments.md": (kept_traffic, kept_energy, kept_memories),
+    "networks.md": (network_traffic,),
 }  #: what each page shows
 
 
