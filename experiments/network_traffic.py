@@ -55,7 +55,7 @@ EXPERIMENT = Experiment(
     "What is the least traffic of each built-in network, with and without tensors kept on chip?",
     rows,
     plot,
-    Seconds(quick=10, full=900),
+    Seconds(quick=10, full=480),
     full={"networks": NETWORKS, "samples": 2_000},
     quick={"networks": ("resnet50", "googlenet"), "samples": 1_000},
 )

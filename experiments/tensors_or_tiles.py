@@ -98,7 +98,7 @@ EXPERIMENT = Experiment(
     "Off-chip bytes of tiles, of whole tensors, and of tiles with kept tensors, over the memory's capacity",
     rows,
     plot,
-    Seconds(quick=10, full=300),
+    Seconds(quick=23, full=540),
     full={"networks": NETWORKS, "samples": 2_000},
     quick={"networks": NETWORKS[1:3], "samples": 1_000},
 )

@@ -15,7 +15,7 @@ import workloads
 from cocco.exploration.result import Result
 from cocco.problem.names import Keep
 from cocco.scheduling.searches.beam import WIDTH
-from experiments.common.whole_tensors import plan_of
+from experiments.common.whole_tensors import plan_of, rounded
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.schedule.operators import operators_of
@@ -54,9 +54,14 @@ def tensors_and_kept(point: Point) -> Point:
     if found.schedule is None:
         return answer | _answer("kept", _partition(point, "auto"))
     start = plan_of(network, found.schedule)
-    if simulator.evaluate(network, start, chip).ema_bytes == must:
+    priced = simulator.evaluate(network, start, chip)
+    if priced.ema_bytes == must:
         return answer | {"kept_bytes": must, "kept_status": "optimal", "kept_gap": 0.0, "kept_subgraphs": len(start)}
-    return answer | _answer("kept", _partition(point, "auto", [start]))
+    starts = [start]
+    if not priced.fits:  # whole groups of channels do not
+        less = cocco.schedule(rounded(network), point["bytes"], parameters=True, method="beam", width=WIDTH // 2)
+        starts += [] if less.schedule is None else [plan_of(network, less.schedule)]
+    return answer | _answer("kept", _partition(point, "auto", starts))
 
 
 def _partition(point: Point, keep: Keep, initial: list[simulator.Partition] | None = None) -> Result:

@@ -7,10 +7,13 @@ differs is rounding: a kept tensor takes whole groups of eight channels, and a c
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 from simulator.partition.intervals import Span
 from simulator.partition.partition import Partition
-from simulator.schedule.schedule import Schedule
+from simulator.schedule.operators import operators_of
+from simulator.schedule.schedule import Operator, Schedule
+from simulator.technology import CHANNEL_ALIGNMENT
 from workloads.network.network import Network
 
 
@@ -33,6 +36,20 @@ def plan_of(network: Network, schedule: Schedule) -> Partition:
             uses.add(step_of[name])
         spans += [(ids[name], first, last) for first, last in _runs(sorted(uses), there)]
     return Partition.from_ids(network, [(ids[name],) for name in layers], "ema", sorted(spans))
+
+
+def rounded(network: Network) -> tuple[Operator, ...]:
+    """Return the operators of a network, each tensor with the bytes that a kept one takes in the buffer."""
+    sizes = {
+        tensor.name: tensor.size_bytes // tensor.channels * _aligned(tensor.channels) for tensor in network.tensors
+    }
+    for name, parts in _parts(network).items():
+        sizes[name] = sum(sizes[part] for part in parts)
+    return tuple(replace(each, size=sizes[each.name]) for each in operators_of(network, parameters=True))
+
+
+def _aligned(channels: int) -> int:
+    return -(-channels // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT
 
 
 def _parts(network: Network) -> dict[str, tuple[str, ...]]:
