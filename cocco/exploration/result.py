@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.moves import Moved
 from cocco.exploration.ranges import Ranges
+from cocco.problem.exchange import Exchange
 from cocco.problem.names import Metric
 from cocco.problem.shown import Shown
 from cocco.problem.status import Status
@@ -69,7 +70,10 @@ class Result(Shown):
     splits: int | None = None  #: subgraphs split because they had no addresses; None where that was not checked
     moved: tuple[Moved, ...] | None = None  #: all that was changed for addresses; None where nothing is kept on chip
     placed: bool | None = None  #: whether every region has an address; None where that was not checked
-    ranges: Ranges | None = None  #: sizes that cost as little; None on given hardware, and where they were not asked for
+    exchange: Exchange | None = None  #: alpha in other words; None on given hardware
+    ranges: Ranges | None = (
+        None  #: sizes that cost as little; None on given hardware, and where they were not asked for
+    )
 
     @property
     def plan(self) -> Partition:
@@ -126,6 +130,7 @@ class Result(Shown):
             search["placed"] = self.placed
         if self.alpha is not None:
             search["alpha"] = self.alpha
+            search["exchange"] = None if self.exchange is None else self.exchange.to_json()
             search |= buffer_bytes(self.accelerator)
         if self.ranges is not None:
             search["ranges"] = self.ranges.to_json()

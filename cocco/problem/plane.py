@@ -76,7 +76,7 @@ class Plane:
 
 
 def of_memory(name: str, machine: Accelerator) -> float:
-    """Return the capacity (bytes of one core) or the area (mm2, all cores) of the buffers."""
+    """Return the capacity (bytes of one core), the area (mm2) or the leakage (mW, both of all cores) of the buffers."""
     if name == "capacity":
         return float(machine.buffer_bytes)
-    return machine.area_mm2
+    return machine.area_mm2 if name == "area" else machine.leakage_mw

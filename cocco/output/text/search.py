@@ -20,6 +20,7 @@ from cocco.output.text.numbers import (
     milliseconds,
     table,
 )
+from cocco.output.text.ranges import ranges_text
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.objective import Objective
 from simulator import Evaluation, Partition, evaluate
@@ -55,7 +56,8 @@ def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Com
         parts = [f"{build} for {len(networks)} networks.", _networks(result), _quality(result, networks)]
         parts += [_compromise(paid)] if paid else []
         parts += [f"{evaluation.network}:\n\n{_details(evaluation)}" for evaluation in result.evaluations]
-    return "\n\n".join([*parts, _sizes_seen(result)])
+    parts.append(_sizes_seen(result))
+    return "\n\n".join([*parts, ranges_text(result)] if result.ranges is not None else parts)
 
 
 def _compromise(paid: Sequence[Compromise]) -> str:
@@ -115,6 +117,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
             f"  cost            {result.cost:,.0f} = {result.accelerator.buffer_bytes:,} bytes of buffer "
             f"+ {result.alpha:g} x {value:,.0f} {unit}"
         )
+        cost += f"\n  alpha           {result.exchange}" if result.exchange is not None else ""
     if result.lower_bound is None:
         bound = "  optimum         unknown: this method proves no lower bound"
     elif result.status == "optimal":
