@@ -15,7 +15,7 @@ RETURNED = {
     "Compromise",
     "Explanation",
     "Limited",
-}  #: shown by the functions that return them
+}  #: shown by functions
 EXAMPLES = sorted({*cocco.__all__} - RETURNED - {"allocate", "chrome_trace", "schedule"})  #: each has one at least
 
 

@@ -28,7 +28,8 @@ FOUND = Ranges(100.0, (LOW, BEST, HIGH, sized(256, 110.0, 111.0)))
 
 def test_sizes_of_one_buffer():
     assert within_sentence(FOUND) == (
-        "Sizes that cost at most 1 % more: 64 KB to 128 KB; at most 3 % more: 64 KB to 192 KB. All others cost more, proved."
+        "Sizes that cost at most 1 % more: 64 KB to 128 KB; at most 3 % more: 64 KB to 192 KB. "
+        "All others cost more, proved."
     )
 
 
