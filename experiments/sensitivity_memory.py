@@ -117,7 +117,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     names = list(dict.fromkeys(table["network"]))
     figure = Figure(figsize=(2.8 + 2.2 * len(names), 6.2), layout="constrained")
     for axes, name in zip(figure.subplots(1, len(names), sharey=True, squeeze=False)[0], names):
-        mine = table[table["network"] == name].reset_index(drop=True)
+        mine = table[table["network"] == name].reset_index(drop=True)  # rows in the order of `cases`
         for margin, shade in ((3, "0.82"), (1, "0.55")):
             low, high = mine[f"low_{margin}"] / 1024, mine[f"high_{margin}"] / 1024
             axes.barh(mine.index, high - low + 40, left=low - 20, color=shade, height=0.6, label=f"within {margin} %")
@@ -128,7 +128,8 @@ def plot(table: pandas.DataFrame) -> Figure:
         axes.grid(axis="x", color="0.9", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.set_xlim(0, 1.05 * float(mine["high_3"].max()) / 1024)
-        axes.set_yticks(mine.index, [_title(row) for row in mine.to_dict("records")], size=8)
+    titles = list(dict.fromkeys(_title(row) for row in table.to_dict("records")))
+    axes.set_yticks(range(len(titles)), titles, size=8)
     axes.invert_yaxis()
     axes.legend(fontsize=8, loc="lower right")
     return figure

@@ -105,12 +105,11 @@ def _shade(axes: Axes, result: Result) -> None:
     axes.plot([size for size, _ in known], values, ".", color="0.35", markersize=4, label="best known of a size")
     if not ranges.is_one_buffer:
         if result.alpha:
-            ends = np.array([0.0, max(each.size_bytes for each in ranges.candidates) * 1.1])
+            ends, scale = np.array([0.0, 1.1 * max(each.size_bytes for each in ranges.candidates)]), 1 / result.alpha
+            scale *= CRITERIA[result.metric].scale
             for margin, shade in reversed([*zip(MARGINS, SHADES)]):
-                lines = [(cost - ends) / result.alpha for cost in (result.cost, ranges.most(margin))]
-                scale = CRITERIA[result.metric].scale
-                axes.fill_between(ends / 1024, *(line * scale for line in lines), color=shade, zorder=0, linewidth=0,
-                                  label=f"at most {margin:.0%} more")  # fmt: skip
+                low, high = (result.cost - ends) * scale, (ranges.most(margin) - ends) * scale
+                axes.fill_between(ends / 1024, low, high, color=shade, zorder=0, linewidth=0, label=f"{margin:.0%} more")
         return
     sizes = [each.size_bytes for each in ranges.candidates]
     for margin, shade in reversed([*zip(MARGINS, SHADES)]):
