@@ -81,8 +81,9 @@ def recommended(point: Point) -> Point:
 
     network = workloads.load(point["network"])
     result = cocco.explore(
-        network, alpha=ALPHA, metric="energy", keep=point["keep"], samples=point["samples"], seed=point["seed"]
-    )
+        network, alpha=ALPHA, metric="energy", keep=point["keep"], samples=point["samples"], seed=point["seed"],
+        ranges=False,
+    )  # fmt: skip
     return {
         "floor_bytes": compulsory_bytes(operators_of(network, parameters=True)),
         "kilobytes": result.accelerator.buffer_bytes // KiB,

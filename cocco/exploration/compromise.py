@@ -102,7 +102,7 @@ def compromise(result: Result, networks: Sequence[Network], **question: Any) -> 
     found = list[Compromise]()
     for network, weight, plan, evaluation in zip(networks, result.weights, result.plans, result.evaluations):
         try:
-            alone = explore(network, **question | {"weights": [weight], "initial": [plan]})
+            alone = explore(network, **question | {"weights": [weight], "initial": [plan], "ranges": False})
         except KeyboardInterrupt:
             raise Interrupted(tuple(found)) from None
         common = _cost(result, weight, evaluation)
