@@ -87,7 +87,7 @@ def recommended(point: Point) -> Point:
     network = workloads.load(point["network"])
     result = cocco.explore(
         network, alpha=ALPHA, metric="energy", keep=point["keep"], method=method_of(point["network"]),
-        samples=point["samples"], seed=point["seed"],
+        samples=point["samples"], seed=point["seed"], ranges=False,
     )  # fmt: skip
     return {
         "floor_bytes": least_traffic.must_cross(network),

@@ -78,7 +78,7 @@ def recommend(point: Point) -> Point:
 def _search(point: Point, name: str) -> Result:
     return cocco.explore(
         workloads.load(point["network"]), metric=point["metric"], alpha=point["alpha"], samples=point["samples"],
-        seed=point["seed"], method="ga", keep="none", mapper=MAPPERS[name],
+        seed=point["seed"], method="ga", keep="none", mapper=MAPPERS[name], ranges=False,
     )  # fmt: skip
 
 

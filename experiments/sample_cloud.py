@@ -41,7 +41,7 @@ def clouded(point: Point) -> Point:
     settings = replace(cocco.Settings.plain(), population=point["population"], elite=0)
     result = cocco.explore(
         workloads.load(point["network"]), alpha=searches.ALPHA, method="ga", keep="none", settings=settings,
-        seed=point["seed"], samples=GENERATIONS * point["population"],
+        seed=point["seed"], samples=GENERATIONS * point["population"], ranges=False,
     )  # fmt: skip
     points = result.points
     group = points["generation"] * GROUPS // GENERATIONS

@@ -60,7 +60,7 @@ def recommend(point: Point) -> Point:
     best = cocco.explore(
         workloads.load(point["network"]),
         space=cocco.SharedBuffer() if memory is None else cocco.SharedBuffer(memory, memory, 1),
-        alpha=ALPHA, metric="energy", keep="none", samples=point["samples"], seed=point["seed"],
+        alpha=ALPHA, metric="energy", keep="none", samples=point["samples"], seed=point["seed"], ranges=False,
         technology=technology(point["constant"], point["factor"]),
     )  # fmt: skip
     return {

@@ -18,7 +18,11 @@ from simulator.hardware_files import MACHINE
 
 
 def search_front(
-    options: Namespace, question: dict[str, Any], search: Callable[..., Any], text: Callable[[Any], str]
+    options: Namespace,
+    question: dict[str, Any],
+    search: Callable[..., Any],
+    text: Callable[[Any], str],
+    to_json: Callable[[Any], dict[str, Any]],
 ) -> int:
     """Ask the search; question: what it is already bound to, kept in result.json; text: of its answer, for people."""
     space = space_of(options)
@@ -37,7 +41,7 @@ def search_front(
     def show(found: Front | Limited) -> Shown:
         settings = question | settings_of(options, networks, space, ("samples", *MACHINE, "tile_rule"))
         settings["keep"] = common["keep"]
-        content = found.to_json()
+        content = to_json(found)
 
         def save(seconds: float) -> Any:
             assert folder is not None

@@ -93,35 +93,35 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-class Seconds(float):
-    """A limit of time, which the clock of the hardware makes cycles."""
+class Clocked(float):
+    """A limit that the clock of the hardware makes one of the model: at 1 GHz, and the power of the clock in GHz."""
 
-    def cycles(self, clock_ghz: float) -> float:
-        """Return the cycles at this clock."""
-        return self * clock_ghz * 1e9
+    power: int
 
-
-TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+    def at(self, clock_ghz: float) -> float:
+        """Return the limit at this clock, in the unit of the model."""
+        return float(self * clock_ghz**self.power)
 
 
 def limit(text: str) -> tuple[str, float]:
     """Return (criterion, most) of 'latency=2000000', 'latency=4.6ms', 'capacity=1MB' or 'energy=4.5mJ'.
 
-    In the units of the model, but a time is Seconds.
+    In the units of the model; a time, or GB/s, is Clocked.
     """
     name, equals, most = text.partition("=")
     if not equals or not name or not most:
         raise ArgumentTypeError(f"a limit is WHAT=MOST, such as latency=2000000 or capacity=1MB; got {text!r}")
     if name in ("capacity", "ema"):
         return name, float(size(most))
-    match = re.fullmatch(r"([0-9.eE+-]+) ?([A-Za-z0-9]*)", most)
+    match = re.fullmatch(r"([0-9.eE+-]+) ?([A-Za-z0-9/]*)", most)
     units = CRITERIA[name].units if name in CRITERIA else {"": 1.0}
-    if name == "latency":
-        units = units | TIMES
-    if not match or match[2] not in units:
-        known = ", ".join(unit for unit in units if unit) or "none"
+    clocked = CRITERIA[name].clocked if name in CRITERIA else {}
+    if not match or match[2] not in (*units, *clocked):
+        known = ", ".join(unit for unit in (*units, *clocked) if unit) or "none"
         raise ArgumentTypeError(f"the limit of {name} is a number, known units are {known}; got {text!r}")
-    found = number(match[1]) * units[match[2]]
+    factor, power = clocked[match[2]] if match[2] in clocked else (units[match[2]], 0)
+    found = Clocked(number(match[1]) * factor)
+    found.power = power
     if not found > 0:
         raise ArgumentTypeError(f"the limit of {name} must be above 0; got {text!r}")
-    return name, Seconds(found) if match[2] in TIMES else found
+    return name, found if power else float(found)

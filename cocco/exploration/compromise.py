@@ -102,7 +102,8 @@ def compromise(result: Result, networks: Sequence[Network], **question: Any) -> 
     found = list[Compromise]()
     for network, weight, plan, evaluation in zip(networks, result.weights, result.plans, result.evaluations):
         try:
-            alone = explore(network, **question | {"weights": [weight], "initial": [plan], "keep": result.keep})
+            asked = question | {"weights": [weight], "initial": [plan], "keep": result.keep, "ranges": False}
+            alone = explore(network, **asked)
         except KeyboardInterrupt:
             raise Interrupted(tuple(found)) from None
         common = _cost(result, weight, evaluation)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack, get_args
 
 from cocco.exploration.result import Result
 from cocco.problem.effort import Effort, ExploreFields, PartitionFields, effort_of
+from cocco.problem.exchange import exchange_of, exchanged
 from cocco.problem.names import Count, HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.settings import Settings
@@ -95,6 +96,7 @@ def explore(
     space: Space | None = None,
     machine: Machine | None = None,
     alpha: float = 0.002,
+    exchange: str | None = None,
     metric: Metric = "energy",
     weights: Sequence[float] | None = None,
     method: SpaceMethod = "auto",
@@ -119,6 +121,9 @@ def explore(
         that looks at tiles searches with the reference engine.
     alpha
         Bytes of buffer per unit of the metric: cost = buffer bytes + alpha * metric.
+    exchange
+        Alpha in other words, in its place: what a byte (B, KB, MB) or a mm2 of buffer is worth, such as "500pJ/B",
+        which is 0.002, or "2mJ/mm2".
     metric
         "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles).
     weights
@@ -161,6 +166,8 @@ def explore(
         networks, space, machine=machine_of(machine, fields), alpha=alpha, metric=metric, weights=weights,
         tile_rule=tile_rule, keep=keep, count=count,
     )  # fmt: skip
+    if exchange is not None:
+        problem = exchanged(problem, exchange)
     return _search(problem, method, chosen)
 
 
@@ -238,6 +245,7 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
         cost=cost,
         alpha=problem.objective.alpha,
         count=problem.objective.count,
+        exchange=exchange_of(problem),
         accelerator=winner.accelerator,
         plans=winner.plans,
         evaluations=winner.evaluations,

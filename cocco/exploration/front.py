@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cocco.problem.criteria import CRITERIA
+from cocco.problem.exchange import cheapest
 from cocco.problem.shown import Shown
 from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
@@ -96,6 +97,17 @@ class Front(Shown):
         ]
         return pandas.DataFrame(rows)
 
+    def cheapest(self, exchange: str) -> FrontPoint:
+        """Return the point that costs least where buffer is worth so much, as "500pJ/B" or "2mJ/mm2".
+
+        Raises ValueError, one line, where the words or the objectives do not do.
+        """
+        return self.found[self._cheapest(exchange)]
+
+    def _cheapest(self, exchange: str) -> int:
+        points, machines = zip(*((point.values, point.accelerator) for point in self.found))
+        return cheapest(exchange, self.objectives, points, machines)
+
     def to_frame(self) -> pandas.DataFrame:
         """Return `front`: a row per point."""
         return self.front
@@ -111,9 +123,10 @@ class Front(Shown):
             "samples": self.samples,
         }
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plain data that `cocco pareto --json` prints."""
-        return {
+    def to_json(self, exchange: str | None = None) -> dict[str, Any]:
+        """Return the plain data that `cocco pareto --json` prints; exchange: with which point is the cheapest so."""
+        priced = {} if exchange is None else {"exchange": exchange, "cheapest": self._cheapest(exchange)}
+        return priced | {
             "networks": list(self.networks),
             "weights": list(self.weights),
             "method": self.method,

@@ -60,7 +60,13 @@ class Candidate:
     def to_json(self) -> dict[str, Any]:
         """Return plain data; terms by their names with the unit."""
         content: dict[str, Any] = dict(self.buffers)
-        content |= {"bound": self.bound, "cost": self.cost, "area_mm2": self.area_mm2, "leakage_mw": self.leakage_mw}
+        content |= {
+            "bound": self.bound,
+            "cost": self.cost,
+            "value": self.value,
+            "area_mm2": self.area_mm2,
+            "leakage_mw": self.leakage_mw,
+        }
         if self.terms is not None:
             content |= {f"{name}_pj": value for name, value in self.terms._asdict().items()}
         return content
@@ -74,6 +80,14 @@ class Band(NamedTuple):
     kind: Kind
 
 
+def band_edges(sizes: Sequence[int], band: Band) -> tuple[float, float]:
+    """Return where a band is drawn, KB: half way to the next of the sizes, so that a single one can be seen."""
+    first, last = sizes.index(band.low), sizes.index(band.high)
+    before = sizes[first - 1] if first else band.low
+    after = sizes[last + 1] if last + 1 < len(sizes) else band.high
+    return (band.low + before) / 2048, (band.high + after) / 2048
+
+
 @dataclass(frozen=True, repr=False)
 class Ranges(Shown):
     """The sizes around a recommendation, ascending: those that cost as little within a margin, proven.
@@ -84,13 +98,14 @@ class Ranges(Shown):
     >>> space = cocco.SharedBuffer(512 * 2**10, 1536 * 2**10, 256 * 2**10)
     >>> ranges = cocco.explore(workloads.load("vgg16"), space=space, samples=500).ranges
     >>> ranges
-    Ranges(cost=39723196.05488, sizes=5, within='1 % 1, 3 % 3', open=0)
-    >>> [(band.low // 2**10, band.high // 2**10, band.kind) for band in ranges.bands(0.03)]
-    [(512, 512, 'outside'), (768, 1280, 'within'), (1536, 1536, 'outside')]
+    Ranges(cost=3.95168e+07, sizes=5, within='1 % 2, 3 % 5', open=0)
+    >>> [(band.low // 2**10, band.high // 2**10, band.kind) for band in ranges.bands(0.01)]
+    [(512, 768, 'outside'), (1024, 1280, 'within'), (1536, 1536, 'outside')]
     """
 
     cost: float  #: of the recommendation
     candidates: tuple[Candidate, ...]
+    others: int = 0  #: candidates outside the widest margin that are not among them
 
     def most(self, margin: float) -> float:
         """Return the cost that is a share above that of the recommendation."""
@@ -99,6 +114,10 @@ class Ranges(Shown):
     def of_kind(self, kind: Kind, margin: float) -> tuple[Candidate, ...]:
         """Return the candidates that are certainly within a margin, certainly outside, or open."""
         return tuple(each for each in self.candidates if each.kind(self.most(margin)) == kind)
+
+    def count(self, kind: Kind, margin: float) -> int:
+        """Return how many candidates are of a kind."""
+        return len(self.of_kind(kind, margin)) + (self.others if kind == "outside" else 0)
 
     @property
     def is_one_buffer(self) -> bool:
@@ -120,9 +139,10 @@ class Ranges(Shown):
 
     def facts(self) -> dict[str, object]:
         """Return how many sizes there are, and are certainly within each margin."""
-        within = ", ".join(f"{100 * margin:g} % {len(self.of_kind('within', margin))}" for margin in MARGINS)
-        counted = {"sizes": len(self.candidates), "within": within, "open": len(self.of_kind("open", MARGINS[-1]))}
-        return {"cost": self.cost, **counted}
+        within = ", ".join(f"{100 * margin:g} % {self.count('within', margin)}" for margin in MARGINS)
+        counted: dict[str, object] = {"sizes": len(self.candidates) + self.others, "within": within}
+        counted["open"] = self.count("open", MARGINS[-1])
+        return {"cost": self.cost} | counted
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each candidate: its buffers, bound, cost, terms, area and leakage."""
@@ -138,7 +158,7 @@ class Ranges(Shown):
         margins = []
         for margin in MARGINS:
             content: dict[str, Any] = {"percent": 100 * margin}
-            content |= {kind: len(self.of_kind(kind, margin)) for kind in KINDS}
+            content |= {kind: self.count(kind, margin) for kind in KINDS}
             if self.is_one_buffer:
                 content["bands"] = [band._asdict() for band in self.bands(margin) if band.kind != "outside"]
             margins.append(content)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.moves import Moved
 from cocco.exploration.ranges import Ranges
+from cocco.problem.exchange import Exchange
 from cocco.problem.names import Count, Keep, Metric
 from cocco.problem.objective import Objective
 from cocco.problem.shown import Shown
@@ -72,7 +73,8 @@ class Result(Shown):
     moved: tuple[Moved, ...] | None = None  #: all that was changed for addresses; None where nothing is kept on chip
     placed: bool | None = None  #: whether every region has an address; None where that was not checked
     keep: Keep = "none"  #: whether tensors could stay on chip
-    ranges: Ranges | None = None  #: sizes that cost as little; None on given hardware, and where they were not asked for
+    exchange: Exchange | None = None  #: alpha in other words; None on given hardware
+    ranges: Ranges | None = None  #: sizes that cost as little; None on given hardware or if not asked for
     count: Count = "one"  #: whose buffers the cost counts: those of one core, or of all
 
     @property
@@ -136,6 +138,7 @@ class Result(Shown):
         if self.alpha is not None:
             search["alpha"] = self.alpha
             search |= {} if self.count == "one" else {"count": self.count}
+            search["exchange"] = None if self.exchange is None else self.exchange.to_json()
             search |= buffer_bytes(self.accelerator)
         if self.ranges is not None:
             search["ranges"] = self.ranges.to_json()

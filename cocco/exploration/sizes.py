@@ -67,7 +67,10 @@ class Sizes:
     def _say_answer(self) -> None:
         """Take the answer, even where one without addresses costs less."""
         known, cost = self.found[self.here], self.result.cost
-        value, terms = self.problem.objective.judged(self.result.evaluations), terms_of(self.problem, self.result.evaluations)
+        value, terms = (
+            self.problem.objective.judged(self.result.evaluations),
+            terms_of(self.problem, self.result.evaluations),
+        )
         self.found[self.here] = replace(known, cost=cost, value=value, terms=terms, bound=min(known.bound, cost))
         self.plans[self.here] = self.result.plans
 
@@ -114,6 +117,18 @@ class Sizes:
                 least = min(found.cost, self.found[memory].cost or found.cost)
             self.found[memory] = replace(self.found[memory], bound=max(known.bound, least))
 
+    def settle_ends(self, settle: Settle) -> None:
+        """Find plans for the ends of the margins of which only a sample is known."""
+        for memory in self._ends():
+            known = self.found[memory]
+            if memory in self.plans or known.cost is None:
+                continue
+            found = settle(memory, known.cost * (1 + 2 * ABOVE), STEPS)
+            if found.plans is not None:
+                self.plans[memory] = found.plans
+                cost = min(found.cost, known.cost)
+                self.found[memory] = replace(known, cost=cost, value=found.value, bound=max(known.bound, cost))
+
     def carry(self) -> None:
         """Price the answer's plans in the sizes beside it, as long as they stay within the margins."""
         if len(self.here) != 1:
@@ -126,14 +141,17 @@ class Sizes:
 
     def ranges(self) -> Ranges:
         """Return what is known, with the terms of the answer and of the ends of the margins."""
-        for margin in MARGINS:
-            most = self.result.cost * (1 + margin)
-            within = [memory for memory, each in self.found.items() if each.kind(most) == "within"]
-            for memory in {min(within, default=self.here), max(within, default=self.here)}:
-                plans = self.plans.get(memory)
-                if plans is not None and self.found[memory].terms is None:
-                    self._say_terms(memory, self._evaluations(memory, plans))
+        for memory in self._ends():
+            plans = self.plans.get(memory)
+            if plans is not None and self.found[memory].terms is None:
+                self._say_terms(memory, self._evaluations(memory, plans))
         return Ranges(self.result.cost, tuple(self.found.values()))
+
+    def _ends(self) -> list[Memory]:
+        """Return the smallest and the largest size within the widest margin."""
+        within = [memory for memory, each in self.found.items() if each.kind(self._limits()[-1]) == "within"]
+        by_size = sorted(within, key=lambda memory: (self.found[memory].size_bytes, memory))
+        return [by_size[0], by_size[-1]] if by_size else []
 
     def _limits(self) -> list[float]:
         return [self.result.cost * (1 + margin) for margin in MARGINS]
@@ -166,7 +184,9 @@ def ranges_of(problem: Problem, result: Result, engine: EngineName, is_proven: b
         return None
     sizes = Sizes(problem, result)
     if is_proven:
-        sizes.settle(_kept(problem, engine) if problem.keep == "auto" else _enumerated(problem, engine), TOTAL)
+        settle = _kept(problem, engine) if problem.keep == "auto" else _enumerated(problem, engine)
+        sizes.settle(settle, TOTAL)
+        sizes.settle_ends(settle)
     else:
         sizes.carry()
     return sizes.ranges()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast, get_args
 
 from cocco.problem.names import Metric
@@ -18,6 +18,8 @@ class Criterion:
     title: str  #: in words, on an axis
     shown: str  #: the unit for people
     scale: float  #: number in `unit` x scale = number in `shown`
+    clocked: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    """Units that the clock makes `unit`: how much of it at 1 GHz, and with which power of the clock that grows."""
 
     @property
     def units(self) -> dict[str, float]:
@@ -26,19 +28,24 @@ class Criterion:
         return {name: size for name, size in words.items() if " " not in name}
 
 
+TIMES = {"s": (1e9, 1), "ms": (1e6, 1), "us": (1e3, 1), "ns": (1.0, 1)}  #: in cycles, as `clocked` of Criterion
+
 #: Over the networks by their weights: capacity of all buffers of one core (BUF_SIZE of Formula 2); energy, EMA and
-#: latency as in Formula 1; area of the buffers of all cores; bandwidth, EMA over the cycles of computing: what DRAM has
-#: to give for computing never to wait, if buffering evens it out over the subgraphs (our choice).
+#: latency as in Formula 1; area and leakage of the buffers of all cores; bandwidth, EMA over the cycles of computing:
+#: what DRAM has to give for computing never to wait, if buffering evens it out over the subgraphs (our choice).
 CRITERIA = {
     "capacity": Criterion("capacity_bytes", "bytes", "capacity of one core", "KB", 2.0**-10),
     "energy": Criterion("energy_pj", "pJ", "energy", "mJ", 1e-9),
     "ema": Criterion("ema_bytes", "bytes", "off-chip traffic", "MB", 2.0**-20),
-    "latency": Criterion("latency_cycles", "cycles", "latency", "million cycles", 1e-6),
+    "latency": Criterion("latency_cycles", "cycles", "latency", "million cycles", 1e-6, TIMES),
     "area": Criterion("area_mm2", "mm2", "buffer area", "mm2", 1.0),
-    "bandwidth": Criterion("bandwidth_bytes_per_cycle", "bytes per cycle", "DRAM bandwidth", "bytes per cycle", 1.0),
+    "leakage": Criterion("leakage_mw", "mW", "buffer leakage", "mW", 1.0),
+    "bandwidth": Criterion(
+        "bandwidth_bytes_per_cycle", "bytes per cycle", "DRAM bandwidth", "bytes per cycle", 1.0, {"GB/s": (1.0, -1)}
+    ),
 }
 METRICS: tuple[Metric, ...] = get_args(Metric)  #: what a partition decides: Formula 1
-MEMORY = ("capacity", "area")  #: what the memory alone decides
+MEMORY = ("capacity", "area", "leakage")  #: what the memory alone decides
 
 
 def check_objectives(objectives: Sequence[str]) -> tuple[str, ...]:

@@ -77,7 +77,10 @@ class Plane:
 
 
 def of_memory(name: str, machine: Accelerator, objective: Objective) -> float:
-    """Return the capacity (bytes of one core, or of all if these count) or the area (mm2, all cores) of the buffers."""
+    """Return the capacity (bytes of one core, or of all if these count), the area (mm2) or the leakage (mW) of buffers.
+
+    Area and leakage are those of all cores.
+    """
     if name == "capacity":
         return float(objective.buffer_bytes(machine))
-    return machine.area_mm2
+    return machine.area_mm2 if name == "area" else machine.leakage_mw

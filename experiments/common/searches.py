@@ -87,6 +87,7 @@ def search(point: Point) -> Result:
         cores=point.get("cores", 1),
         batch=point.get("batch", 1),
         settings=cocco.Settings.plain() if is_plain else None,
+        ranges=False,
     )
 
 

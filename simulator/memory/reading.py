@@ -28,7 +28,15 @@ NAMES = {
     "leakage_power_mw": ("leakage_mw", 1.0),
     "area_um2": ("area_mm2", 1e-6),
     "cycle_time_ns": ("cycle_ns", 1.0),
+    "num_words": ("words", 1.0),
+    "word_size": ("bits", 1.0),
+    "word_bits": ("bits", 1.0),
+    "read_energy_pj": ("read_pj", 1.0),
+    "write_energy_pj": ("write_pj", 1.0),
 }  #: other names of a column: ours, and what its numbers are multiplied with
+
+WORDS = ("words", "bits")  #: a macro as OpenRAM names it, in place of capacity_bytes: so many words of so many bits
+ACCESSES = {"read_pj_per_byte": "read_pj", "write_pj_per_byte": "write_pj"}  #: of an access to a word of bits
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,40}(\.0{0,40})?")
@@ -109,10 +117,11 @@ def _rows(lines: Sequence[Sequence[str]]) -> Iterable[SramRow]:
         raise ValueError(f"is empty; its first line names the columns {', '.join(NEEDED)}[, cycle_ns]")
     columns = [_column(each) for each in lines[0]]
     names = [name for name, _ in columns]
+    given = _given(names)
     for name in NEEDED:
-        if name not in names:
+        if name not in given:
             raise ValueError(f"column {name} is missing; a table has {', '.join(NEEDED)}[, cycle_ns]")
-    for name in COLUMNS:
+    for name in (*COLUMNS, *WORDS, *ACCESSES.values()):
         if names.count(name) > 1:
             raise ValueError(f"column {name} is there {names.count(name)} times; give it once")
     if len(lines) - 1 > MAX_ROWS:
@@ -121,11 +130,34 @@ def _rows(lines: Sequence[Sequence[str]]) -> Iterable[SramRow]:
         if len(line) != len(columns):
             raise ValueError(f"row {number} has {len(line)} columns; the first line names {len(columns)}")
         found = {
-            name: _number(f"row {number}: {name}", text, factor, name == "capacity_bytes")
+            name: _number(f"row {number}: {name}", text, factor, name in ("capacity_bytes", *WORDS))
             for (name, factor), text in zip(columns, line)
-            if name in COLUMNS
+            if name in COLUMNS or name not in given and name in (*WORDS, *ACCESSES.values())
         }
-        yield SramRow(**found)
+        yield SramRow(**_of_words(f"row {number}", found, given))
+
+
+def _given(names: Sequence[str]) -> set[str]:
+    """Return which columns of ours are there, or follow from words, bits and accesses."""
+    given = {name for name in names if name in COLUMNS}
+    if "bits" in names:
+        given |= {"capacity_bytes"} if "words" in names else set()
+        given |= {ours for ours, access in ACCESSES.items() if access in names}
+    return given
+
+
+def _of_words(where: str, found: dict[str, float], given: set[str]) -> dict[str, float]:
+    """Return a row with the capacity and the energy of a byte where words and accesses to them are said instead."""
+    row = {name: value for name, value in found.items() if name in COLUMNS}
+    if len(row) < len(given):
+        words, bits = found.get("words", 1), found["bits"]
+        if not (words >= 1 and bits >= 1 and words * bits % 8 == 0):
+            raise ValueError(f"{where}: words x bits must be whole bytes from 1, got {words:.0f} x {bits:.0f} bits")
+        row.setdefault("capacity_bytes", int(words * bits) // 8)
+        for ours, access in ACCESSES.items():
+            if ours not in row and access in found:
+                row[ours] = found[access] / (bits / 8)
+    return row
 
 
 def _column(text: str) -> tuple[str, float]:

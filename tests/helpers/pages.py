@@ -48,3 +48,9 @@ def change(folder: Path, edit: Any) -> None:
     content = json.loads(path.read_text())
     edit(content)
     path.write_text(json.dumps(content))
+
+
+def near_sizes(result: dict[str, Any]) -> int:
+    """Return how many sizes a page of this result lists beside its plans."""
+    widest = result["ranges"]["margins"][-1]
+    return int(widest["within"] + widest["open"])

@@ -32,7 +32,7 @@ from cocco.cli.usage import Parser, UsageError
 from cocco.exploration.compromise import Compromise, compromise
 from cocco.exploration.cores import CoresAxis, explore_cores
 from cocco.exploration.explore import explore
-from cocco.exploration.limits import minimize
+from cocco.exploration.limits import Limited, minimize
 from cocco.exploration.result import Result
 from cocco.output.folders import addresses
 from cocco.output.folders import cores as cores_folder
@@ -50,10 +50,10 @@ from workloads.network.network import Network
 #: what limits take the place of, and what a search under limits has no use for: options and their defaults
 NOT_LIMITED = {
     "method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False,
-    "from": None,
+    "from": None, "exchange": None,
 }  # fmt: skip
 SETTINGS = (
-    "alpha", "metric", "method", "samples", *MACHINE, "tile_rule", "plain", "prove", "check_addresses",
+    "alpha", "exchange", "metric", "method", "samples", *MACHINE, "tile_rule", "plain", "prove", "check_addresses",
 )  # fmt: skip
 
 
@@ -72,11 +72,17 @@ def add_options(parser: Parser) -> None:
         parser, "energy", ("auto", "ga", "exact", "sa", "random", "grid"),
         "sa: simulated annealing; random, grid: memories first, then 5,000 samples of ga for each",
     )  # fmt: skip
-    parser.add_argument(
+    worth = parser.add_mutually_exclusive_group()
+    worth.add_argument(
         "--alpha", type=values.number, default=0.002, metavar="A",
         help="bytes of buffer that one pJ (byte, cycle) is worth: cost = buffer bytes + A * metric; default 0.002",
     )  # fmt: skip
     add_count(parser)
+    worth.add_argument(
+        "--exchange", metavar="WORTH",
+        help="alpha in other words, what a byte (B, KB, MB) or a mm2 of buffer is worth: 500pJ/B is alpha 0.002; "
+        "2mJ/mm2; of other metrics 30B/B, 3ms/mm2",
+    )  # fmt: skip
     add_keep(parser)
     _add_limits(parser)
     add_start(parser)
@@ -100,12 +106,12 @@ def _add_limits(parser: Parser) -> None:
     group = parser.add_argument_group("limits: in place of alpha")
     group.add_argument(
         "--minimize", metavar="WHAT",
-        help="capacity, energy, ema, latency, area or bandwidth: the least of it that keeps every --limit",
+        help="capacity, energy, ema, latency, area, leakage or bandwidth: the least of it that keeps every --limit",
     )  # fmt: skip
     group.add_argument(
         "--limit", type=values.limit, action="append", metavar="WHAT=MOST", dest="limits",
-        help="such as latency=2000000 (cycles), capacity=1MB, energy=4.5mJ (or pJ), ema=30MB, area=1.2 (mm2), "
-        "bandwidth=8 (bytes per cycle); may be given several times",
+        help="such as latency=4.6ms (or cycles), capacity=1MB, energy=4.5mJ (or pJ), ema=30MB, area=1.2mm2, "
+        "leakage=50mW, bandwidth=8GB/s (without the unit: bytes per cycle); may be given several times",
     )  # fmt: skip
 
 
@@ -145,8 +151,8 @@ def run(options: Namespace) -> int:
 
 def _question(options: Namespace) -> dict[str, Any]:
     names = (
-        "alpha", "metric", "method", "samples", "seed", "weights", "tile_rule", "engine", "threads", "prove",
-        "check_addresses", "count",
+        "alpha", "exchange", "metric", "method", "samples", "seed", "weights", "tile_rule", "engine", "threads",
+        "prove", "check_addresses", "count",
     )  # fmt: skip
     settings = Settings.plain() if options.plain else Settings()
     return {**{name: getattr(options, name) for name in names}, "settings": settings, "keep": keep_of(options)}
@@ -227,6 +233,7 @@ def _explore_limited(options: Namespace) -> int:
         twice = next(name for name, _ in options.limits if [n for n, _ in options.limits].count(name) > 1)
         raise UsageError(f"--limit {twice} is given twice; give each limit once")
     clock = options.technology.clock_ghz
-    limits = {name: most.cycles(clock) if isinstance(most, values.Seconds) else most for name, most in limits.items()}
+    limits = {name: most.at(clock) if isinstance(most, values.Clocked) else most for name, most in limits.items()}
     question = {"minimize": options.minimize, "limits": limits}
-    return search_front(options, question, partial(minimize, criterion=options.minimize, limits=limits), limited_text)
+    search = partial(minimize, criterion=options.minimize, limits=limits)
+    return search_front(options, question, search, limited_text, Limited.to_json)

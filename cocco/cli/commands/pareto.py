@@ -20,6 +20,8 @@ from cocco.cli.options import (
 from cocco.cli.usage import Parser
 from cocco.exploration.pareto import pareto
 from cocco.output.text.front import front_text
+from cocco.problem.exchange import cheapest
+from simulator.accelerator import Accelerator
 
 
 def add_options(parser: Parser) -> None:
@@ -31,13 +33,17 @@ def add_options(parser: Parser) -> None:
     group = add_samples(parser)
     group.add_argument(
         "--objectives", type=values.names, default=("capacity", "energy"), metavar="A,B",
-        help="two or more of capacity, energy, ema, latency, area, bandwidth; default capacity,energy",
+        help="two or more of capacity, energy, ema, latency, area, leakage, bandwidth; default capacity,energy",
     )  # fmt: skip
     group.add_argument(
         "--method", choices=("nsga2", "exact"), default="nsga2",
         help="nsga2: genetic (default); exact: enumerate each memory, which proves the front of small networks",
     )  # fmt: skip
     add_count(parser)
+    parser.add_argument(
+        "--exchange", metavar="WORTH",
+        help="say which point costs least where a byte or a mm2 of buffer is worth so much, such as 500pJ/B or 2mJ/mm2",
+    )  # fmt: skip
     add_keep(parser)
     parser.add_argument(
         "-o", "--output", metavar="DIR",
@@ -49,4 +55,10 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Search for the front."""
     question = {"objectives": options.objectives, "method": options.method}
-    return search_front(options, question, partial(pareto, **question), front_text)
+    exchange: str | None = options.exchange
+    if exchange is not None:  # before the search, whether it can be answered
+        cheapest(exchange, options.objectives, [[0.0] * len(options.objectives)], [Accelerator(shared_buffer=1)])
+    return search_front(
+        options, question, partial(pareto, **question), partial(front_text, exchange=exchange),
+        lambda front: front.to_json(exchange),
+    )  # fmt: skip

@@ -7,7 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cocco.exploration.ranges import Ranges
 from cocco.output.folders.about import HISTORY, SAMPLES, About
+from cocco.output.folders.read_ranges import ranges_of
 from cocco.output.folders.reading import NUMBER, Reader, table_of
 from cocco.output.text.numbers import buffer_columns
 from cocco.problem.criteria import METRICS
@@ -92,6 +94,7 @@ class Run:
     networks: tuple[RunNetwork, ...]
     count: str  #: whose buffers the cost counts: "one" core's, or those of "all"
     points: pandas.DataFrame  #: as samples.csv, with "capacity", the bytes of all buffers of one core
+    ranges: Ranges | None = None  #: sizes that cost as little
 
 
 def read_run(folder: Path, about: About, result: Reader) -> Run:
@@ -103,6 +106,7 @@ def read_run(folder: Path, about: About, result: Reader) -> Run:
         result.get("samples", int),
         result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
         accelerator, tile_rule_of(plans), networks_of(plans), result.content.get("count", "one"), _points(folder),
+        ranges_of(result),
     )  # fmt: skip
 
 

@@ -46,6 +46,10 @@ class Reader:
         """Return a number, None for null or nothing."""
         return None if self.content.get(key) is None else float(self.get(key, *NUMBER))
 
+    def broken(self, key: str, rule: str) -> FileFormatError:
+        """Return the error of a value that breaks a rule."""
+        return FileFormatError(f"{self.path}: {self.where}{key!r} is {shown(self.content.get(key))}; {rule}")
+
     def inner(self, key: str) -> Reader:
         """Return a mapping inside."""
         return Reader(self.path, self.get(key, dict), f"{self.where}{key}: ")

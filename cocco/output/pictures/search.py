@@ -21,12 +21,14 @@ from cocco.problem.criteria import CRITERIA
 if TYPE_CHECKING:
     import pandas
 
+from cocco.exploration.ranges import MARGINS, band_edges
 from cocco.exploration.result import Result
 from cocco.output.pictures.style import MB, SIZE_INCHES
 
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
 COLOURS = "YlGnBu"  #: light to dark
 VISIBLE = 0.98  #: share of the samples that an axis shows; our choice: a few bad ones would squeeze all others
+SHADES = ("0.82", "0.92")  #: of the margins
 FEW = 100  #: points up to which each is drawn large; our choice
 
 
@@ -68,6 +70,7 @@ def plane_figure(result: Result) -> Figure:
         s=8 if len(points) > FEW else 36, linewidths=0.2 if len(points) > FEW else 1, edgecolors="0.5",
         rasterized=True, label="optimum of a size" if _is_proof(result) else None,
     )  # fmt: skip
+    _shade(axes, result)
     if not _is_proof(result):
         figure.colorbar(drawn, ax=axes, label="generation")
     best_capacity, best_value = result.accelerator.buffer_bytes / 1024, _value(result) * unit.scale
@@ -87,6 +90,42 @@ def plane_figure(result: Result) -> Figure:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.legend(loc="upper right")
     return figure
+
+
+def _shade(axes: Axes, result: Result) -> None:
+    """Mark the best that is known of each size, shade those within the margins, hatch the open ones.
+
+    Of two buffers the margins are the room between lines of equal cost.
+    A band reaches half way to its neighbours, so that one size can be seen.
+    """
+    ranges = result.ranges
+    if ranges is None:
+        return
+    known = [(each.size_bytes / 1024, each.value) for each in ranges.candidates if each.value is not None]
+    values = np.array([value for _, value in known]) * CRITERIA[result.metric].scale
+    axes.plot([size for size, _ in known], values, ".", color="0.35", markersize=4, label="best known of a size")
+    if not ranges.is_one_buffer:
+        if result.alpha:
+            ends, scale = np.array([0.0, 1.1 * max(each.size_bytes for each in ranges.candidates)]), 1 / result.alpha
+            scale *= CRITERIA[result.metric].scale
+            for margin, shade in reversed([*zip(MARGINS, SHADES)]):
+                low, high = (result.cost - ends) * scale, (ranges.most(margin) - ends) * scale
+                name = f"{margin:.0%} more"
+                axes.fill_between(ends / 1024, low, high, color=shade, zorder=0, linewidth=0, label=name)
+        return
+    sizes = [each.size_bytes for each in ranges.candidates]
+    for margin, shade in reversed([*zip(MARGINS, SHADES)]):
+        label: str | None = f"at most {margin:.0%} more, proved"
+        for band in ranges.bands(margin):
+            if band.kind == "within":
+                axes.axvspan(*band_edges(sizes, band), color=shade, zorder=0, linewidth=0, label=label)
+                label = None
+    label = "open"
+    for band in ranges.bands(MARGINS[-1]):
+        if band.kind == "open":
+            edges = band_edges(sizes, band)
+            axes.axvspan(*edges, facecolor="none", edgecolor="0.8", hatch="//", zorder=0, linewidth=0, label=label)
+            label = None
 
 
 def _empty(result: Result) -> tuple[Figure, Axes]:

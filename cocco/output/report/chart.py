@@ -38,6 +38,7 @@ class Cloud:
     star: int | None  #: position of the recommendation
     columns: tuple[Column, ...]
     titles: Sequence[str]  #: the last line of each point
+    bands: Sequence[tuple[float, float, str]] = ()  #: from where to where on the axis across, and the class
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ def chart(cloud: Cloud, name: str) -> Chart:
     kept = _thinned(x, y, cloud)
     edge = [int(i) for i in cloud.edge]
     body = [_axes(*scale, *cloud.labels)]
+    body += _bands(cloud, scale[0])
     body += [f'<circle class="point" cx="{x[i]:.1f}" cy="{y[i]:.1f}" r="2"/>' for i in kept]
     corners = [f"M{x[edge[0]]:.1f},{TOP}V{y[edge[0]]:.1f}", *(f"H{x[i]:.1f}V{y[i]:.1f}" for i in edge[1:])]
     body.append(f'<path class="front" d="{"".join(corners)}H{WIDTH - RIGHT}"/>')
@@ -86,6 +88,17 @@ def chart(cloud: Cloud, name: str) -> Chart:
     svg = f'<svg id="front" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{name}">{"".join(body)}</svg>'
     shown = [*kept, *(i for i in edge if i != cloud.star), *([] if cloud.star is None else [cloud.star])]
     return Chart(svg, _data(cloud, shown, x, y))
+
+
+def _bands(cloud: Cloud, scale: Scale) -> list[str]:
+    """Return the bands as far as the axes show them."""
+    found = []
+    for low, high, name in cloud.bands:
+        left, right = max(scale(low), LEFT), min(scale(high), WIDTH - RIGHT)
+        if right > left:
+            box = f'x="{left:.1f}" y="{TOP}" width="{right - left:.1f}" height="{HEIGHT - BOTTOM - TOP}"'
+            found.append(f'<rect class="{name}" {box}/>')
+    return found
 
 
 def _scale(values: np.ndarray, edge: np.ndarray, start: float, end: float) -> Scale:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas
 
+from cocco.exploration.ranges import MARGINS, band_edges
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
 from cocco.output.report.chart import Chart, Cloud, Column, chart
@@ -37,8 +38,21 @@ def run_chart(run: Run) -> Chart:
     labels = f"capacity of one core ({CRITERIA['capacity'].shown})", f"{unit.title} ({unit.shown})"
     order = np.argsort(table["cost"].to_numpy(float), kind="stable")
     edge = non_dominated(across, up)
-    cloud = Cloud(across, up, labels, edge, order, len(points), tuple(columns), titles)
+    cloud = Cloud(across, up, labels, edge, order, len(points), tuple(columns), titles, _bands(run))
     return chart(cloud, f"{unit.title} against capacity")
+
+
+def _bands(run: Run) -> list[tuple[float, float, str]]:
+    """Return the sizes of one buffer within the margins, the wider one first, and those left open."""
+    if run.ranges is None or not run.ranges.is_one_buffer:
+        return []
+    sizes, found = [each.size_bytes for each in run.ranges.candidates], []
+    for margin in reversed(MARGINS):
+        for band in run.ranges.bands(margin):
+            if band.kind == "within" or (band.kind == "open" and margin == MARGINS[-1]):
+                name = "open" if band.kind == "open" else f"within{100 * margin:g}"
+                found.append((*band_edges(sizes, band), name))
+    return found
 
 
 def objectives_chart(run: FrontRun) -> Chart:

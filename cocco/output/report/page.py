@@ -8,13 +8,14 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
+from cocco.exploration.ranges import MARGINS
 from cocco.output.folders.read import read
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
 from cocco.output.report.chart import Chart
 from cocco.output.report.front import objectives_chart, run_chart
 from cocco.output.report.plan import plan_section
-from cocco.output.report.table import front_table
+from cocco.output.report.table import front_table, ranges_table
 from cocco.output.report.words import facts, front_facts, front_sentence, recommendation, work_of
 from workloads.files import write_atomic
 
@@ -51,8 +52,16 @@ def _run_page(run: Run) -> str:
             f"Each dot is a {which}. "
             f"No {one} beats one on the black line in both; the star is the recommendation. {HOVER}"
         )
+        if run.ranges is not None and run.ranges.is_one_buffer:
+            words += (
+                " Sizes in the dark band cost at most 1 % more than the recommendation, in the light one 3 %, proved"
+            )
+            is_open = run.ranges.of_kind("open", MARGINS[-1])
+            words += "; of those in the yellow one it is not known." if is_open else "."
         body.append(_chart(drawn, "What else there is", words))
         body += [plan_section(run.accelerator, run.tile_rule, network) for network in run.networks]
+        if run.ranges is not None:
+            body.append(f"<section><h2>Sizes that cost as little</h2>{ranges_table(run)}</section>")
     return _document(title, body, drawn)
 
 

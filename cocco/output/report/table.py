@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from cocco.exploration.ranges import MARGINS
 from cocco.output.folders.read_front import FrontRun
-from cocco.output.folders.read_run import RunNetwork
+from cocco.output.folders.read_run import Run, RunNetwork
 from cocco.output.text.numbers import buffer_columns, buffer_name, milliseconds
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 from simulator.partition.schemes import CORE_SCHEMES
 
+TERMS = {"dram": "DRAM", "sram": "SRAM", "leakage": "leakage", "compute": "computing"}
 HEADS = ("#", "layers", "tile", "activations (KB)", "weights (KB)", "off-chip (KB)", "energy (mJ)", "latency (ms)")
 
 
@@ -59,6 +61,34 @@ def _kilobytes(size: int) -> tuple[int, str]:
     return size, f"{size / 1024:,.1f}"
 
 
+def ranges_table(run: Run) -> str:
+    """Return a row for each size that is not outside the widest margin: bound, cost and what decides, as HTML."""
+    assert run.ranges is not None
+    most, ranges = run.ranges.most(MARGINS[-1]), run.ranges
+    found = [each for each in ranges.candidates if each.kind(most) != "outside"]
+    has_terms = run.metric == "energy"
+    heads = [f"{buffer_name(name)} (KB)" for name, _ in found[0].buffers]
+    heads += ["costs at least (%)", "at most (%)", *(f"{each} (mJ)" for each in TERMS.values() if has_terms)]
+    heads += ["area (mm2)", "leakage (mW)"]
+    rows = []
+    for each in found:
+        cells = [(float(size), f"{size / 1024:,.6g}") for _, size in each.buffers]
+        cells += [_percent(value, ranges.cost) for value in (each.bound, each.cost)]
+        if has_terms:
+            cells += [_number(value, 1e-9) for value in each.terms or [None] * len(TERMS)]
+        cells += [_number(each.area_mm2), _number(each.leakage_mw)]
+        rows.append(cells)
+    return _table(heads, rows, "sizes")
+
+
+def _percent(value: float | None, cost: float) -> tuple[float, str]:
+    return (1e300, "") if value is None else (value, f"{100 * (value / cost - 1):+.2f}")
+
+
+def _number(value: float | None, scale: float = 1.0) -> tuple[float, str]:
+    return (1e300, "") if value is None else (value, f"{value * scale:,.4g}")
+
+
 def front_table(run: FrontRun) -> str:
     """Return a row for each point of a front, as HTML."""
     buffers = buffer_columns(run.front.columns)
@@ -78,10 +108,11 @@ def front_table(run: FrontRun) -> str:
     return _table(heads, rows)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[tuple[float, str]]]) -> str:
+def _table(heads: Sequence[str], rows: Sequence[Sequence[tuple[float, str]]], name: str = "") -> str:
     """Return a table whose columns sort by a number; cells: that number, and what is shown as HTML."""
     lines = [
         "<tr>" + "".join(f'<td data-v="{value!r}">{text}</td>' for value, text in cells) + "</tr>" for cells in rows
     ]
     head = "".join(f'<th><button type="button">{text}</button></th>' for text in heads)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    said = f' class="{name}"' if name else ""
+    return f"<table{said}><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

@@ -8,6 +8,7 @@ from cocco.output.text.evaluation import scheme_counts
 from cocco.output.text.front import shown
 from cocco.output.text.hardware import buffers, machine
 from cocco.output.text.numbers import counted, counted_as, megabytes, millijoules, milliseconds
+from cocco.output.text.ranges import within_sentence
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 
@@ -75,6 +76,8 @@ def facts(run: Run) -> list[tuple[str, str]]:
         if run.lower_bound is not None and run.status != "optimal":
             gap = "" if run.gap is None else f"; the gap is {100 * run.gap:.2f} %"
             found.append(("lower bound", f"{run.lower_bound:,.0f}{gap}"))
+        if run.ranges is not None:
+            found.append(("other sizes", within_sentence(run.ranges)))
     return found + _how(run)
 
 

@@ -12,8 +12,8 @@ from cocco.output.text.numbers import buffer_name, capacity, table
 from cocco.problem.criteria import CRITERIA
 
 
-def front_text(front: Front) -> str:
-    """Return the points of the front, a row each."""
+def front_text(front: Front, exchange: str | None = None) -> str:
+    """Return the points of the front, a row each; exchange: with the one that costs least so."""
     names = ", ".join(front.networks)
     how = "proved, none is missing" if front.status == "optimal" else "found; a longer search may find better ones"
     on = machine(front.found[0].accelerator)
@@ -28,7 +28,11 @@ def front_text(front: Front) -> str:
         for point in front.found
     ]
     heads += ["subgraphs", *(f"{name} ({CRITERIA[name].shown})" for name in front.objectives)]
-    return f"{first}\n\n{table(heads, rows, left=0)}\n\n  search  {front.samples:,} samples, seed {front.seed}"
+    parts = [first, table(heads, rows, left=0), f"  search  {front.samples:,} samples, seed {front.seed}"]
+    if exchange is not None:
+        point = _point(front.cheapest(exchange), front.objectives)
+        parts.append(f"Where buffer is worth {exchange}, the cheapest of them is {point}.")
+    return "\n\n".join(parts)
 
 
 def limited_text(limited: Limited) -> str:

@@ -21,6 +21,7 @@ from cocco.output.text.numbers import (
     milliseconds,
     table,
 )
+from cocco.output.text.ranges import ranges_text
 from cocco.problem.criteria import CRITERIA
 from simulator import Evaluation, Partition, evaluate
 from workloads import Network
@@ -56,7 +57,8 @@ def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Com
         parts = [f"{build} for {len(networks)} networks.", _networks(result), _quality(result, networks)]
         parts += [_compromise(paid)] if paid else []
         parts += [f"{evaluation.network}:\n\n{_details(evaluation)}" for evaluation in result.evaluations]
-    return "\n\n".join([*parts, _sizes_seen(result)])
+    parts.append(_sizes_seen(result))
+    return "\n\n".join([*parts, ranges_text(result)] if result.ranges is not None else parts)
 
 
 def _compromise(paid: Sequence[Compromise]) -> str:
@@ -117,6 +119,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
             f"  cost            {result.cost:,.0f} = {size:,} bytes of buffer{whose} "
             f"+ {result.alpha:g} x {value:,.0f} {unit}"
         )
+        cost += f"\n  alpha           {result.exchange}" if result.exchange is not None else ""
     if result.lower_bound is None:
         bound = "  optimum         unknown: this method proves no lower bound"
     elif result.status == "optimal":

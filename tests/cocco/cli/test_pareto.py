@@ -141,3 +141,27 @@ def test_malformed_command_lines(arguments, words, capsys):
 
 def test_a_malformed_command_line_in_a_process_of_its_own():
     assert_malformed(cocco(*PARETO, "--objectives", "energy,energy"), ["objectives", "'energy' twice"])
+
+
+def test_exchange_says_alpha_in_other_words_and_names_a_point_of_a_front():
+    space = ("--range", "512KB:1024KB:256KB", "--samples", "200", "--json")
+    plain, said = (answer(cocco("explore", "vgg16", *space, *more)) for more in ((), ("--exchange", "500pJ/B")))
+    assert plain == said and said["alpha"] == 0.002 and said["exchange"]["per_byte"] == 500.0
+    assert said["ranges"]["sizes"][0]["shared_buffer_bytes"] == 2**19
+    front = answer(cocco("pareto", "vgg16", *space, "--exchange", "1mJ/B"))
+    assert front["cheapest"] == 0 and front["exchange"] == "1mJ/B"
+    text = cocco("pareto", "vgg16", *space[:-1], "--exchange", "1mJ/B").stdout
+    assert "Where buffer is worth 1mJ/B, the cheapest of them is a shared buffer of 512 KB" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (("explore", "vgg16", "--exchange", "500"), "exchange must be a number of pJ, nJ, uJ, mJ for one of B"),
+        (("explore", "vgg16", "--exchange", "5pJ/B", "--alpha", "0.1"), "not allowed with"),
+        (("explore", "vgg16", "--exchange", "5pJ/B", "--minimize", "energy", "--limit", "area=1mm2"), "take the place"),
+        (("pareto", "vgg16", "--exchange", "5pJ/B", "--objectives", "capacity,ema"), "exchange must be a number of B"),
+    ],
+)
+def test_exchange_that_means_nothing_is_refused(words: tuple[str, ...], rule: str):
+    assert_malformed(cocco(*words), [rule])

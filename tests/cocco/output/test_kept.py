@@ -20,7 +20,7 @@ from cocco.output.pictures.kept import NAMED, KeptBar
 from cocco.output.text.comparison import comparison_text
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.views.intervals import rows_of
-from tests.helpers.pages import change, page_of
+from tests.helpers.pages import change, near_sizes, page_of
 from workloads.errors import FileFormatError
 
 RESNET = workloads.load("resnet50")
@@ -93,7 +93,8 @@ def test_the_page_shows_what_is_kept(tmp_path: Path):
     for words in ("kept (KB)", "kept whole", "tensors that stay on chip between subgraphs", "less off-chip traffic"):
         assert words in text, words
     assert "so its activations are not split" not in text  # it was priced again, kept tensors included
-    assert page.count("svg") == 5 and page.count("tr") == 2 + len(result.plan) + len(result.plan.keep)
+    rows = len(result.plan) + len(result.plan.keep) + near_sizes(result.to_json())
+    assert page.count("svg") == 5 and page.count("tr") == 3 + rows
 
 
 def test_the_page_of_a_network_of_one_s_own_shows_it_too(tmp_path: Path):

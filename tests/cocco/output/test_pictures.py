@@ -41,7 +41,7 @@ def test_line_of_equal_cost_goes_through_the_best_sample(result: Result):
     """Its slope is -1 / alpha: 1 KB less is worth 1024 / 0.002 pJ = 0.000512 mJ more."""
     axes = pictures.plane_figure(result).axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("capacity of one core (KB)", "energy (mJ)")
-    line, star = axes.get_lines()
+    _, line, star = axes.get_lines()
     assert star.get_label() == "proved optimum" and result.status == "optimal"
     (x0, x1), (y0, y1) = (np.asarray(data, dtype=float) for data in line.get_data())
     assert (y1 - y0) / (x1 - x0) == pytest.approx(-0.000512)

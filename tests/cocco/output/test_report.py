@@ -15,7 +15,7 @@ from cocco.output import report
 from cocco.problem.dominance import non_dominated
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.hostile_network import LAYER, NAME, hostile_network
-from tests.helpers.pages import LOADS, change, page_of, points_of
+from tests.helpers.pages import LOADS, change, near_sizes, page_of, points_of
 from workloads.errors import FileFormatError
 
 EXPLORE = ("--samples", 400, "--method", "ga")
@@ -45,7 +45,8 @@ def test_page_says_what_to_build_and_shows_every_subgraph(run_folder: Path):
     assert f"Build a shared buffer of {result['shared_buffer_bytes'] // 1024} KB: energy" in text
     assert f"in {len(result['subgraphs'])} subgraphs." in text
     assert f"{result['cost']:,.0f} = {result['shared_buffer_bytes']:,} bytes of buffer" in text
-    assert page.count("tr") == 1 + len(result["subgraphs"])
+    assert page.count("tr") == 1 + len(result["subgraphs"]) + 1 + near_sizes(result)
+    assert "Sizes that cost at most 1 % more: " in text and "costs at least (%)" in text and "dark band" in text
     for subgraph in result["subgraphs"]:
         assert f"{subgraph['activation_bytes'] / 1024:,.1f}" in page.texts
     assert page.count("svg") == 4  # front, occupancy, energy, the network
@@ -122,8 +123,9 @@ def test_several_networks_each_have_a_table(tmp_path: Path):
     content = answer(cocco(*words, "-o", tmp_path, "--json"))
     report.write(tmp_path)
     page = page_of(tmp_path)
-    assert page.count("table") == 2
-    assert page.count("tr") == 2 + sum(len(network["subgraphs"]) for network in content["networks"])
+    assert page.count("table") == 3
+    rows = sum(len(network["subgraphs"]) for network in content["networks"]) + near_sizes(content)
+    assert page.count("tr") == 3 + rows
     sizes = [content[f"{name}_buffer_bytes"] // 1024 for name in ("global", "weight")]
     assert f"a global buffer of {sizes[0]} KB and a weight buffer of {sizes[1]} KB" in " ".join(page.texts)
 

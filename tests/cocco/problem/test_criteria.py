@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from cocco.cli.values import limit
+from cocco.cli.values import Clocked, limit
 from cocco.problem.criteria import CRITERIA, MEMORY, METRICS
 from simulator import Evaluation
 from simulator.model import cost
@@ -36,6 +36,7 @@ def test_columns_tell_criteria_apart_and_end_in_their_unit():
         ("area=1.2mm2", ("area", 1.2)),
         ("bandwidth=8", ("bandwidth", 8.0)),
         ("capacity=1MB", ("capacity", 2.0**20)),
+        ("leakage=50mW", ("leakage", 50.0)),
     ],
 )
 def test_a_limit_may_be_given_in_the_units_of_its_criterion(text: str, expected: tuple[str, float]):
@@ -43,7 +44,7 @@ def test_a_limit_may_be_given_in_the_units_of_its_criterion(text: str, expected:
 
 
 @pytest.mark.parametrize(
-    ("text", "known"), [("energy=1J", "pJ, mJ"), ("latency=1J", "cycles, s, ms, us, ns"), ("bandwidth=1GB", "none")]
+    ("text", "known"), [("energy=1J", "pJ, mJ"), ("latency=1J", "cycles, s, ms, us, ns"), ("bandwidth=1GB", "GB/s")]
 )
 def test_another_unit_is_refused_with_those_that_are_known(text: str, known: str):
     with pytest.raises(ArgumentTypeError, match=f"known units are {known};"):
@@ -54,3 +55,10 @@ def test_the_unit_for_people_is_the_unit_of_the_model_scaled():
     """1 mJ is 10^9 pJ, 1 KB is 1024 bytes."""
     assert CRITERIA["energy"].scale * 1e9 == 1.0 and CRITERIA["energy"].units["mJ"] == 1e9
     assert CRITERIA["capacity"].scale * 1024 == 1.0
+
+
+def test_times_and_rates_become_cycles_and_bytes_of_the_clock():
+    """4 ms at 0.5 GHz are 2 million cycles; 8 GB/s are 16 bytes in each of them."""
+    (_, time), (_, rate) = limit("latency=4ms"), limit("bandwidth=8GB/s")
+    assert (time.at(0.5), rate.at(0.5)) == (2e6, 16.0)
+    assert isinstance(time, Clocked) and not isinstance(limit("latency=4000000")[1], Clocked)

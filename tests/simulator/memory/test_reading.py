@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.memory.reading import find_table, read_table, shipped, table_text
-from simulator.memory.table import COLUMNS, SramTable
+from simulator.memory.table import COLUMNS, SramRow, SramTable
 from workloads.errors import FileFormatError
 
 HEAD = "capacity_bytes,read_pj_per_byte,write_pj_per_byte,leakage_mw,area_mm2,cycle_ns\n"
@@ -142,3 +142,35 @@ def test_many_broken_tables_are_read_or_refused(tmp_path, part):
     """20,000 files."""
     for seed in range(2000 * part, 2000 * (part + 1)):
         check_broken(tmp_path, broken(random.Random(f"table {seed}")))
+
+
+WORDS = "num_words,word_size,read_energy_pj,write_energy_pj,leakage_uw,area_um2\n"
+
+
+def test_words_of_bits_by_hand(tmp_path):
+    """256 words of 32 bits are 1 KB; 8 pJ for an access to a word are 2 pJ for each of its 4 bytes."""
+    path = tmp_path / "openram.csv"
+    path.write_text(WORDS + "256,32,8,12,500,10000\n2048,64,16,24,900,90000\n")
+    first, second = read_table(path).rows
+    assert first == SramRow(1024, 2.0, 3.0, 0.5, 0.01) and second[:3] == (16384, 2.0, 3.0)
+    path.write_text("words,bits," + HEAD.split(",", 1)[1] + "256,32,1,1,1,1,1\n512,32,1,1,1,1,1\n")
+    assert read_table(path).capacities == (1024, 2048)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (WORDS + "3,3,8,12,1,1\n64,64,8,12,1,1\n", "row 1: words x bits must be whole bytes from 1, got 3 x 3 bits"),
+        (WORDS + "0,8,8,12,1,1\n64,64,8,12,1,1\n", "row 1: words x bits must be whole bytes from 1"),
+        (WORDS + "1.5,8,8,12,1,1\n64,64,8,12,1,1\n", "row 1: words must be a whole number"),
+        (WORDS.replace("num_words,", "") + "8,8,12,1,1\n64,8,12,1,1\n", "column capacity_bytes is missing"),
+        (WORDS.replace("word_size,", "") + "8,8,12,1,1\n64,8,12,1,1\n", "column capacity_bytes is missing"),
+        (WORDS.replace("word_size", "words") + "8,8,8,12,1,1\n", "column capacity_bytes is missing"),
+    ],
+)
+def test_words_that_are_no_memory_are_refused(tmp_path, text, words):
+    path = tmp_path / "openram.csv"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=words) as refusal:
+        read_table(path)
+    assert "\n" not in str(refusal.value)

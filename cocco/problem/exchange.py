@@ -1,0 +1,157 @@
+"""Exchange: alpha in the words of an architect, what a byte or a mm2 of buffer may cost of the metric.
+
+Formula 2 adds bytes of buffer and alpha times the metric, so a byte is worth 1 / alpha of the metric: with 0.002 and
+energy 500 pJ. A mm2 is as many bytes of one core as it is from the smallest candidate to the largest, in the buffers of
+all cores: a table's area is no straight line, and alpha is one number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from cocco.problem.criteria import CRITERIA, METRICS, TIMES
+from cocco.problem.names import Metric
+from cocco.problem.problem import Problem
+from simulator.accelerator import Accelerator
+from workloads.errors import shown
+
+SIZES = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20}  #: of buffer, bytes
+AREA = "mm2"
+DEFAULT_ALPHA = 0.002  #: Cocco, Sec. 5.3.1
+LEAST, MOST = 1e-15, 1e30  #: what a byte or a mm2 may be worth; our choice: alpha and costs stay finite
+ENERGIES = {"pJ": 1.0, "nJ": 1e3, "uJ": 1e6, "mJ": 1e9}
+UNITS: dict[Metric, dict[str, float]] = {"energy": ENERGIES, "ema": SIZES, "latency": {"cycles": 1.0}}
+
+_EXAMPLES: dict[Metric, str] = {
+    "energy": "500pJ/B or 2mJ/mm2", "ema": "30B/B or 20MB/mm2", "latency": "4cycles/B or 3ms/mm2",
+}  # fmt: skip
+_EXCHANGE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][+-]?[0-9]{1,2})?) ?([A-Za-z]+)/([A-Za-z]+2?)")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What buffer is worth in a search: so much of the metric.
+
+    Examples
+    --------
+    >>> from cocco.problem.exchange import Exchange
+    >>> found = Exchange("energy", 0.002, 1.2 / 2**20)
+    >>> found.per_byte, round(found.per_mm2 / 1e9, 3)
+    (500.0, 0.437)
+    >>> print(found)
+    a byte of buffer is worth 500 pJ, a mm2 0.4369 mJ
+    """
+
+    metric: Metric
+    alpha: float
+    mm2_per_byte: float  #: of all cores, per byte that the cost counts
+
+    @property
+    def per_byte(self) -> float | None:
+        """What a byte of buffer is worth, in the unit of the metric; None without alpha: more than all of it."""
+        return 1 / self.alpha if self.alpha else None
+
+    @property
+    def per_mm2(self) -> float | None:
+        """What a mm2 is worth, in the unit of the metric; None where there is no alpha or no area."""
+        return None if not self.alpha or not self.mm2_per_byte else 1 / self.alpha / self.mm2_per_byte
+
+    def __str__(self) -> str:
+        if self.per_byte is None:
+            return f"a byte of buffer is worth more than any {CRITERIA[self.metric].title}"
+        unit = CRITERIA[self.metric]
+        words = f"a byte of buffer is worth {self.per_byte:.4g} {'B' if self.metric == 'ema' else unit.unit}"
+        if self.per_mm2 is None:
+            return words
+        return f"{words}, a mm2 {self.per_mm2 * unit.scale:.4g} {unit.shown}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a byte and a mm2 are worth, with the unit."""
+        return {"per_byte": self.per_byte, "per_mm2": self.per_mm2, "unit": CRITERIA[self.metric].unit}
+
+
+def exchange_of(problem: Problem) -> Exchange | None:
+    """Return what buffer is worth in a problem; None on given hardware."""
+    if problem.objective.alpha is None:
+        return None
+    return Exchange(problem.objective.metric, problem.objective.alpha, mm2_per_byte(problem))
+
+
+def mm2_per_byte(problem: Problem) -> float:
+    """Return the area of all cores per byte that the cost counts, from the smallest candidates to the largest."""
+    small, large = (problem.accelerator_of([i] * len(problem.buffers)) for i in (0, -1))
+    least, most = problem.objective.buffer_bytes(small), problem.objective.buffer_bytes(large)
+    if least == most:
+        return large.area_mm2 / most
+    return max(0.0, (large.area_mm2 - small.area_mm2) / (most - least))
+
+
+def exchanged(problem: Problem, text: str) -> Problem:
+    """Return a problem with what words say in place of its alpha; ValueError, one line, where it had one of its own."""
+    if problem.objective.alpha != DEFAULT_ALPHA:
+        raise ValueError(
+            f"alpha and exchange say the same; give one of them, got {problem.objective.alpha!r} and {text!r}"
+        )
+    return replace(problem, objective=replace(problem.objective, alpha=alpha_of(text, problem)))
+
+
+def alpha_of(text: str, problem: Problem) -> float:
+    """Return alpha of words such as 500pJ/B or 2mJ/mm2, in the metric of a problem.
+
+    Raises ValueError, one line, that names the rule and the value.
+    """
+    worth, each = worth_of(text, problem.objective.metric, problem.accelerator.technology.clock_ghz)
+    if each != AREA:
+        return 1 / worth
+    per_byte = mm2_per_byte(problem)
+    if not per_byte:
+        raise ValueError(
+            f"exchange is for mm2, and the candidates differ in none; give it for a byte, got {shown(text)}"
+        )
+    return 1 / (worth * per_byte)
+
+
+def worth_of(text: str, metric: Metric, clock_ghz: float) -> tuple[float, str]:
+    """Return what buffer is worth in the unit of a metric, and whether that is for a byte ("B") or a mm2."""
+    units = dict(UNITS[metric])
+    if metric == "latency":
+        units |= {unit: cycles * clock_ghz for unit, (cycles, _) in TIMES.items()}
+    match = _EXCHANGE.fullmatch(text) if isinstance(text, str) else None
+    if match is None or match[2] not in units or match[3] not in (*SIZES, AREA):
+        raise ValueError(
+            f"exchange must be a number of {', '.join(units)} for one of {', '.join(SIZES)}, {AREA}, such as "
+            f"{_EXAMPLES[metric]}; got {shown(text)}"
+        )
+    worth = float(match[1]) * units[match[2]] / SIZES.get(match[3], 1.0)
+    if not LEAST <= worth <= MOST:
+        raise ValueError(f"exchange must be from {LEAST:g} to {MOST:g} {CRITERIA[metric].unit}, got {shown(text)}")
+    return worth, AREA if match[3] == AREA else "B"
+
+
+def cheapest(
+    text: str, objectives: Sequence[str], points: Sequence[Sequence[float]], machines: Sequence[Accelerator]
+) -> int:
+    """Return which of these points costs least where buffer is worth so much, ties to the first.
+
+    points: values in the order of the objectives, one of which must be a metric that the words have the unit of.
+    """
+    clock, refusals = machines[0].technology.clock_ghz, []
+    for i, name in enumerate(objectives):
+        if name not in METRICS:
+            continue
+        try:
+            worth, each = worth_of(text, cast(Metric, name), clock)
+        except ValueError as error:
+            refusals.append(error)
+            continue
+        sizes = [machine.area_mm2 if each == AREA else machine.buffer_bytes for machine in machines]
+        costs = [point[i] + worth * size for point, size in zip(points, sizes)]
+        return costs.index(min(costs))
+    raise (
+        refusals[0]
+        if refusals
+        else ValueError(f"exchange needs one of {', '.join(METRICS)} among the objectives, got {', '.join(objectives)}")
+    )
