@@ -121,7 +121,7 @@ def network_traffic() -> str:
     rows = []
     for network in table["network"].unique():
         part = table[table["network"] == network].set_index("bytes")
-        row = [f"`{network}`", f"{part['floor_bytes'].iloc[0] / 1e6:.3f}"]
+        row = [network, f"{part['floor_bytes'].iloc[0] / 1e6:.3f}"]
         for size in sizes:
             row += [_gap(part.loc[size], way) for way in ("tiles", "kept")]
         rows.append(row)
