@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cocco.bounds.kept_floors import floors, with_forced
+from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
@@ -37,6 +38,7 @@ from simulator.partition.partition import Partition
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
 Searcher = Callable[[Window, Limits], Way]
 
+FIRST_STATES, FIRST_STEPS = 100_000, 2_000_000  #: of a search without patterns; our choice
 MEMO = 2**12  #: our choice: models kept, those not used for longest are forgotten
 
 
@@ -73,8 +75,7 @@ def cheapest_plans(
     for i, (network, question) in enumerate(zip(problem.networks, questions)):
         states, steps = (sum(each) for each in zip(*((plan.states, plan.steps) for plan in plans))) if plans else (0, 0)
         left = _left_below(below, cost, questions[i + 1 :])
-        limits = Limits(max_states - states, max_steps - steps, left)
-        found = plan_of(searcher(problem, i, question, limits, engine)(all_of(network), limits), limits)
+        found = _cheapest(problem, i, question, Limits(max_states - states, max_steps - steps, left), engine)
         plans.append(found)
         if found.subgraphs is None:
             return KeptOptimum(None, math.inf, tuple(plans))
@@ -84,6 +85,23 @@ def cheapest_plans(
             return KeptOptimum(None, math.inf, tuple(plans))
         partitions.append(Partition.from_ids(network, found.subgraphs, problem.metric, found.spans))
     return KeptOptimum(tuple(partitions), cost, tuple(plans))
+
+
+def _cheapest(problem: Problem, i: int, question: KeepQuestion, limits: Limits, engine: EngineName | None) -> ExactPlan:
+    """Return the cheapest plan of a network: first without patterns, which take longer than most networks."""
+    first = limits._replace(states=min(limits.states, FIRST_STATES), steps=min(limits.steps, FIRST_STEPS))
+    found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
+    if found.status != "gave_up" or first == limits:
+        return found
+    is_whole = problem.objective.metric == "ema"
+    patterns, steps = patterns_of(question, is_whole, min(PATTERN_STEPS, limits.steps - found.steps))
+    steps += found.steps
+    second = limits._replace(steps=limits.steps - steps)
+    question = question._replace(patterns=patterns)
+    last = plan_of(searcher(problem, i, question, second, engine)(all_of(question.network), second), limits)
+    return last._replace(
+        steps=last.steps + steps, bound=max(last.bound, found.bound), reached=max(last.reached, found.reached)
+    )
 
 
 def _part(problem: Problem, i: int) -> Problem:
@@ -117,7 +135,7 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
     part = _part(problem, i)
     search = Compiled(part).kept_search(
         part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
-        question.crosses,
+        question.crosses, question.patterns,
         (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS),
     )  # fmt: skip
 
@@ -134,9 +152,11 @@ def keep_question(
     part = _part(problem, i)
     (network,), (rules,) = part.networks, part.rules
     layers, crossings = floors(part)
+    costs = SubgraphCosts(part)
     question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
-        _price(part, engine), SubgraphCosts(part).may_fit, layers, crossings, may_keep,
+        _price(part, engine), costs.may_fit, layers, crossings, may_keep,
+        least_held=costs.least_held,
     )  # fmt: skip
     return with_forced(question, is_whole=part.objective.metric == "ema")
 

@@ -52,6 +52,11 @@ def of_value(problem: Problem, metric: Metric) -> Problem:
     return replace(problem, objective=objective, chosen_by=problem.metric)
 
 
+def memory_of(question: Question, point: FrontPoint) -> Memory:
+    """Return the memory of a point as positions in the candidates."""
+    return tuple(sizes.index(getattr(point.accelerator, name)) for name, sizes in question.problem.buffers.items())
+
+
 def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], budgets: Budgets) -> KeptPoints:
     """Return the cheapest plans of these memories in each metric of the objectives.
 

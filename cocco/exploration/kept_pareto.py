@@ -12,6 +12,7 @@ from cocco.exploration.improve import improve_plans
 from cocco.exploration.kept_front import (
     Budgets,
     KeptPoints,
+    memory_of,
     of_value,
     point_with,
     solved_points,
@@ -21,7 +22,7 @@ from cocco.exploration.question import Question
 from cocco.problem.criteria import metrics_of
 from cocco.problem.names import FrontMethod
 from cocco.problem.plane import Plane
-from cocco.problem.planned import Memory, Planned
+from cocco.problem.planned import Planned
 from cocco.problem.problem import in_memory
 from cocco.search.keeping.window import MAX_STEPS
 
@@ -36,13 +37,9 @@ def points_with_kept(question: Question, plane: Plane, method: FrontMethod, rows
     every = memories(question.problem)
     if method == "exact":
         return solved_points(question, plane, every, Budgets(MAX_STEPS, len(every) * MAX_STEPS, None))
-    chosen = every if len(every) <= MOST_MEMORIES else [_memory_of(question, row) for row in rows]
+    chosen = every if len(every) <= MOST_MEMORIES else [memory_of(question, row) for row in rows]
     kept = solved_points(question, plane, chosen, Budgets(QUICK_STEPS, QUICK_TOTAL))
     return kept if kept.is_proven or kept.is_stopped else improved_points(question, plane, rows, kept)
-
-
-def _memory_of(question: Question, row: FrontPoint) -> Memory:
-    return tuple(sizes.index(getattr(row.accelerator, name)) for name, sizes in question.problem.buffers.items())
 
 
 def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint], kept: KeptPoints) -> KeptPoints:
@@ -54,7 +51,7 @@ def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint]
     steps, found = IMPROVING_STEPS * question.samples // max(1, len(rows)), list(kept.found)
     try:
         for row in rows:
-            memory = _memory_of(question, row)
+            memory = memory_of(question, row)
             plans = in_other_memory(valued, row.plans, memory, question.seed)
             if plans is None:
                 continue

@@ -19,6 +19,7 @@ from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import totals_of
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.kept_front import with_points
+from cocco.exploration.kept_limited_search import searched_points
 from cocco.exploration.kept_limits import limited_points
 from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, rows_of, searched
 from cocco.exploration.question import Question
@@ -345,14 +346,23 @@ def _with_kept(question: Question, judge: _Judge, plain: Limited) -> Limited:
     """Return the answer with kept tensors, which is never worse than the one without."""
     known = plain.best or plain.nearest
     found = limited_points(question, judge, known)
-    point = min([known, *found.found], key=lambda each: judge.key(each.values))
+    points, status, lower, samples = list(found.found), found.status, found.lower, plain.samples
+    point = min([known, *points], key=lambda each: judge.key(each.values))
+    if status in ("feasible", "gave_up"):
+        more = searched_points(question, judge, point)
+        points, samples, point = points + more.found, samples + more.samples, [point, *more.found][-1]
+        value = point.values[judge.target]
+        if judge.excess(point.values) <= 1:
+            status, lower = "optimal" if value <= lower else "feasible", min(value, lower)
+        status = "stopped" if more.is_stopped else status
     return replace(
         plain,
-        status=found.status,
+        status=status,
+        samples=samples,
         best=point if judge.excess(point.values) <= 1 else None,
         nearest=point,
-        lower_bound=None if found.lower == math.inf else found.lower,
-        points=with_points(plain.points, plain.objectives, found.found),
+        lower_bound=None if lower == math.inf else lower,
+        points=with_points(plain.points, plain.objectives, points),
     )
 
 

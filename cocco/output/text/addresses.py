@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from cocco.allocation.address_map import AddressMap, MemoryMap
@@ -38,7 +39,9 @@ def changes_text(result: Result) -> list[str]:
         networks = {each.network for each in result.moved}
         bound = ""
         if result.lower_bound is not None:
-            bound = "; it " + ("still reaches" if result.status == "optimal" else "is above") + " the lower bound"
+            above = result.cost / result.lower_bound - 1 if result.lower_bound else math.inf
+            is_far = "is above" if above > 1 else f"is {100 * above:.2g} % above"
+            bound = "; it " + ("still reaches" if result.status == "optimal" else is_far) + " the lower bound"
         lines = [f"For the addresses {counted(len(result.moved), 'change')} of the plan, priced again{bound}:"]
         lines += [f"  {each.network + ': ' if len(networks) > 1 else ''}{each.text}" for each in result.moved]
         found.append("\n".join(lines))

@@ -59,11 +59,15 @@ class ExactPlan(NamedTuple):
     states: int
     steps: int  #: what was looked at: (state, subgraph, choice), and LOOK_STEPS and PRICE_STEPS for what is new
     reason: str = ""  #: why it gave up
+    bound: float = 0.0  #: where it gave up: no plan costs less than this
+    reached: int = 0  #: and it has seen states in which so many layers had run
 
 
-def no_plan(status: Status, states: int, steps: int, reason: str = "") -> ExactPlan:
+def no_plan(
+    status: Status, states: int, steps: int, reason: str = "", bound: float = 0.0, reached: int = 0
+) -> ExactPlan:
     """Return that there is no plan, or that none was found."""
-    return ExactPlan(None, (), math.inf, status, states, steps, reason)
+    return ExactPlan(None, (), math.inf, status, states, steps, reason, bound, reached)
 
 
 def plan_of(way: Way, limits: Limits) -> ExactPlan:
@@ -75,9 +79,10 @@ def plan_of(way: Way, limits: Limits) -> ExactPlan:
     if way.why in (NO_WAY, NONE_BELOW):
         return no_plan("infeasible" if way.why == NO_WAY else "none_below", way.states, way.steps)
     if way.why == MANY_STATES:
-        return no_plan("gave_up", way.states, way.steps, f"more than {limits.states} states")
-    many = f"{limits.steps} steps" if way.why == MANY_STEPS else f"{MAX_SETS} sets of layers"
-    return no_plan("gave_up", way.states, way.steps, f"more than {many}")
+        many = f"{limits.states} states"
+    else:
+        many = f"{limits.steps} steps" if way.why == MANY_STEPS else f"{MAX_SETS} sets of layers"
+    return no_plan("gave_up", way.states, way.steps, f"more than {many}", way.cost, way.reached)
 
 
 def spans_beyond(kept: list[list[int]]) -> tuple[Span, ...]:
@@ -106,10 +111,10 @@ def exact_way(memo: Memo, window: Window, limits: Limits) -> Way:
     try:
         goal = search.run()
     except OutOfBudgetError as stop:
-        return Way(stop.why, [], [], math.inf, len(search.cost), search.moves.steps)
+        return Way(stop.why, [], [], min(search.least, limits.below), *search.counts())
     if goal is None:
-        return Way(NONE_BELOW if search.is_cut else NO_WAY, [], [], math.inf, len(search.cost), search.moves.steps)
-    return Way(FOUND, *search.way_to(goal), search.cost[goal], len(search.cost), search.moves.steps)
+        return Way(NONE_BELOW if search.is_cut else NO_WAY, [], [], math.inf, *search.counts())
+    return Way(FOUND, *search.way_to(goal), search.cost[goal], *search.counts())
 
 
 class _Search:
@@ -123,23 +128,33 @@ class _Search:
         self.queue: list[tuple[float, int, int, Place]] = []
         self.pushed = 0
         self.is_cut = False
+        self.least, self.reached = 0.0, 0  # the bound of the state that goes on; layers
         self.closed: set[Place] = set()
         self.left: dict[int, tuple[float, int]] = {}
+        self.patterns = self.question.patterns if window == all_of(self.question.network) else ()
+        self.layers = self.tensors = 0  # of patterns
+        for pattern in self.patterns:
+            self.layers, self.tensors = self.layers | pattern.layers, self.tensors | pattern.tensors
 
     def run(self) -> Place | None:
         """Return the cheapest last state, None if it is not reached."""
         self._reach(self.window.start, 0.0, None, 0)
         while self.queue:
-            place = heappop(self.queue)[3]
+            self.least, _, _, place = heappop(self.queue)
             if place in self.closed:
                 continue
             if place.executed == self.window.goal.executed:
                 return place
             self.closed.add(place)
+            self.reached = max(self.reached, place.executed.bit_count())
             cost = self.cost[place]
             for group, price, there in self.moves.from_place(place):
                 self._reach(there, cost + price, place, group)
         return None
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return states, steps, and the most layers that had run where it went on."""
+        return len(self.cost), self.moves.steps, self.reached
 
     def way_to(self, place: Place) -> tuple[list[list[int]], list[list[int]]]:
         """Return the subgraphs of the way to a state, and what is kept beyond each."""
@@ -156,7 +171,7 @@ class _Search:
             return
         bound = cost + self._floor(place)
         if bound >= self.limits.below:
-            self.is_cut = True
+            self.is_cut |= bound < math.inf  # else there is no way on
             return
         if place in self.cost:
             self.closed.discard(place)  # floats may be off in the last digit
@@ -169,10 +184,15 @@ class _Search:
         heappush(self.queue, (bound, -place.executed.bit_count(), self.pushed, place))
 
     def _floor(self, place: Place) -> float:
-        """Return what is left at least: floors of layers, and one reading of each tensor in DRAM that is still read."""
+        """Return what is left at least: of patterns, and beside them floors of layers and one reading of live tensors.
+
+        Live: in DRAM, and still read.
+        """
         if place.executed not in self.left:
             self.left[place.executed] = self._floor_of_layers(place.executed), self._live(place.executed)
         total, live = self.left[place.executed]
+        for pattern in self.patterns:
+            total += pattern.least(*place)
         for u in members(live & ~(place.unwritten | place.written)):
             total += self.question.crossing_floor[u]
         return total
@@ -182,8 +202,9 @@ class _Search:
         total = 0.0
         for v in self.moves.layers:
             if not executed >> v & 1:
-                total += self.question.layer_floor[v]
-                crosses, beyond = self.question.crosses >> v & 1, self.moves.read_beyond(v)
+                total += 0.0 if self.layers >> v & 1 else self.question.layer_floor[v]
+                crosses = self.question.crosses >> v & ~self.tensors >> v & 1
+                beyond = self.moves.read_beyond(v)
                 if crosses or (beyond and not self.window.goal.unwritten >> v & 1):
                     total += self.question.crossing_floor[v]
                 if crosses and not beyond:
@@ -195,5 +216,5 @@ class _Search:
         return sum(
             1 << u
             for u, readers in enumerate(self.moves.readers)
-            if readers & ~executed and (u >= self.memo.count or executed >> u & 1)
+            if readers & ~executed and not self.tensors >> u & 1 and (u >= self.memo.count or executed >> u & 1)
         )

@@ -21,6 +21,29 @@ class KeptStep(NamedTuple):
     elsewhere: int  #: how many of those it neither makes nor reads
 
 
+class Pattern(NamedTuple):
+    """What is left at least of some layers and of tensors of theirs (cocco.bounds.kept_patterns)."""
+
+    layers: int  #: whose floors are in it
+    tensors: int
+    late: tuple[tuple[int, int], ...]  #: (trigger, layers): layers that are looked at once their trigger has run
+    left: dict[tuple[int, int, int], float]  #: by what has run, is kept unwritten, and kept written, of these
+
+    def least(self, executed: int, unwritten: int, written: int) -> float:
+        """Return what is left at least from a state of the whole network."""
+        seen, tensors = self.layers, self.tensors
+        for trigger, late in self.late:
+            if executed >> trigger & 1:
+                seen |= late
+            else:
+                tensors &= ~late
+        return self.left.get((executed & seen, unwritten & tensors, written & tensors), 0.0)
+
+
+def _nothing_held(_: Group) -> tuple[int, dict[int, int]]:
+    return 0, {}
+
+
 class KeepQuestion(NamedTuple):
     """One network on given hardware.
 
@@ -37,6 +60,8 @@ class KeepQuestion(NamedTuple):
     crossing_floor: tuple[float, ...]  #: per tensor
     may_keep: bool = True  #: False: nothing is kept, as in Cocco
     crosses: int = 0  #: tensors that every plan writes to DRAM and reads there, a bit for each
+    least_held: Callable[[Group], tuple[int, dict[int, int]]] = _nothing_held  #: by layers: bytes of weights, by tensor
+    patterns: tuple[Pattern, ...] = ()  #: that share no layers and no tensors; for searches of the whole network
 
 
 def sets_of_consumers(network: Network) -> list[int]:

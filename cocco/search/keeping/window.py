@@ -55,9 +55,10 @@ class Way(NamedTuple):
     why: int  #: one of the following
     groups: list[list[int]]  #: layers of each step
     kept: list[list[int]]  #: tensors kept beyond each step
-    cost: float
+    cost: float  #: where a budget is spent: no way costs less than this
     states: int
     steps: int  #: what was looked at: (state, subgraph, choice), and LOOK_STEPS and PRICE_STEPS for what is new
+    reached: int = 0  #: the most layers that had run in a state from which it went on
 
 
 FOUND, MANY_STATES, MANY_STEPS, MANY_SETS, NO_WAY, NONE_BELOW = range(6)

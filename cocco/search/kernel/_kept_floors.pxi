@@ -22,6 +22,7 @@ cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
     """The number of a downset, with its floor and its live tensors; its subgraphs are listed when it goes on."""
     cdef i64 found = find_set(&s.downsets, executed, s.words), k, v, u, i
     cdef double total = 0.0
+    cdef bint crosses
     cdef u64* live
     if found >= 0:
         return found
@@ -32,13 +33,16 @@ cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
     for k in range(s.inside_count):
         v = s.inside[k]
         if not has(executed, v):
-            total += s.layer_floor[v]
-            if has(s.crosses, v) or (has(s.beyond, v) and not has(s.goal + s.words, v)):
+            total += 0.0 if s.uses_patterns and has(s.covered, v) else s.layer_floor[v]
+            crosses = has(s.crosses, v) and not (s.uses_patterns and has(s.covered + s.words, v))
+            if crosses or (has(s.beyond, v) and not has(s.goal + s.words, v)):
                 total += s.crossing_floor[v]
-            if has(s.crosses, v) and not has(s.beyond, v):
+            if crosses and not has(s.beyond, v):
                 total += s.crossing_floor[v]
     for k in range(s.read_count):
         u = s.read_here[k]
+        if s.uses_patterns and has(s.covered + s.words, u):
+            continue
         if u >= s.size or has(executed, u):
             for i in range(s.words):
                 if s.readers[u * s.words + i] & ~executed[i]:
@@ -48,10 +52,33 @@ cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
     return found
 
 
+cdef double left_of(KeptSearch s, Pattern* pattern, const u64* place) noexcept:
+    """Pattern.least"""
+    cdef u64* state = s.spare + 13 * (s.words + 1)
+    cdef u64* late
+    cdef u64 seen, tensors
+    cdef i64 i, k, found
+    for i in range(s.words):
+        seen, tensors = pattern.layers[i], pattern.tensors[i]
+        for k in range(pattern.late_count):
+            late = pattern.late + k * s.words
+            if has(place, pattern.triggers[k]):
+                seen |= late[i]
+            else:
+                tensors &= ~late[i]
+        state[i], state[s.words + i] = place[i] & seen, place[s.words + i] & tensors
+        state[2 * s.words + i] = place[2 * s.words + i] & tensors
+    found = find_set(&pattern.states, state, 3 * s.words)
+    return pattern.left[found] if found >= 0 else 0.0
+
+
 cdef double least_left(KeptSearch s, i64 downset, const u64* place) noexcept:
     cdef double total = s.floor[downset]
     cdef i64 i, u
     cdef u64 left
+    if s.uses_patterns:
+        for i in range(s.pattern_count):
+            total += left_of(s, &s.patterns[i], place)
     for i in range(s.words):
         left = s.live[downset * s.words + i] & ~(place[s.words + i] | place[2 * s.words + i])
         while left:

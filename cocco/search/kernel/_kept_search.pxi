@@ -48,6 +48,16 @@ cdef inline void take_out(u64* members, i64 v) noexcept nogil:
     members[v >> 6] &= ~(<u64>1 << (v & 63))
 
 
+cdef struct Pattern:  # what is left at least of some layers and of tensors of theirs
+    u64* layers
+    u64* tensors
+    i64 late_count      # triggers, and the layers that are looked at once those have run
+    i64* triggers
+    u64* late
+    Sets states         # run, kept unwritten, kept and written, of these
+    double* left
+
+
 cdef class KeptSearch:
     """The search of one network, window by window; sets of layers and of tensors are rows of `words` 64-bit words.
 
@@ -58,13 +68,18 @@ cdef class KeptSearch:
     cdef Kernel kernel
     cdef i64 words, size, room, may_keep, steps, next_look, pushed, waiting, queue_room, why, is_cut, stamp
     cdef i64 state_room, step_room, most_states, most_sets, most_steps, most_units, look_steps, price_steps
-    cdef double below
+    cdef i64 reached        # the most layers that had run in a state that went on
+    cdef double below, least
     cdef list arrays
     cdef i64* whole
     cdef double* layer_floor
     cdef double* crossing_floor
     cdef u64* consumers     # by tensor
     cdef u64* crosses       # tensors that every plan writes to DRAM and reads there
+    cdef Pattern* patterns  # for windows of all layers
+    cdef i64 pattern_count
+    cdef u64* covered       # layers of patterns, then their tensors
+    cdef i64 uses_patterns
     cdef u64* reads         # by layer
     cdef u64* ancestors     # by layer, itself included
     cdef u64* upward        # by layer of the window: its unit and what that needs
@@ -108,7 +123,7 @@ cdef class KeptSearch:
     cdef i64* stack
     cdef Option* options
 
-    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, crosses, budgets):
+    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, crosses, patterns, budgets):
         cdef Kernel kernel = prices.kernel
         cdef i64 n = kernel.graph.size, tensors = kernel.net.tensors, words = prices.words, u, v, j, i
         self.prices, self.kernel, self.words, self.size, self.room = prices, kernel, words, n, room
@@ -121,7 +136,7 @@ cdef class KeptSearch:
         self.layer_floor = <double*>self.held(layer_floor, np.float64)
         self.crossing_floor = <double*>self.held(crossing_floor, np.float64)
         self.consumers = <u64*>self.held(np.zeros(tensors * words), np.uint64)
-        self.crosses = <u64*>self.held([(crosses >> (64 * i)) & 0xFFFFFFFFFFFFFFFF for i in range(words)], np.uint64)
+        self.crosses = self.row_of([crosses])
         self.reads = <u64*>self.held(np.zeros(n * words), np.uint64)
         self.ancestors = <u64*>self.held(np.zeros(n * words), np.uint64)
         for v in range(n):
@@ -148,7 +163,7 @@ cdef class KeptSearch:
         self.listed = <i64*>self.room_for(self.step_room + 1)
         self.make_sets(&self.asked, self.step_room // self.price_steps + 2, 3 * words + 3)
         self.price = <double*>self.room_for(self.asked.room, np.float64)
-        self.spare = <u64*>self.room_for(16 * (words + 1))
+        self.spare = <u64*>self.room_for(17 * (words + 1))
         self.ids = <i64*>self.room_for(4 * tensors + 4)
         self.stack = <i64*>self.room_for(self.most_sets)
         self.options = <Option*>self.room_for(3 * tensors + 3)
@@ -158,9 +173,43 @@ cdef class KeptSearch:
         self.needed, self.heads = <u64*>self.room_for(words), <u64*>self.room_for(words)
         self.upward = <u64*>self.room_for(n * words)
         self.queue_room = 0
+        self.set_patterns(patterns)
 
     def __dealloc__(self):
         free(self.queue)
+        free(self.patterns)
+
+    cdef u64* row_of(self, sets) except NULL:
+        """Sets given as integers, a row for each."""
+        return <u64*>self.held(
+            [(each >> (64 * i)) & 0xFFFFFFFFFFFFFFFF for each in sets for i in range(self.words)], np.uint64
+        )
+
+    cdef int set_patterns(self, patterns) except -1:
+        """patterns: cocco.search.keeping.question.Pattern."""
+        cdef i64 words = self.words, i
+        cdef Pattern* pattern
+        cdef u64* rows
+        self.pattern_count = len(patterns)
+        self.covered = <u64*>self.held(np.zeros(2 * words), np.uint64)
+        self.patterns = <Pattern*>calloc(self.pattern_count + 1, sizeof(Pattern))
+        if self.patterns is NULL:
+            raise MemoryError("no memory for the patterns")
+        for number, (layers, tensors, late, left) in enumerate(patterns):
+            pattern = &self.patterns[number]
+            pattern.layers, pattern.tensors = self.row_of([layers]), self.row_of([tensors])
+            for i in range(words):
+                self.covered[i] |= pattern.layers[i]
+                self.covered[words + i] |= pattern.tensors[i]
+            pattern.late_count = len(late)
+            pattern.triggers = <i64*>self.held([trigger for trigger, _ in late], np.int64)
+            pattern.late = self.row_of([each for _, each in late])
+            pattern.left = <double*>self.held(list(left.values()), np.float64)
+            self.make_sets(&pattern.states, len(left), 3 * words)
+            rows = self.row_of([each for state in left for each in state])
+            for i in range(len(left)):
+                self.add(&pattern.states, rows + 3 * words * i, 3 * words)
+        return 0
 
     cdef void* held(self, values, kind) except NULL:
         array = np.append(np.asarray(values, dtype=kind), np.zeros(1, dtype=kind))
@@ -187,7 +236,7 @@ cdef class KeptSearch:
         return add_set(sets, members, words)
 
     def run(self, start, goal, units, limits):
-        """Return (why it ended, layers of each step, tensors kept beyond each, cost, states, steps).
+        """Return (why it ended, layers of each step, tensors kept beyond each, cost, states, steps, reached).
 
         start, goal: of a window, three sets each, as integers; units: sets of layers; limits: states, steps, below,
         units of a subgraph
@@ -195,10 +244,12 @@ cdef class KeptSearch:
         """
         cdef i64 state, found = -1
         cdef double cost = 0.0
+        self.uses_patterns = not any((*start, *goal[1:], *units)) and goal[0].bit_count() == self.size
         self.begin_window(start, goal, limits)
         self.set_units(units)
         self.reach(self.start, 0.0, -1, -1)
         while found < 0 and not self.why and self.waiting:
+            self.least = self.queue[0].bound
             state = self.pop()
             if self.is_closed[state]:
                 continue
@@ -206,10 +257,12 @@ cdef class KeptSearch:
                 found = state
                 break
             self.is_closed[state] = 1
+            self.reached = imax(self.reached, self.layers_of(state))
             go_on(self, state)
         if found < 0:
             why = self.why or (NONE_BELOW if self.is_cut else NO_WAY)
-            return why, [], [], INFINITY, self.states.count, self.steps
+            cost = min(self.least, self.below) if self.why else INFINITY
+            return why, [], [], cost, self.states.count, self.steps, self.reached
         groups, kept, cost = [], [], self.cost[found]
         while self.parent[found] >= 0:
             groups.append(self.list_of(self.groups.members + self.group_of[found] * self.words))
@@ -220,12 +273,13 @@ cdef class KeptSearch:
                 )
             kept.append(self.list_of(self.spare))
             found = self.parent[found]
-        return FOUND, groups[::-1], kept[::-1], cost, self.states.count, self.steps
+        return FOUND, groups[::-1], kept[::-1], cost, self.states.count, self.steps, self.reached
 
     cdef int begin_window(self, start, goal, limits) except -1:
         cdef i64 i, u, words = self.words
         cdef bint is_read
         self.most_states, self.most_steps, self.below, self.most_units = limits
+        self.least, self.reached = 0.0, 0
         self.steps = self.next_look = self.pushed = self.waiting = self.why = self.is_cut = self.listed_count = 0
         if self.most_states > self.state_room or self.most_steps > self.step_room:
             raise ValueError("the search was made for smaller budgets")
@@ -320,7 +374,7 @@ cdef class KeptSearch:
         downset = downset_of(self, place)
         bound = cost + least_left(self, downset, place)
         if bound >= self.below:
-            self.is_cut = 1
+            self.is_cut |= bound < INFINITY
             return 0
         if found < 0 and self.states.count == self.most_states:
             self.why = MANY_STATES

@@ -153,6 +153,14 @@ class SubgraphCosts:
         """
         return self._bytes_held(self._asked(group))
 
+    def least_held(self, group: Group) -> tuple[int, dict[int, int]]:
+        """Return what these layers take at least: weights, where the buffer is shared, and bytes by tensor.
+
+        The parts of `least_activation`: no step with these layers and more takes less, for any tensor.
+        """
+        weights = -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores) if self._is_shared else 0
+        return weights, {u: self._bytes_held({u: asked}) for u, asked in self._asked(group).items()}
+
     def bytes_for(self, u: int, v: int | None) -> int:
         """Return what tensor u holds at least where its reader v is in S; None: where it is of S or in(S), that is all.
 

@@ -1,0 +1,62 @@
+"""Which layers come before which, and those of a network that lie in a narrow row (cocco.bounds.kept_patterns)."""
+
+from __future__ import annotations
+
+from cocco.search.keeping.question import KeepQuestion, sets_of_consumers, sets_of_producers
+from cocco.search.keeping.state import members
+
+
+class LayerOrder:
+    """Which layers come before which."""
+
+    def __init__(self, question: KeepQuestion) -> None:
+        network = question.network
+        self.count = len(network.layers)
+        layers = (1 << self.count) - 1
+        self.reads, self.readers = sets_of_producers(network), sets_of_consumers(network)
+        self.up, self.down = [0] * self.count, [0] * self.count
+        for v in range(self.count):
+            self.up[v] = 1 << v
+            for p in members(self.reads[v] & layers):
+                self.up[v] |= self.up[p]
+        for v in reversed(range(self.count)):
+            self.down[v] = 1 << v
+            for c in members(self.readers[v]):
+                self.down[v] |= self.down[c]
+
+    def narrow(self, left: int, most_free: int) -> int:
+        """Return most of these layers, none free against more than `most_free` others: not before it, nor after it."""
+        while left:
+            free = [((left & ~self.up[v] & ~self.down[v]).bit_count(), v) for v in members(left)]
+            most, v = max(free)
+            if most <= most_free:
+                break
+            left &= ~(1 << v)
+        return left
+
+    def late(self, layers: int, others: int, most_free: int) -> tuple[tuple[int, int], ...]:
+        """Return those of the others that only these layers read, by trigger: one of these layers that runs before.
+
+        Of those after which at most most_free of these layers may run before or after the late one, the first.
+        """
+        found: dict[int, int] = {}
+        for f in members(others):
+            if not self.readers[f] or self.readers[f] & ~layers:
+                continue
+            before, free = layers, layers & ~self.up[f] & ~self.down[f]
+            for r in members(self.readers[f]):
+                before &= self.up[r] & ~self.readers[f]
+            counts = [((free & ~self.up[a]).bit_count(), -a) for a in members(before)]
+            counts = [each for each in counts if each[0] <= most_free]
+            if counts:
+                trigger = -max(counts)[1]
+                found[trigger] = found.get(trigger, 0) | 1 << f
+        return tuple(sorted(found.items()))
+
+    def hull(self, group: int) -> int:
+        """Return layers and all between them."""
+        above = below = 0
+        for v in members(group):
+            above |= self.up[v]
+            below |= self.down[v]
+        return above & below

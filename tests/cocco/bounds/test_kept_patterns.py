@@ -1,0 +1,135 @@
+"""Patterns: no state of any small problem costs less to finish than they say, and all states are in them."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from cocco.bounds import kept, kept_patterns
+from cocco.bounds.kept import cheapest_plans, keep_question
+from cocco.bounds.kept_patterns import patterns_of
+from cocco.problem.problem import Problem, on_hardware
+from cocco.search.keeping.exact import exact_plan
+from cocco.search.keeping.moves import Memo, Moves
+from cocco.search.keeping.question import KeepQuestion, Pattern
+from cocco.search.keeping.window import Limits, Place, all_of
+from simulator.accelerator import Accelerator
+from tests.helpers.random_problems import random_problem
+from tests.helpers.search_graphs import dag
+
+
+def every_state(question: KeepQuestion) -> dict[Place, float]:
+    """Return what is left in truth from each state that can be reached."""
+    window = all_of(question.network)
+    moves, ways, stack = Moves(Memo(question), window, Limits()), dict[Place, dict[Place, float]](), [window.start]
+    while stack:
+        place = stack.pop()
+        if place not in ways:
+            ways[place] = {}
+            for _, price, there in moves.from_place(place):
+                ways[place][there] = min(price, ways[place].get(there, math.inf))
+                stack.append(there)
+    left: dict[Place, float] = {}
+    for place in sorted(ways, key=lambda each: -each.executed.bit_count()):
+        is_last = place.executed == window.goal.executed
+        left[place] = 0.0 if is_last else min((cost + left[to] for to, cost in ways[place].items()), default=math.inf)
+    return left
+
+
+def floor_of(question: KeepQuestion, patterns: tuple[Pattern, ...], place: Place) -> float:
+    """Return what patterns and the floors of all other layers say is left."""
+    total, layers = 0.0, 0
+    for pattern in patterns:
+        total, layers = total + pattern.least(*place), layers | pattern.layers
+    for v, floor in enumerate(question.layer_floor):
+        total += 0.0 if (layers | place.executed) >> v & 1 else floor
+    return total
+
+
+def wide_problem(seed: int, layers: int) -> Problem:
+    """Return a network with many branches, in little memory."""
+    stream = random.Random(seed)
+    producers: list[list[int]] = []
+    for v in range(layers):
+        producers.append(sorted(stream.sample(range(v), min(v, stream.choice((0, 1, 1, 2, 2, 3))))))
+    size = stream.choice((700, 1000, 1400, 2000, 3000, 4500))
+    common = {"cores": stream.choice((1, 1, 2)), "batch": stream.choice((1, 1, 2)), "max_regions": 64}
+    machine = Accelerator(shared_buffer=size, **common)
+    if stream.random() < 0.4:
+        machine = Accelerator(global_buffer=size, weight_buffer=stream.choice((200, 1200)), **common)
+    network = dag(producers, kernel=stream.choice((1, 3)))
+    return on_hardware(network, machine, metric=stream.choice(("ema", "energy", "latency")))
+
+
+def check(problem: Problem, seed: int) -> tuple[int, int, int]:
+    """Look at every state of a problem; return how many there are, how many late layers, and how often it is more."""
+    stream = random.Random(seed)
+    question = keep_question(problem)
+    kept_patterns.MOST_FREE = stream.choice((0, 0, 1, 2))
+    patterns, _ = patterns_of(question, problem.objective.metric == "ema")
+    more = 0
+    left = every_state(question)
+    for place, truth in left.items():
+        for pattern in patterns:
+            assert state_of(pattern, place) in pattern.left, (seed, place)
+        floor = floor_of(question, patterns, place)
+        assert floor <= truth * (1 + 1e-12), (seed, place, floor, truth)
+        more += floor > floor_of(question, (), place)
+    found = exact_plan(question._replace(patterns=patterns))
+    plain = exact_plan(question)
+    assert found.status == plain.status and found.cost == pytest.approx(plain.cost, rel=1e-12), seed
+    return len(left), sum(each.bit_count() for pattern in patterns for _, each in pattern.late), more
+
+
+def small_problems(seed: int, most_layers: int) -> list[Problem]:
+    """Return a problem of every kind, and a wide one."""
+    found = [random_problem(seed, most_layers), wide_problem(seed, most_layers)]
+    return [problem for problem in found if problem.size <= most_layers]
+
+
+def state_of(pattern: Pattern, place: Place) -> tuple[int, int, int]:
+    """Return the state of a pattern in which a state of the network appears."""
+    seen, tensors = pattern.layers, pattern.tensors
+    for trigger, late in pattern.late:
+        if place.executed >> trigger & 1:
+            seen |= late
+        else:
+            tensors &= ~late
+    return place.executed & seen, place.unwritten & tensors, place.written & tensors
+
+
+@pytest.fixture(autouse=True)
+def small_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patterns of any size, and of every problem."""
+    monkeypatch.setattr(kept_patterns, "LEAST_LAYERS", 1)
+    monkeypatch.setattr(kept_patterns, "MOST_FREE", 0)
+    monkeypatch.setattr(kept, "FIRST_STATES", 1)
+
+
+def test_no_state_costs_less():
+    """Up to 5 layers: separate and shared, all metrics, cores, batches, both tile rules, few regions."""
+    results = [check(problem, seed) for seed in range(60) for problem in small_problems(seed, 5)]
+    assert sum(states for states, _, _ in results) > 2_000
+    assert sum(late for _, late, _ in results) > 10
+    assert sum(more for _, _, more in results) > 100
+
+
+@pytest.mark.slow
+def test_no_state_of_more_problems_costs_less():
+    for seed in range(60, 3_000):
+        for problem in small_problems(seed, 6):
+            check(problem, seed)
+
+
+def test_both_engines_agree_with_patterns():
+    """The same plan, cost and counts."""
+    proven = 0
+    for seed in range(40):
+        problem = wide_problem(seed, 6) if seed % 2 else random_problem(seed, 6)
+        kept_patterns.MOST_FREE = seed // 2 % 3
+        found = [cheapest_plans(problem, engine=engine) for engine in ("fast", "reference")]
+        assert found[0] == found[1], seed
+        proven += found[0].is_proven
+    assert proven > 20
