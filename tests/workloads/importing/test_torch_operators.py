@@ -75,7 +75,7 @@ def test_a_clip_is_the_map_of_its_frames():
 
 @pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3)])
 def test_recurrent_layers_have_their_weights_and_macs(kind, gates):
-    """Two layers of both directions on 5 steps of 6 features, 8 states: (6 + 8) and (16 + 8) x gates x 8, twice each."""
+    """Two layers, both directions, 5 steps of 6 features, 8 states: (6 + 8) and (16 + 8) x gates x 8, twice each."""
     layer = kind(6, 8, num_layers=2, bidirectional=True, batch_first=True)
     network = read(lambda self, x: self.layer(x)[0], torch.zeros(1, 5, 6), layer=layer)
     weights = 2 * gates * 8 * (6 + 8 + 16 + 8)
@@ -95,7 +95,7 @@ def test_products_whose_first_operand_is_learned():
 
 
 def test_products_with_weights_of_their_own_for_each_batch():
-    """4 heads of 3 features: groups of channels; 4 experts that all see the same 5 rows: their features side by side."""
+    """4 heads of 3 features are groups of channels; 4 experts of the same 5 rows have their features side by side."""
     heads = read(lambda self, x: x.view(1, 5, 4, 3).transpose(1, 2) @ self.w, torch.zeros(1, 5, 12),
                  w=nn.Parameter(torch.zeros(4, 3, 2)))  # fmt: skip
     assert (heads.macs, heads.weight_bytes, heads.layers[-1].groups) == (5 * 24, 24, 4)

@@ -7,6 +7,7 @@ model input. Extents come from the trace, so that nothing about shapes is left t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -85,6 +86,10 @@ class _Reader:
                 self._read_node(node)
             elif node.op == "output":
                 outputs = self._outputs(node)
+        kinds = Counter(str(each.dtype).removeprefix("torch.") for each in self.program.parameters() if each.ndim > 1)
+        if kinds:
+            text = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
+            self.sketch.notes.append(Note("stored matrices", text, "types"))
         self.sketch.at = "output"
         return self._advised(self.sketch.finish(outputs))
 
