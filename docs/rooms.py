@@ -20,6 +20,7 @@ ROOMS = (
     "workloads.zoo",
     "workloads.importing.views",
     "workloads.importing.values",
+    "workloads.importing.notes",
     "workloads.importing.sketch",
     "workloads.importing.families",
     "workloads.importing.layer_graph",

@@ -183,12 +183,13 @@ def from_torch(
     ----------
     module : torch.nn.Module
         In evaluation mode.
-    example_inputs : tuple of torch.Tensor
-        Arguments of its forward, batch first and 1.
+    example_inputs : torch.Tensor, tuple of torch.Tensor, or mapping
+        Arguments of its forward, batch 1; a mapping gives them by keyword.
     name : str, optional
         Of the network; the name of the module's class unless given.
     unsupported : {"error", "passthrough"}
-        What becomes of an operator that is not known: an error, or it hands its input on (docs/importing.md).
+        What becomes of an operator that is not known and keeps the shape of its input: an error, or it hands its
+        input on (docs/importing.md).
 
     Returns
     -------

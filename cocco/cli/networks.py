@@ -17,7 +17,9 @@ def load(name: str, options: Namespace) -> Network:
     """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
     if not name.lower().endswith(".onnx"):
         return workloads.load(name)
-    network = workloads.load(name, unsupported=options.unsupported)
+    extents = dict(getattr(options, "extents", None) or [])
+    network = workloads.load(name, unsupported=options.unsupported, extents=extents)
+    _say_batches(network)
     passed = [note for note in network.notes if note.how == "passed"]
     if passed:
         named = ", ".join(f"{note.node} ({note.op})" for note in passed[:SHOWN])
@@ -28,6 +30,14 @@ def load(name: str, options: Namespace) -> Network:
             file=sys.stderr,
         )
     return network
+
+
+def _say_batches(network: Network) -> None:
+    """Say on stderr which inputs have a batch that is read as 1."""
+    batches = [note for note in network.notes if note.how == "batch"]
+    if batches:
+        named = ", ".join(f"{note.node} ({note.op})" for note in batches[:SHOWN])
+        print(f"cocco: note: {network.name}: read with a batch of 1: {named}", file=sys.stderr)
 
 
 def counts(network: Network, layers: object) -> dict[str, Any]:

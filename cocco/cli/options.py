@@ -38,6 +38,11 @@ def add_unsupported(parser: Parser) -> None:
         "--unsupported", choices=("error", "passthrough"), default="error",
         help="operators of an ONNX file that are not understood: an error (default), or they pass their input on",
     )  # fmt: skip
+    parser.add_argument(
+        "--extent", type=values.extent, action="append", metavar="NAME=N", dest="extents",
+        help="a symbolic extent of an ONNX file, by its name, or by input and axis (ids.1=512); may be repeated; those "
+        "of batches are 1 unless given",
+    )  # fmt: skip
 
 
 def add_json(parser: Parser) -> None:

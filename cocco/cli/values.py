@@ -88,6 +88,14 @@ def _whole(text: str, low: int, high: int) -> int:
     return int(text)
 
 
+def extent(text: str) -> tuple[str, int]:
+    """Return (name, extent) of 'words=512'."""
+    name, equals, wanted = text.rpartition("=")
+    if not equals or not name:
+        raise ArgumentTypeError(f"an extent is NAME=N, such as words=512; got {text!r}")
+    return name, _whole(wanted, 1, 2**20)
+
+
 def names(text: str) -> tuple[str, ...]:
     """Return the words between commas; what they may be, the search knows."""
     return tuple(word.strip() for word in text.split(",") if word.strip())

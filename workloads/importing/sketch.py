@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import prod
 
 from workloads.errors import NetworkError
+from workloads.importing.notes import weight_notes
 from workloads.importing.values import Value
 from workloads.importing.views import (
     CHANNELS,
@@ -48,6 +49,11 @@ class Sketch:
         self.notes: list[Note] = []
         self.at = ""
         self.made: dict[object, str] = {}  # layers that several readers ask for
+        self.sizes: dict[str, int] = {}  # elements of stored tensors and of model inputs, by origin
+        self.matrices: dict[str, int] = {}  # elements of stored weights of two dimensions and more
+        self.ends: list[str] = []  # layers that something beside the outputs needs: new rows of caches
+        self._weights: dict[str, frozenset[str]] = {}  # layer -> matrices that it reads
+        self._spared: set[str] = set()  # matrices that no layer reads, and that are accounted for
         self._cuts: dict[str, Cut] = {}
         self._names: Counter[str] = Counter()
 
@@ -79,6 +85,50 @@ class Sketch:
         self.builder.append(layer)
         self.layers.append(layer)
         return name
+
+    def dense(self, layer: Layer, weights: Value | None) -> str:
+        """Put down a layer with weights, which are a constant (None: not stored in the file)."""
+        name = self.add(layer)
+        if weights is not None:
+            self._weights[name] = frozenset(weights.origins & self.matrices.keys())
+        return name
+
+    def spare(self, value: Value, how: str) -> None:
+        """Account for stored tensors that are read, or chosen from, without being weights of a layer."""
+        for name in value.origins & self.matrices.keys():
+            if name not in self._spared:
+                self.notes.append(Note(name, "table", how, self.matrices[name]))
+        self._spared |= value.origins
+
+    def fed(self, value: Value, rows: Sequence[int] | None = None, columns: Sequence[int] = ()) -> Value:
+        """Return a constant as a model input: its bytes are read. All but its last dimension are rows unless given."""
+        if rows is None:
+            rows = [i for i in range(value.rank - 1) if value.shape[i] > 1]
+        dims, extents = laid_out(value.shape, rows, columns)
+        return Value(value.shape, self._fed(value, dims, extents), dims)
+
+    def fed_like(self, value: Value, like: Value) -> Value | None:
+        """Return a constant as a model input that lies as a map does; None where it covers an axis in part."""
+        shape = (1,) * (like.rank - value.rank) + value.shape
+        dims = tuple(dim if extent > 1 else () for dim, extent in zip(like.dims, shape))
+        extents = [prod(atom.extent for dim in dims for atom in dim if atom.axis == axis) for axis in range(3)]
+        if any(have not in (1, want) for have, want in zip(extents, self.map_of(like))):
+            return None
+        return Value(shape, self._fed(value, dims, (extents[0], extents[1], extents[2])), dims)
+
+    def _fed(self, value: Value, dims: Dims, extents: Shape) -> str:
+        name = value.name or f"{self.at}.constant"
+        key = "fed", name, value.shape, dims
+        if key not in self.made:
+            self.made[key] = self.builder.input(self.fresh(name), *extents)
+            self.inputs.append(self.made[key])
+            self.notes.append(Note(name, "input" if value.is_given else "constant", "read", size_of(value)))
+            self._spared |= value.origins
+        return self.made[key]
+
+    def is_stored(self, value: Value) -> bool:
+        """Whether a constant is made of stored or given tensors that are no smaller: it is read as it lies."""
+        return value.is_constant and sum(self.sizes.get(name, 0) for name in value.origins) >= size_of(value) > 0
 
     def map_of(self, value: Value) -> Shape:
         """Return (height, width, channels) of the map that holds a value."""
@@ -155,6 +205,18 @@ class Sketch:
             lies = lies and normal(atom for i in members for atom in value.dims[i]) == full(axis, extent)
         return value if lies else self.rearranged([value], value.shape, rows, columns)
 
+    def chosen(self, value: Value, dim: int, kept: range) -> Value:
+        """Return some steps of a dimension that runs along channels in pieces: a slice, for their order is free."""
+        height, width, channels = self.map_of(value)
+        left = channels // value.shape[dim] * len(kept)
+        key = value.source, value.dims, dim, kept
+        if key not in self.made:
+            assert value.source is not None
+            self.made[key] = self.add(Layer("", "slice", (value.source,), height, width, left, channels))
+        dims = (*value.dims[:dim], full(CHANNELS, len(kept)), *value.dims[dim + 1 :])
+        shape = (*value.shape[:dim], len(kept), *value.shape[dim + 1 :])
+        return replace(value, shape=shape, source=self.made[key], dims=numbered(dims))
+
     def cut(self, value: Value, dim: int, start: int, stop: int) -> Value:
         """Return steps start to stop of a dimension that is one atom of the channels: a slice."""
         (atom,) = value.dims[dim]
@@ -176,11 +238,14 @@ class Sketch:
     def finish(self, outputs: Iterable[Value]) -> Network:
         """Return the network of what the outputs need; raises NetworkError where that is nothing."""
         ends = [self.settle(value).source for value in outputs if not value.is_constant]
-        wanted = {name for name in ends if name is not None}
+        wanted = {name for name in ends if name is not None} | set(self.ends)
+        wanted_ends = set(wanted)
         for layer in reversed(self.layers):
             if layer.name in wanted:
                 wanted.update(layer.inputs)
-        layers = self._split([layer for layer in self.layers if layer.name in wanted], set(ends))
+        kept = [layer for layer in self.layers if layer.name in wanted]
+        uses = {layer.name: self._weights.get(layer.name, frozenset()) for layer in kept}
+        layers = self._split(kept, wanted_ends)
         if not layers:
             raise NetworkError("has no layers between its inputs and its outputs")
         read = {name for layer in layers for name in layer.inputs}
@@ -190,9 +255,10 @@ class Sketch:
                 builder.input(name, *self.builder.shape(name))
         for layer in layers:
             builder.append(layer)
-        return replace(builder.build(), notes=tuple(self.notes))
+        notes = [*self.notes, *weight_notes(self.matrices, uses, self._spared)]
+        return replace(builder.build(), notes=tuple(notes))
 
-    def _split(self, layers: list[Layer], ends: set[str | None]) -> list[Layer]:
+    def _split(self, layers: list[Layer], ends: set[str]) -> list[Layer]:
         """One layer for each part of a fused projection: of a dense layer that slices read, each channel once."""
         readers: dict[str, list[Layer]] = {layer.name: [] for layer in layers}
         for layer in layers:

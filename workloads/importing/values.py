@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ class Value:
     dims: Dims = ()  #: how it lies on the map of its source
     data: np.ndarray | None = None  #: the numbers of a constant, where they are known
     is_given: bool = False  #: a constant that comes from a model input: indices, a mask
+    origins: frozenset[str] = frozenset()  #: stored tensors and model inputs that a constant is made of
+    name: str = ""  #: of a constant: what it is called where a layer must read it
     pad: tuple[int, int, int, int] = (0, 0, 0, 0)  #: zeros around rows and columns that its reader takes in
     pending: str = ""  #: the element-wise layer that its reader must put in between: layernorm, softmax
     is_statistic: bool = False  #: one number for each position, from the channels of the source
@@ -45,6 +48,14 @@ def constant(shape: tuple[int, ...], data: np.ndarray | None = None, is_given: b
     if data is not None and data.size > MAX_DATA:
         data = None
     return Value(checked(shape), data=data, is_given=is_given)
+
+
+def derived(shape: tuple[int, ...], data: np.ndarray | None, values: Iterable[Value]) -> Value:
+    """Return the constant that is made of constants."""
+    values = list(values)
+    found = constant(shape, data, any(value.is_given for value in values))
+    names = [value.name for value in values if value.name]
+    return replace(found, origins=frozenset().union(*(value.origins for value in values)), name=(*names, "")[0])
 
 
 def checked(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -175,18 +175,19 @@ class Concat:
 
 
 class Note(NamedTuple):
-    """A node of an imported graph that is no layer: `Network.notes` has them.
+    """A node of an imported graph that is no layer, or something assumed about it: `Network.notes` has them.
 
     Examples
     --------
     >>> from workloads import Note
     >>> Note("relu1", "Relu", "folded")
-    Note(node='relu1', op='Relu', how='folded')
+    Note(node='relu1', op='Relu', how='folded', weights=0)
     """
 
     node: str
     op: str  #: its operator, as the file names it
-    how: str  #: "folded" into what is around it, or "passed": not understood, it hands its input on
+    how: str  #: what became of it, one of workloads.importing.notes.HOW
+    weights: int = 0  #: elements of stored weights that this is about
 
 
 def _pair(pair: tuple[int, int]) -> str:

@@ -18,7 +18,7 @@ from cocco.output.text.numbers import (
 )  # fmt: skip
 from simulator import Accelerator, Evaluation, SubgraphCost
 from simulator.model.compulsory import Reread
-from workloads import Network
+from workloads import Network, Note
 
 MANY = 16  #: subgraphs up to which a table shows all of them
 SHOWN = 12  #: how many it shows otherwise
@@ -56,12 +56,16 @@ def layers_table(network: Network) -> str:
 
 
 def notes_table(network: Network) -> str:
-    """Return the nodes of an imported network that are no layers, by operator and by what became of them."""
-    groups: dict[tuple[str, str], list[str]] = {}
+    """Return what was assumed of an imported network: nodes that are no layers, weights, inputs, extents, types."""
+    groups: dict[tuple[str, str], list[Note]] = {}
     for note in network.notes:
-        groups.setdefault((note.how, note.op), []).append(note.node)
-    rows = [(op, how, _inputs(nodes), len(nodes)) for (how, op), nodes in sorted(groups.items())]
-    return table(("no layer", "is", "which", "nodes"), rows, left=3)
+        kind = "weights" if note.how in ("shared", "not loaded") else note.op
+        groups.setdefault((note.how, kind), []).append(note)
+    rows = []
+    for (how, op), notes in sorted(groups.items()):
+        elements = sum(note.weights for note in notes)
+        rows.append((op, how, _inputs([note.node for note in notes]), len(notes), f"{elements:,}" if elements else ""))
+    return table(("assumed", "is", "which", "number", "elements"), rows, left=3)
 
 
 def evaluation_text(evaluation: Evaluation) -> str:

@@ -27,7 +27,7 @@ def test_what_belongs_to_a_convolution_is_folded(tmp_path):
     out = g.node("Identity", g.node("Dropout", g.node("Cast", g.node("Relu", scaled), to=1)))
     network = workloads.load(g.save(tmp_path, out))
     assert [layer.name for layer in network.layers] == [conv]
-    assert [note.op for note in network.notes] == [
+    assert [note.op for note in network.notes if note.how == "folded"] == [
         "BatchNormalization", "Mul", "Add", "Relu", "Cast", "Dropout", "Identity",
     ]  # fmt: skip
     assert network.inputs[0].height == 8 and network.weight_bytes == 16 * 4 * 9
@@ -158,8 +158,8 @@ def test_a_map_becomes_a_sequence_without_a_layer(tmp_path):
     tokens = g.node("Transpose", g.node("Reshape", patches, g.numbers(1, 16, -1)), perm=[0, 2, 1])
     found = layers(tmp_path, g, attention(g, g.node("Add", tokens, g.weight(1, 16, 16)), 16, 2, 16, True))
     assert [layer.op for layer in found.values()] == [
-        "conv", "fc", "fc", "fc", "matmul", "softmax", "matmul", "fc", "add",
-    ]  # fmt: skip
+        "conv", "add", "fc", "fc", "fc", "matmul", "softmax", "matmul", "fc", "add",
+    ]  # fmt: skip  # the first sum is that with the table of positions, which is read
     assert all((layer.height, layer.width) == (4, 4) for layer in found.values())
 
 
@@ -171,7 +171,7 @@ def test_a_class_token_in_front_of_a_map_rearranges_it_and_is_cut_off_again(tmp_
     first = g.node("Gather", g.node("MatMul", joined, g.weight(16, 16)), g.numbers(0, shape=()), axis=1)
     found = list(layers(tmp_path, g, g.node("Gemm", first, g.weight(10, 16), transB=1)).values())
     assert [layer.op for layer in found] == ["conv", "rearrange", "fc", "slice", "fc"]
-    assert (found[1].height, found[1].width, found[1].whole) == (17, 1, (0,))
+    assert (found[1].height, found[1].width, found[1].whole) == (17, 1, (0, 1))
     assert (found[3].height, found[3].padding) == (1, (0, 0, -16, 0))
     assert (found[4].in_channels, found[4].channels) == (16, 10)
 
@@ -235,7 +235,7 @@ def test_shapes_are_computed_by_the_graph_itself(tmp_path):
     assert (layer.op, layer.kernel, layer.weight_bytes) == ("fc", (2, 3), 240)
 
 
-def test_an_embedding_is_a_model_input_and_a_table_of_positions_a_constant(tmp_path):
+def test_an_embedding_and_a_table_of_positions_are_model_inputs(tmp_path):
     g = Graph()
     tokens = g.input("tokens", 1, 7, kind=TensorProto.INT64)
     mask = g.node("Cast", g.input("mask", 1, 1, 1, 7, kind=TensorProto.INT64), to=1)
@@ -243,8 +243,8 @@ def test_an_embedding_is_a_model_input_and_a_table_of_positions_a_constant(tmp_p
     places = g.node("Gather", g.weight(7, 16), g.numbers(*range(7)))
     x = g.node("Mul", g.node("Add", words, places), g.node("Reshape", mask, g.numbers(1, 7, 1)))
     network = workloads.load(g.save(tmp_path, g.node("MatMul", x, g.weight(16, 4))))
-    assert [(t.name, t.height, t.channels) for t in network.inputs] == [(words, 7, 16)]
-    assert [layer.op for layer in network.layers] == ["fc"]
+    assert [(t.name, t.height, t.channels) for t in network.inputs] == [(words, 7, 16), ("w1", 7, 16)]
+    assert [layer.op for layer in network.layers] == ["add", "fc"]
 
 
 def test_a_gate_is_broadcast(tmp_path):
@@ -274,7 +274,7 @@ def test_an_unknown_operator_is_named_or_hands_its_input_on(tmp_path):
         workloads.load(path)
     assert "--unsupported passthrough" in str(error.value) and "\n" not in str(error.value)
     network = workloads.load(path, unsupported="passthrough")
-    assert len(network.layers) == 2 and [note.how for note in network.notes] == ["passed"]
+    assert len(network.layers) == 2 and "passed" in {note.how for note in network.notes}
 
 
 def test_symbolic_extents_other_than_the_batch_are_given_or_an_error(tmp_path):

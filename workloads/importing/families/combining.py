@@ -9,7 +9,7 @@ from math import prod
 from workloads.importing import views
 from workloads.importing.families.moving import axis_of, expand, reshape
 from workloads.importing.sketch import Sketch, position_dims, size_of
-from workloads.importing.values import Value, broadcast, constant
+from workloads.importing.values import Value, broadcast, derived
 from workloads.importing.views import CHANNELS, extent_of, is_channels
 from workloads.network.layer import Layer
 
@@ -17,7 +17,7 @@ from workloads.network.layer import Layer
 def activate(value: Value, is_exponential: bool = False) -> Value:
     """Return a function of each element: free, hidden in the pipeline. A normalised exponential is a softmax."""
     if value.is_constant:
-        return constant(value.shape, None, value.is_given)
+        return derived(value.shape, None, [value])
     if is_exponential and value.pending:
         return replace(value, pending="softmax")
     return value
@@ -26,26 +26,44 @@ def activate(value: Value, is_exponential: bool = False) -> Value:
 def join(sketch: Sketch, op: str, values: Sequence[Value]) -> Value:
     """Return the element-wise sum or product (op add, mul) of values, broadcast.
 
-    Constants fold: biases, scales, masks, tables of positions. A function of one map alone is an activation, GELU
-    too, which is x times something of x. With a statistic of x in it, it normalises x: a layer for its reader.
+    Constants fold: biases, scales, masks; tables with numbers for each channel of each position are model inputs, where
+    they are stored or given (angles computed from positions are not). A function of one map alone is an activation,
+    GELU too, which is x times something of x. With a statistic of x in it, it normalises x: a layer for its reader.
     """
     shape = broadcast([value.shape for value in values])
     maps = [value for value in values if not value.is_constant]
     if not maps:
-        return constant(shape, None, any(value.is_given for value in values))
+        return derived(shape, None, values)
     if len({(value.source, value.pad) for value in maps}) == 1:
         found = _of_one(maps)
-        if found is not None:
+        tables = [value for value in values if sketch.is_stored(value) and value.rank > 1]
+        if found is not None and not tables:
             return _spread(sketch, found, shape)
+        if found is not None:
+            maps = [found]
     maps = sorted((sketch.settle(value) for value in maps), key=lambda value: value.shape != shape)
     first = maps[0] if maps[0].shape == shape else _spread(sketch, max(maps, key=size_of), shape)
-    operands = [first, *(_beside(sketch, value, first) for value in maps[1:])]
+    operands = [first, *(_beside(sketch, value, first) for value in maps[1:]), *_tables(sketch, values, first)]
     sources = tuple(dict.fromkeys(value.source for value in operands if value.source is not None))
     if len(sources) == 1:
         return first
     extents = sketch.map_of(first)
     whole = tuple(i for i, source in enumerate(sources) if sketch.builder.shape(source)[:2] != extents[:2])
     return replace(first, source=sketch.light(op, "", sources, extents, whole))
+
+
+def _tables(sketch: Sketch, values: Sequence[Value], first: Value) -> list[Value]:
+    """The constants that are read: with a number for each channel of each position, or of each row."""
+    found = []
+    for value in values:
+        if not sketch.is_stored(value) or value.rank < 2:
+            continue
+        pairs = list(zip(value.shape[::-1], first.dims[::-1]))
+        over = [dim for extent, dim in pairs if extent > 1]
+        if views.channels_in(over) == sketch.map_of(first)[2] and any(views.positions(dim) for dim in over):
+            table = sketch.fed_like(value, first)
+            found += [] if table is None else [table]
+    return found
 
 
 def _of_one(maps: Sequence[Value]) -> Value | None:
@@ -141,7 +159,7 @@ def reduce(sketch: Sketch, value: Value, axes: Sequence[int] | None, keeps: bool
     axes = sorted({axis_of(value, axis) for axis in (range(value.rank) if axes is None else axes)})
     shape = tuple(1 if i in axes else extent for i, extent in enumerate(value.shape))
     if value.is_constant:
-        found = constant(shape, None, value.is_given)
+        found = derived(shape, None, [value])
     else:
         found = _reduced(sketch, value, axes, shape, op)
     if not keeps:

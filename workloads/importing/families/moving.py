@@ -10,7 +10,7 @@ from workloads.errors import NetworkError
 from workloads.importing import views
 from workloads.importing.families.sliding import resize
 from workloads.importing.sketch import Sketch, position_dims, size_of
-from workloads.importing.values import Value, checked, constant
+from workloads.importing.values import Value, checked, derived
 from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, is_channels
 from workloads.network.layer import Layer
 
@@ -30,7 +30,7 @@ def reshape(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
         return value
     if value.is_constant:
         data = None if value.data is None else value.data.reshape(shape)
-        return constant(shape, data, value.is_given)
+        return derived(shape, data, [value])
     if value.pad != (0, 0, 0, 0):
         value = sketch.settle(value)
     dims = views.reshape(value.dims, shape)
@@ -47,7 +47,7 @@ def transpose(sketch: Sketch, value: Value, order: Sequence[int]) -> Value:
     shape = tuple(value.shape[i] for i in order)
     if value.is_constant:
         data = None if value.data is None else value.data.transpose(order)
-        return constant(shape, data, value.is_given)
+        return derived(shape, data, [value])
     if value.pad != (0, 0, 0, 0):
         value = sketch.settle(value)
     return replace(value, shape=shape, dims=tuple(value.dims[i] for i in order))
@@ -78,7 +78,7 @@ def expand(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
     if shape == value.shape:
         return value
     if value.is_constant:
-        return constant(shape, None, value.is_given)
+        return derived(shape, None, [value])
     rank = len(shape) - value.rank
     if prod(shape) == size_of(value):
         return reshape(sketch, value, shape)
@@ -98,9 +98,9 @@ def part(sketch: Sketch, value: Value, axis: int, start: int, stop: int, step: i
     if value.is_constant:
         whole = (slice(None),) * axis
         data = None if value.data is None else value.data[(*whole, slice(start, stop, step))]
-        return constant(shape, data, value.is_given)
+        return derived(shape, data, [value])
     if len(kept) == 0:
-        raise NetworkError(f"takes nothing of {list(value.shape)}")
+        return derived(shape, None, [])
     if shape == value.shape and step > 0:
         return value
     value = sketch.settle(value)
@@ -112,6 +112,8 @@ def part(sketch: Sketch, value: Value, axis: int, start: int, stop: int, step: i
         if start < step and value.shape[axis] % step == 0:  # every step-th channel, as halves of rotary embeddings
             pairs = reshape(sketch, value, (*shape[: axis + 1], step, *shape[axis + 1 :]))
             return pick(sketch, pairs, axis + 1, start)
+    if is_channels(dim):
+        return sketch.chosen(value, axis, kept)
     for along, extent in ((ROWS, height), (COLUMNS, width)):
         if step > 0 and dim == full(along, extent):
             return _cropped(sketch, value, axis, along, kept)
@@ -153,15 +155,15 @@ def concat(sketch: Sketch, values: Sequence[Value], axis: int) -> Value:
         if value.shape[:axis] + value.shape[axis + 1 :] != values[0].shape[:axis] + values[0].shape[axis + 1 :]:
             raise NetworkError(f"joins arrays of shapes {list(values[0].shape)} and {list(value.shape)}")
     shape = (*values[0].shape[:axis], total, *values[0].shape[axis + 1 :])
-    maps = [sketch.settle(value) for value in values if not value.is_constant]
-    if not maps:
+    if all(value.is_constant for value in values):
         known = all(value.data is not None for value in values)
         data = None
         if known:
             import numpy as np
 
             data = np.concatenate([value.data for value in values], axis)
-        return constant(shape, data, any(value.is_given for value in values))
+        return derived(shape, data, values)
+    maps = _joined(sketch, values, axis)
     if len(values) == 1:
         return maps[0]
     if len(maps) == len(values) and _joins_channels(sketch, maps, axis):
@@ -175,6 +177,19 @@ def concat(sketch: Sketch, values: Sequence[Value], axis: int) -> Value:
     along = sorted({i for value in maps for i in position_dims(value)}) or [axis]
     rows, columns = ([along[0]], [along[1]]) if len(along) == 2 else (along, [])
     return sketch.rearranged(maps, shape, rows, columns)
+
+
+def _joined(sketch: Sketch, values: Sequence[Value], axis: int) -> list[Value]:
+    """The maps among some values; constants that are stored (a class token, a cache) are model inputs."""
+    along = sorted({i for value in values for i in position_dims(value)})
+    rows, columns = ([along[0]], [along[1]]) if len(along) == 2 else (along, [])
+    found = []
+    for value in values:
+        if not value.is_constant:
+            found.append(sketch.settle(value))
+        elif sketch.is_stored(value):
+            found.append(sketch.fed(value, [i for i in rows if value.shape[i] > 1], columns))
+    return found
 
 
 def _joins_channels(sketch: Sketch, maps: Sequence[Value], axis: int) -> bool:
@@ -197,7 +212,7 @@ def pad(sketch: Sketch, value: Value, before: Sequence[int], after: Sequence[int
     if min(shape, default=1) < 1:
         raise NetworkError(f"pads {list(value.shape)} to {list(shape)}")
     if value.is_constant:
-        return constant(shape, None, value.is_given)
+        return derived(shape, None, [value])
     if shape == value.shape and not any(before):
         return value
     if value.rank in (3, 4) and not any((*before[:2], *after[:2])):

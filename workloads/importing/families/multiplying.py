@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from math import prod
 
 from workloads.errors import NetworkError
-from workloads.importing.families.moving import transpose
+from workloads.importing.families.moving import reshape, transpose
 from workloads.importing.sketch import Sketch
-from workloads.importing.values import Value, broadcast, constant
+from workloads.importing.values import Value, broadcast, derived
 from workloads.importing.views import CHANNELS, Dim, Dims, full, is_channels, numbered, positions
 from workloads.network.layer import Layer
 
 
-def linear(sketch: Sketch, value: Value, features: int) -> Value:
-    """Return the product of the last dimension with weights to so many features."""
+def linear(sketch: Sketch, value: Value, features: int, weights: Value | None = None) -> Value:
+    """Return the product of the last dimension with weights to so many features; a constant is a model input."""
     if value.rank == 0:
         raise NetworkError("multiplies a number with a matrix")
-    value = sketch.settle(value)
+    value = sketch.settle(sketch.fed(value) if value.is_constant else value)
     shape = (*value.shape[:-1], features)
     height, width, channels = sketch.map_of(value)
     *others, last = value.dims
@@ -31,7 +31,7 @@ def linear(sketch: Sketch, value: Value, features: int) -> Value:
             *others, last = value.dims
         kernel, extents = (1, 1), (height, width)
     assert value.source is not None
-    name = sketch.add(Layer("", "fc", (value.source,), *extents, features, channels, kernel))
+    name = sketch.dense(Layer("", "fc", (value.source,), *extents, features, channels, kernel), weights)
     return Value(shape, name, (*others, full(CHANNELS, features)))
 
 
@@ -46,17 +46,57 @@ def product(sketch: Sketch, first: Value, second: Value) -> Value:
     batch = broadcast([first.shape[:-2], second.shape[:-2]])
     shape = (*batch, first.shape[-2], second.shape[-1])
     if first.is_constant and second.is_constant:
-        return constant(shape, None, first.is_given or second.is_given)
+        return derived(shape, None, [first, second])
     if second.is_constant and prod(second.shape[:-2]) == 1:
-        return linear(sketch, first, second.shape[-1])
+        return linear(sketch, first, second.shape[-1], second)
     if first.is_constant and prod(first.shape[:-2]) == 1:
-        turned = linear(sketch, swapped(sketch, second), first.shape[-2])
+        turned = linear(sketch, swapped(sketch, second), first.shape[-2], first)
         return swapped(sketch, turned)
-    if first.is_constant or second.is_constant:
-        raise NetworkError(
-            f"multiplies {list(first.shape)} with {list(second.shape)}, of which one is constant weights"
-        )
+    if second.is_constant:
+        return _by_batch(sketch, first, second, shape)
+    if first.is_constant:
+        return swapped(sketch, _by_batch(sketch, swapped(sketch, second), swapped(sketch, first), _turned(shape)))
     return _of_maps(sketch, sketch.settle(first), sketch.settle(second), batch, shape)
+
+
+def _turned(shape: Sequence[int]) -> tuple[int, ...]:
+    return (*shape[:-2], shape[-1], shape[-2])
+
+
+def _by_batch(sketch: Sketch, value: Value, weights: Value, shape: tuple[int, ...]) -> Value:
+    """Products with weights of their own for each batch: groups of channels, or features of one common operand."""
+    batch, (inner, features) = shape[:-2], weights.shape[-2:]
+    count, rank = prod(batch), len(shape)
+    value = _padded_rank(sketch.settle(value), rank)
+    if prod(weights.shape[:-2]) == count and prod(value.shape[:-2]) == 1:  # experts that all see the same rows
+        found = linear(sketch, reshape(sketch, value, value.shape[-2:]), count * features, weights)
+        split = reshape(sketch, found, (value.shape[-2], *batch, features))
+        return transpose(sketch, split, (*range(1, rank - 1), 0, rank - 1))
+    if value.shape[:-2] != batch or not _is_heads(value) or not is_channels(value.dims[-1]) or _mixed(value.dims[-2]):
+        value = sketch.rearranged([value], (*batch, *value.shape[-2:]), [rank - 2])
+    height, width, channels = sketch.map_of(value)
+    assert value.source is not None and channels == count * inner
+    name = sketch.dense(
+        Layer("", "conv", (value.source,), height, width, count * features, channels, groups=count), weights
+    )
+    return Value(shape, name, _product_dims(value, shape))
+
+
+def windowed(sketch: Sketch, value: Value, weights: Value, groups: int, taps: int, shape: tuple[int, ...]) -> Value:
+    """Return a convolution [1, C, ...] to `shape` whose kernel [features, C / groups, ...] the network computes.
+
+    The windows of the map are laid out, and multiplied with the kernel group by group: a matrix product.
+    """
+    features, positions_made, inner = shape[1] // groups, prod(shape[2:]), value.shape[1] // groups * taps
+    value = sketch.settle(sketch.fed(value, [2], [3][: value.rank - 3]) if value.is_constant else value)
+    if taps == 1 and value.shape[2:] == shape[2:]:
+        split = reshape(sketch, value, (groups, inner, positions_made))
+        rows = transpose(sketch, split, (0, 2, 1))
+    else:
+        rows = sketch.rearranged([value], (groups, positions_made, inner), [1])
+    kernel = transpose(sketch, reshape(sketch, weights, (groups, features, inner)), (0, 2, 1))
+    made = transpose(sketch, product(sketch, rows, kernel), (0, 2, 1))
+    return reshape(sketch, made, shape)
 
 
 def swapped(sketch: Sketch, value: Value) -> Value:
@@ -106,5 +146,6 @@ def _mixed(dim: Dim) -> bool:
 def embed(sketch: Sketch, name: str, table: Value, indices: Value) -> Value:
     """Return the rows of a table that a model input chooses: a model input, for the table is not loaded."""
     shape = (*indices.shape, *table.shape[1:])
+    sketch.spare(table, "chosen")
     along = [i for i in range(len(shape) - 1) if shape[i] > 1]
     return sketch.input(name, shape, along)

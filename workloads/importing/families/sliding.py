@@ -48,6 +48,8 @@ def _on_map(sketch: Sketch, value: Value) -> tuple[Value, tuple[int, int, int, i
     """The value with its last dimensions along rows and columns, and the padding that is still to be done."""
     if value.rank not in (3, 4):
         raise NetworkError(f"slides over an array of {value.rank} dimensions; 3 and 4 are known")
+    if value.is_constant:
+        value = sketch.fed(value, [2], [3][: value.rank - 3])
     sides = value.pad
     value = replace(value, pad=(0, 0, 0, 0))
     if value.pending or value.is_statistic:
@@ -55,8 +57,11 @@ def _on_map(sketch: Sketch, value: Value) -> tuple[Value, tuple[int, int, int, i
     return sketch.conform(value, [2], [3][: value.rank - 3]), sides
 
 
-def slide(sketch: Sketch, op: str, value: Value, window: Window, channels: int | None = None, groups: int = 1) -> Value:
-    """Return a convolution (with channels) or a pool of an array [1, C, L] or [1, C, H, W]."""
+def slide(
+    sketch: Sketch, op: str, value: Value, window: Window, channels: int | None = None, groups: int = 1,
+    weights: Value | None = None,
+) -> Value:  # fmt: skip
+    """Return a convolution (with channels and weights) or a pool of an array [1, C, L] or [1, C, H, W]."""
     value, sides = _on_map(sketch, value)
     height, width, in_channels = sketch.map_of(value)
     planes = window.planes(value.rank - 2)
@@ -73,17 +78,17 @@ def slide(sketch: Sketch, op: str, value: Value, window: Window, channels: int |
         raise NetworkError("crops what it pads")
     assert value.source is not None
     out = in_channels if channels is None else channels
-    name = sketch.add(Layer(
+    name = sketch.dense(Layer(
         "", op, (value.source,), extents[0], extents[1], out, in_channels,
         (planes[0][0], planes[1][0]), (planes[0][1], planes[1][1]), (padding[0], padding[1], padding[2], padding[3]),
         (planes[0][4], planes[1][4]), groups,
-    ))  # fmt: skip
+    ), weights)  # fmt: skip
     return mapped(name, out, extents, value.rank)
 
 
 def spread(
     sketch: Sketch, value: Value, window: Window, channels: int, groups: int, extra: Sequence[int],
-    out: Sequence[int] = (),
+    out: Sequence[int] = (), weights: Value | None = None,
 ) -> Value:  # fmt: skip
     """Return a transposed convolution; `extra` is its output padding, `out` its extents where they are given."""
     value, sides = _on_map(sketch, value)
@@ -104,11 +109,11 @@ def spread(
         padding[axis], padding[axis + 2] = before, after
         extents[axis] = output_extent(sketch.at, extent, reach, 1, before, after)
     assert value.source is not None
-    name = sketch.add(Layer(
+    name = sketch.dense(Layer(
         "", "conv_transpose", (value.source,), extents[0], extents[1], channels, in_channels,
         (planes[0][0], planes[1][0]), (1, 1), (padding[0], padding[1], padding[2], padding[3]),
         (planes[0][4], planes[1][4]), groups, (), upsample,
-    ))  # fmt: skip
+    ), weights)  # fmt: skip
     return mapped(name, channels, extents, value.rank)
 
 
@@ -119,13 +124,20 @@ def pool_all(sketch: Sketch, op: str, value: Value) -> Value:
 
 
 def adaptive_pool(sketch: Sketch, op: str, value: Value, out: Sequence[int]) -> Value:
-    """Return a pool to a map of given extents, which must divide those of the map."""
+    """Return a pool to a map of given extents.
+
+    Where they do not divide those of the map, each window lies in that of a plain pool: window i of n begins at
+    floor(i E / n), not before i floor(E / n), and ends at ceil((i + 1) E / n), not behind E - (n - 1 - i) floor(E / n).
+    """
     value = sketch.settle(value)
     extents = value.shape[2:]
-    if len(out) != len(extents) or any(size < 1 or extent % size for extent, size in zip(extents, out)):
-        raise NetworkError(f"pools a map of {list(extents)} to {list(out)}, which does not divide it")
-    kernel = [extent // size for extent, size in zip(extents, out)]
-    return slide(sketch, op, value, Window(kernel, kernel))
+    if len(out) != len(extents) or min(out, default=0) < 1:
+        raise NetworkError(f"pools a map of {list(extents)} to {list(out)}")
+    if any(size > extent for extent, size in zip(extents, out)):
+        return resize(sketch, value, out, "nearest")
+    strides = [extent // size for extent, size in zip(extents, out)]
+    kernel = [extent - (size - 1) * stride for extent, size, stride in zip(extents, out, strides)]
+    return slide(sketch, op, value, Window(kernel, strides))
 
 
 def resize(sketch: Sketch, value: Value, out: Sequence[int], method: Method, align_corners: bool = False) -> Value:

@@ -5,16 +5,20 @@ Limits, our choice: 2**17 nodes, constants of 2**16 numbers, and those of onnx_w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.errors import NetworkError, one_line, shown
+from workloads.importing.onnx.declared import LAST, REAL_TYPES, RESHAPING, STORED_TYPES, TYPES, declared, lie
 from workloads.importing.onnx.tensors import attribute_value, tensor_value
 from workloads.importing.onnx.wire import without_weights
-from workloads.importing.sketch import Sketch
-from workloads.importing.values import Value, constant
+from workloads.importing.sketch import Sketch, size_of
+from workloads.importing.values import Value, constant, derived
 from workloads.network.layer import Note
 from workloads.network.network import Network
 
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
 
 MAX_NODES = 2**17
 ON_UNSUPPORTED = ("error", "passthrough")
-REAL_TYPES = (1, 10, 11, 16, 17, 18, 19, 20)  #: float, float16, double, bfloat16, float8: others are indices or masks
 WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "BatchNormalization", "LayerNormalization", "InstanceNormalization")
 
 
@@ -67,19 +70,24 @@ class _Reader:
         self.graph = model.graph
         self.sketch = Sketch("".join(c if c.isprintable() else "_" for c in name)[:128] or "model")
         self.unsupported, self.extents = unsupported, extents
+        self.kinds: Counter[str] = Counter()  # types of stored matrices
+        self.named: set[str] = set()  # extents that were used
+        self.symbols: set[str] = set()  # extents that could be given
         versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
         self.opset = max(versions, default=1)
         self.values: dict[str, Value] = {}
-        self.declared = {info.name: info for info in self.graph.value_info}
+        self.infos = {info.name: info for info in self.graph.value_info}
 
     def read(self) -> Network:
         """Return the network."""
         self._check_names()
         for tensor in self.graph.initializer:
-            self._define(tensor.name, tensor_value(tensor))
+            self._define(tensor.name, self._stored(tensor.name, tensor_value(tensor), tensor.data_type))
         for sparse in self.graph.sparse_initializer:
             self._define(sparse.values.name, constant(tuple(sparse.dims)))
         self._read_inputs()
+        self._check_extents()
+        self._note_types()
         for node in self._ordered():
             self._read_node(node)
         outputs = []
@@ -104,6 +112,29 @@ class _Reader:
             raise NetworkError(f"defines {shown(name)} twice")
         self.values[name] = value
 
+    def _stored(self, name: str, value: Value, kind: int) -> Value:
+        """A constant of the file; what is no index or mask is read where a layer reads it."""
+        if kind not in STORED_TYPES:
+            return replace(value, name=name)
+        self.sketch.sizes[name] = size_of(value)
+        if value.rank > 1:
+            self.sketch.matrices[name] = size_of(value)
+            self.kinds[TYPES.get(kind, "others")] += 1
+        return replace(value, name=name, origins=frozenset([name]))
+
+    def _check_extents(self) -> None:
+        """Raise NetworkError for an extent that names nothing: it is a slip, and the file would be read without it."""
+        spare = [name for name in self.extents if name not in self.named]
+        if spare:
+            known = ", ".join(sorted(self.symbols)) or "none"
+            raise NetworkError(f"has no symbolic extent {shown(spare[0])}; it has {known}")
+
+    def _note_types(self) -> None:
+        """Note the types that the file has, for bytes are those of one byte an element."""
+        if self.kinds:
+            text = ", ".join(f"{count} of {kind}" for kind, count in sorted(self.kinds.items()))
+            self.sketch.notes.append(Note("stored matrices", text, "types"))
+
     def _read_inputs(self) -> None:
         first_reader: dict[str, tuple[Any, int]] = {}
         for node in self.graph.node:
@@ -114,13 +145,16 @@ class _Reader:
             if info.name in self.values:
                 continue  # older files list initialisers among the inputs
             if info.name in parameters:
-                self._define(info.name, constant(_declared(info)))
+                value = constant(declared(info))
+                self._define(info.name, self._stored(info.name, value, info.type.tensor_type.elem_type))
                 continue
             shape = self._input_shape(info)
             if len(shape) < 2 or info.type.tensor_type.elem_type not in REAL_TYPES:
-                self._define(info.name, constant(shape, is_given=True))
+                self.sketch.sizes[info.name] = prod(shape)
+                value = constant(shape, is_given=True)
+                self._define(info.name, replace(value, origins=frozenset([info.name]), name=info.name))
             else:
-                rows, columns = _lie(shape, first_reader.get(info.name))
+                rows, columns = lie(shape, first_reader.get(info.name))
                 self._define(info.name, self.sketch.input(info.name, shape, rows, columns))
 
     def _parameters(self) -> set[str]:
@@ -142,18 +176,32 @@ class _Reader:
             raise NetworkError(f"has the input {shown(info.name)}, which is no tensor")
         shape = []
         for i, dim in enumerate(info.type.tensor_type.shape.dim):
-            extent = dim.dim_value if dim.HasField("dim_value") else self.extents.get(dim.dim_param, 0)
-            if extent < 1 and i == 0:
-                extent = 1
-            if extent < 1:
-                raise NetworkError(
-                    f"has the input {shown(info.name)} with the unknown extent {shown(dim.dim_param or i)}; export it "
-                    "with fixed shapes, or give extents={'name': number}"
-                )
-            shape.append(extent)
-        if len(shape) > 1 and shape[0] > 1 and info.type.tensor_type.elem_type in REAL_TYPES:
-            raise NetworkError(f"has the input {shown(info.name)} with batch {shape[0]}; export it with batch 1")
+            shape.append(dim.dim_value if dim.dim_value > 0 else self._extent(info.name, i, dim.dim_param))
+        if len(shape) > 1 and shape[0] > 1 and self._is_batch(shape, info.type.tensor_type.elem_type):
+            self.sketch.notes.append(Note(info.name, f"batch {shape[0]}", "batch"))
+            shape[0] = 1
         return tuple(shape)
+
+    def _extent(self, name: str, axis: int, symbol: str) -> int:
+        """A symbolic extent: given by its name, or by input and axis; that of the batch is 1."""
+        place = f"{name}.{axis}"
+        self.symbols.add(symbol or place)
+        for key in (symbol, place):
+            if key in self.extents:
+                self.named.add(key)
+                self.sketch.notes.append(Note(name, f"{key} = {self.extents[key]}", "extent"))
+                return self.extents[key]
+        if axis == 0:
+            self.sketch.notes.append(Note(name, f"{symbol or place} = 1", "extent"))
+            return 1
+        raise NetworkError(
+            f"has the input {shown(name)} with the unknown extent {shown(symbol or place)}; give it: "
+            f"--extent {symbol or place}=N (load(..., extents={{{symbol or place!r}: N}})), or export fixed shapes"
+        )
+
+    def _is_batch(self, shape: Sequence[int], kind: int) -> bool:
+        """Whether the first extent of an input is its batch: not where a sequence stands before a batch of 1."""
+        return kind in REAL_TYPES and not (len(shape) == 3 and shape[1] == 1)
 
     def _ordered(self) -> Iterable[Any]:
         """The nodes with every one behind what it reads; raises NetworkError where they form a cycle."""
@@ -197,7 +245,8 @@ class _Reader:
         for i, name in enumerate(node.output):
             if name:
                 # what else an operator makes (indices of a pool, statistics of a norm) is nothing that a layer reads
-                self._define(name, values[i] if i < len(values) else constant(values[0].shape))
+                value = values[i] if i < len(values) else constant(values[0].shape)
+                self._define(name, replace(value, name=value.name or name) if value.is_constant else value)
         if len(sketch.layers) == layers and not values[0].is_constant:
             sketch.notes.append(Note(sketch.at, node.op_type, how))
 
@@ -217,7 +266,7 @@ class _Reader:
         call = Call(self.sketch, node.op_type, self.sketch.at, inputs, attributes, node.output, self.opset)
         known = evaluate(call)
         if known is not None:
-            return known, "folded"
+            return derived(known.shape, known.data, call.present()), "folded"
         operator: Callable[[Call], Value | list[Value]] | None = OPERATORS.get(node.op_type)
         if operator is not None:
             return operator(call), "folded"
@@ -226,51 +275,24 @@ class _Reader:
     def _pass(self, call: Call) -> Value:
         """What an unknown operator hands on: its first map, in the shape that the file declares."""
         maps = [value for value in call.present() if not value.is_constant]
-        info = self.declared.get(call.outputs[0]) if call.outputs else None
-        shape = _declared(info) or (call.present()[0].shape if call.present() else ())
+        weights = [value for value in call.present() if value.is_constant and value.rank > 1 and value.origins]
+        info = self.infos.get(call.outputs[0]) if call.outputs else None
+        shape = declared(info) or (call.present()[0].shape if call.present() else ())
         if not maps:
-            return constant(shape, None, any(value.is_given for value in call.present()))
-        if self.unsupported == "error":
-            raise NetworkError(
-                "is not understood; export the model without it, or let it hand its input on: "
-                "--unsupported passthrough (load(..., unsupported='passthrough'))"
-            )
-        from workloads.importing.families.moving import expand, part, reshape
-
+            return derived(shape, None, call.present())
         value = maps[0]
-        if shape == value.shape or not _declared(info):
+        is_last = set(call.outputs) <= {info.name for info in self.graph.output} and call.op in LAST
+        keeps = len(maps) == 1 and not weights and declared(info) in ((), value.shape)
+        keeps = keeps and call.op not in RESHAPING and len(call.outputs) == 1
+        if is_last or (keeps and self.unsupported == "passthrough"):
             return value
-        if len(shape) == value.rank:
-            for axis, extent in enumerate(shape):
-                if extent < value.shape[axis]:
-                    value = part(self.sketch, value, axis, 0, extent)
-            return expand(self.sketch, value, shape)
-        return reshape(self.sketch, value, shape)
+        way = (
+            ", or let it hand its input on: --unsupported passthrough (load(..., unsupported='passthrough'))"
+            if keeps
+            else ""
+        )
+        raise NetworkError(f"is not understood; export the model without it{way}")
 
 
 def _title(node: Any) -> str:
     return f"node {shown(node.name or next(iter(node.output), ''))} ({node.op_type[:64]})"
-
-
-def _declared(info: Any) -> tuple[int, ...]:
-    """The shape that a value_info gives, empty where it does not give all of it; the batch is 1 where symbolic."""
-    if info is None or not info.type.HasField("tensor_type"):
-        return ()
-    dims = list(info.type.tensor_type.shape.dim)
-    found = [dim.dim_value if dim.HasField("dim_value") else (1 if i == 0 else 0) for i, dim in enumerate(dims)]
-    return tuple(found) if all(extent > 0 for extent in found) else ()
-
-
-def _lie(shape: Sequence[int], reader: tuple[Any, int] | None) -> tuple[list[int], list[int]]:
-    """Which dimensions of a model input run along rows and along columns: as its first reader takes them."""
-    rank = len(shape)
-    op = reader[0].op_type if reader else ""
-    slides = op in ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "BatchNormalization")
-    if rank == 4:
-        turns = [list(a.ints) for a in reader[0].attribute if a.name == "perm"] if reader and op == "Transpose" else []
-        if turns == [[0, 3, 1, 2]] or (not slides and shape[3] <= 4 and shape[1] >= 16):
-            return [1], [2]
-        return [2], [3]
-    if rank == 3:
-        return ([2], []) if slides else ([1], [])
-    return ([], []) if rank == 2 else (list(range(1, rank - 1)), [])

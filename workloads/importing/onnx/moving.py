@@ -8,11 +8,12 @@ from math import prod
 import numpy as np
 
 from workloads.errors import NetworkError
-from workloads.importing.families import moving, multiplying
+from workloads.importing.families import combining, moving, multiplying
 from workloads.importing.families.moving import axis_of
 from workloads.importing.onnx.call import Answer, Call
-from workloads.importing.sketch import size_of
-from workloads.importing.values import broadcast, constant
+from workloads.importing.sketch import position_dims, size_of
+from workloads.importing.values import broadcast, derived
+from workloads.importing.views import is_channels
 
 
 def reshape(call: Call) -> Answer:
@@ -107,7 +108,7 @@ def gather(call: Call) -> Answer:
     if table.is_constant:
         if indices.is_given and not table.is_given and axis == 0 and table.rank == 2:
             return multiplying.embed(call.sketch, call.name, table, indices)
-        return constant(shape, None, table.is_given or indices.is_given)
+        return derived(shape, None, [table, indices])
     if not indices.is_constant:
         raise NetworkError("gathers what a map of the network chooses")
     if indices.data is not None and indices.data.size == 1:
@@ -116,6 +117,28 @@ def gather(call: Call) -> Answer:
     value = call.sketch.settle(table)
     along = [i for i in range(len(shape) - 1) if shape[i] > 1]
     return call.sketch.rearranged([value], shape, along)
+
+
+def gather_elements(call: Call) -> Answer:
+    value, indices = call.value(0), call.value(1)
+    if value.is_constant and indices.is_constant:
+        return derived(indices.shape, None, [value, indices])
+    if not indices.is_constant or value.is_constant:
+        raise NetworkError("gathers what a map of the network chooses")
+    value = call.sketch.settle(value)
+    return call.sketch.rearranged([value], indices.shape, [i for i in range(indices.rank - 1) if indices.shape[i] > 1])
+
+
+def scan(call: Call) -> Answer:
+    """A running sum: each element needs those before it."""
+    value, axes = call.value(0), call.numbers(1)
+    axis = axis_of(value, axes[0] if axes else 0)
+    if value.is_constant:
+        return derived(value.shape, None, [value])
+    value = call.sketch.settle(value)
+    if is_channels(value.dims[axis]):
+        return combining.local_normalisation(call.sketch, value)
+    return call.sketch.rearranged([value], value.shape, position_dims(value))
 
 
 def pad(call: Call) -> Answer:
@@ -164,6 +187,8 @@ MOVES: dict[str, Callable[[Call], Answer]] = {
     "Split": split,
     "Slice": take_slice,
     "Gather": gather,
+    "GatherElements": gather_elements,
+    "CumSum": scan,
     "Pad": pad,
     "DepthToSpace": to_space,
     "SpaceToDepth": to_space,

@@ -8,60 +8,16 @@ from fractions import Fraction
 import numpy as np
 
 from workloads.errors import NetworkError, shown
-from workloads.importing.families import combining, multiplying, sliding
+from workloads.importing.families import combining, moving, multiplying, recurrent, sliding
 from workloads.importing.families.moving import axis_of
-from workloads.importing.families.sliding import Window
 from workloads.importing.onnx import moving as onnx_moving
+from workloads.importing.onnx.attending import attend
 from workloads.importing.onnx.call import Answer, Call
+from workloads.importing.onnx.quantized import QUANTIZED
+from workloads.importing.onnx.windows import SLIDING
 from workloads.importing.sketch import size_of
-from workloads.importing.values import Value, broadcast, constant
+from workloads.importing.values import Value, constant, derived
 from workloads.network.windows import Method
-
-
-def _convolve(call: Call) -> Answer:
-    value, weights = call.value(0), call.value(1)
-    if not weights.is_constant or weights.rank != value.rank or weights.rank < 3:
-        raise NetworkError(f"needs constant weights of {value.rank} dimensions, 3 at least; {weights.rank} found")
-    groups = call.integer("group", 1)
-    if groups < 1 or value.shape[1] != weights.shape[1] * groups:
-        raise NetworkError(f"has {value.shape[1]} channels and weights {list(weights.shape)} in {groups} groups")
-    window = _window(call, list(weights.shape[2:]))
-    return sliding.slide(call.sketch, "conv", value, window, weights.shape[0], groups)
-
-
-def _transposed(call: Call) -> Answer:
-    value, weights = call.value(0), call.value(1)
-    if not weights.is_constant or weights.rank != value.rank or weights.rank < 3:
-        raise NetworkError(f"needs constant weights of {value.rank} dimensions, 3 at least; {weights.rank} found")
-    groups = call.integer("group", 1)
-    if groups < 1 or value.shape[1] != weights.shape[0]:
-        raise NetworkError(f"has {value.shape[1]} channels and weights {list(weights.shape)}")
-    window = _window(call, list(weights.shape[2:]))
-    channels, extra = weights.shape[1] * groups, call.integers("output_padding")
-    return sliding.spread(call.sketch, value, window, channels, groups, extra, call.integers("output_shape"))
-
-
-def _window(call: Call, default: list[int]) -> Window:
-    kernel = call.integers("kernel_shape") or default
-    if default and kernel != default:
-        raise NetworkError(f"has kernel_shape {shown(kernel)} and weights of {shown(default)}")
-    pads, auto = call.integers("pads"), call.text("auto_pad", "NOTSET")
-    names = {"NOTSET": "", "VALID": "", "SAME_UPPER": "upper", "SAME_LOWER": "lower", "": ""}
-    if auto not in names:
-        raise NetworkError(f"has auto_pad {auto!r}; known are NOTSET, VALID, SAME_UPPER, SAME_LOWER")
-    half = len(pads) // 2
-    return Window(
-        kernel, call.integers("strides"), pads[:half], pads[half:], call.integers("dilations"), names[auto],
-        bool(call.integer("ceil_mode", 0)),
-    )  # fmt: skip
-
-
-def _pool(op: str) -> Callable[[Call], Answer]:
-    return lambda call: sliding.slide(call.sketch, op, call.value(0), _window(call, []))
-
-
-def _pool_all(op: str) -> Callable[[Call], Answer]:
-    return lambda call: sliding.pool_all(call.sketch, op, call.value(0))
 
 
 def _gemm(call: Call) -> Answer:
@@ -75,6 +31,36 @@ def _gemm(call: Call) -> Answer:
     found = multiplying.product(call.sketch, first, second)
     bias = call.optional(2)
     return found if bias is None else combining.join(call.sketch, "add", [found, bias])
+
+
+def _product(call: Call) -> Answer:
+    """MatMul; a vector is a matrix of one row or column that is left out again."""
+    first, second = call.value(0), call.value(1)
+    if first.is_constant and second.is_constant and first.is_given and not second.is_given:
+        if second.origins & call.sketch.matrices.keys() and second.rank == 2:
+            first = call.sketch.fed(first)  # a layer: its weights are not folded with what is given
+    if first.rank == 1 and second.rank == 2:
+        found = multiplying.product(call.sketch, moving.reshape(call.sketch, first, (1, *first.shape)), second)
+        return moving.reshape(call.sketch, found, found.shape[1:])
+    if second.rank == 1 and first.rank > 1:
+        found = multiplying.product(call.sketch, first, moving.reshape(call.sketch, second, (*second.shape, 1)))
+        return moving.reshape(call.sketch, found, found.shape[:-1])
+    return multiplying.product(call.sketch, first, second)
+
+
+def _recur(call: Call) -> Answer:
+    """LSTM, GRU, RNN of one layer: X [steps, 1, features], W and R by direction; Y [steps, directions, 1, hidden]."""
+    value, weights, states = (call.value(i) for i in range(3))
+    if value.rank != 3 or weights.rank != 3 or states.rank != 3 or call.integer("layout", 0):
+        raise NetworkError("needs a sequence [steps, 1, features], and weights of 3 dimensions")
+    hidden, both = states.shape[2], weights.shape[0]
+    steps = value.shape[0]
+    pairs = [(weights, states)] * both
+    found = recurrent.stacked(call.sketch, value, call.op.lower(), hidden, [pairs])
+    split = moving.reshape(call.sketch, found, (steps, value.shape[1], both, hidden))
+    every = moving.transpose(call.sketch, split, (0, 2, 1, 3))
+    last = moving.pick(call.sketch, every, 0, steps - 1)
+    return [every, last, last][: max(1, len(call.outputs))]
 
 
 def _join(op: str) -> Callable[[Call], Answer]:
@@ -159,10 +145,7 @@ def _scaled(call: Call, value: Value) -> list[int]:
 
 
 def _where(call: Call) -> Answer:
-    condition, *values = (call.value(i) for i in range(3))
-    if not condition.is_constant:
-        raise NetworkError("chooses by a map of the network")
-    return combining.join(call.sketch, "add", [condition, *values])
+    return combining.join(call.sketch, "add", [call.value(i) for i in range(3)])
 
 
 def _shape(call: Call) -> Answer:
@@ -198,16 +181,13 @@ def _cast(call: Call) -> Answer:
     """Numbers of shapes stay what they are, but fractions are cut where they become integers."""
     value = call.value(0)
     if value.data is not None and value.data.dtype.kind == "f" and call.integer("to", 1) in (2, 3, 4, 5, 6, 7, 12, 13):
-        return constant(value.shape, np.trunc(np.nan_to_num(value.data)).astype(np.int64), value.is_given)
+        return derived(value.shape, np.trunc(np.nan_to_num(value.data)).astype(np.int64), [value])
     return value
 
 
 def _given(call: Call) -> Answer:
-    """A test of constants: a mask."""
-    values = call.present()
-    if not all(value.is_constant for value in values):
-        raise NetworkError("tests a map of the network")
-    return constant(broadcast([value.shape for value in values]), None, any(value.is_given for value in values))
+    """A test: a mask of constants, or a function of each element of maps."""
+    return combining.join(call.sketch, "add", call.present())
 
 
 ACTIVATIONS = (
@@ -220,6 +200,8 @@ CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 
 OPERATORS: dict[str, Callable[[Call], Answer]] = {
     **onnx_moving.MOVES,
+    **QUANTIZED,
+    **SLIDING,
     **dict.fromkeys(ACTIVATIONS, _activate),
     **dict.fromkeys(["Identity", "Dropout", "Trilu", "StopGradient", "CastLike"], _same),
     **dict.fromkeys(["Add", "Sub", "Sum", "Mean", "Max", "Min"], _join("add")),
@@ -233,10 +215,9 @@ OPERATORS: dict[str, Callable[[Call], Answer]] = {
     **dict.fromkeys(["Resize", "Upsample"], _resize),
     **dict.fromkeys(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Not", "Xor", "IsNaN"],
                     _given),
-    "Conv": _convolve, "ConvTranspose": _transposed, "Gemm": _gemm,
-    "MatMul": lambda call: multiplying.product(call.sketch, call.value(0), call.value(1)),
-    "MaxPool": _pool("maxpool"), "AveragePool": _pool("avgpool"), "LpPool": _pool("avgpool"),
-    "GlobalAveragePool": _pool_all("avgpool"), "GlobalMaxPool": _pool_all("maxpool"),
+    "FusedMatMul": _product, "FusedGemm": _gemm, "Gemm": _gemm, "Attention": attend,
+    "LSTM": _recur, "GRU": _recur, "RNN": _recur,
+    "MatMul": _product,
     "LRN": lambda call: combining.local_normalisation(call.sketch, call.value(0)),
     "LpNormalization": lambda call: combining.normalise(call.sketch, call.value(0), [call.integer("axis", -1)]),
     "MeanVarianceNormalization":

@@ -22,6 +22,7 @@ class TorchCall:
     name: str
     arguments: Mapping[str, Any]
     shape: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...] = ()  #: of all that it makes
 
     def value(self, key: str) -> Value:
         """Return an argument that is an array."""

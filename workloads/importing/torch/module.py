@@ -1,20 +1,35 @@
 """Reading a PyTorch module: torch.export (strict=False) traces it, and every node of its graph goes to its family.
 
-Parameters, buffers and what is computed from them alone are constants; so are integer and boolean inputs (tokens,
-masks). Extents come from the trace, so that nothing about shapes is left to guess.
+Parameters, buffers and what is computed from them alone are constants; so are inputs of integers and booleans, and of
+less than two dimensions (tokens, masks, steps of time). A layer with weights that meets such a constant reads it as a
+model input. Extents come from the trace, so that nothing about shapes is left to guess.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workloads.errors import NetworkError, one_line, shown
-from workloads.importing.sketch import Sketch
+from workloads.importing.families.moving import expand, reshape
+from workloads.importing.sketch import Sketch, size_of
 from workloads.importing.torch.call import Answer, TorchCall
-from workloads.importing.values import Value, constant
+from workloads.importing.torch.export import exported, operator_name, taken_apart
+from workloads.importing.torch.inputs import read_input
+from workloads.importing.torch.table import OPERATORS
+from workloads.importing.torch.weighted import has_weights_of_its_own
+from workloads.importing.values import Value, constant, derived
 from workloads.network.layer import Note
 from workloads.network.network import Network
+
+MAX_ROUNDS = 3  #: of taking operators apart: what they are made of may be unknown, too
+ADVISED = 2000  #: layers from which a loop over a sequence is suspected, our choice: larger than any built-in network
+
+
+class _Unknown(NetworkError):
+    """An operator that no family understands."""
 
 
 def read_module(module: Any, example_inputs: Any, name: str | None, unsupported: str) -> Network:
@@ -28,18 +43,29 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
     if not isinstance(module, torch.nn.Module):
         raise NetworkError(f"reads {shown(module)}; it must be a torch.nn.Module")
     title = name or type(module).__name__
-    inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
-    was_training = module.training
     try:
-        program = torch.export.export(module.eval(), inputs, strict=False)
-    except Exception as error:  # whatever a module does when it runs
-        raise NetworkError(f"module {title!r} cannot be exported: {one_line(error)[:300]}") from None
-    finally:
-        module.train(was_training)
-    try:
-        return _Reader(program, title, unsupported).read()
+        return read_program(exported(module, example_inputs, title), title, unsupported)
     except NetworkError as error:
-        raise NetworkError(one_line(f"module {title!r}: {error}")) from None
+        text = one_line(error)
+        raise NetworkError(text if text.startswith("module ") else f"module {title!r}: {text}") from None
+
+
+def read_program(program: Any, title: str, unsupported: str) -> Network:
+    """Return the network of an exported program; unknown operators are taken apart first."""
+    unknown: _Unknown | None = None
+    for _ in range(MAX_ROUNDS):
+        try:
+            return _Reader(program, title, "error").read()
+        except _Unknown as error:
+            unknown = unknown or error
+            simpler = taken_apart(program, OPERATORS)
+            if simpler is None:
+                break
+            program = simpler
+    if unsupported == "passthrough":
+        return _Reader(program, title, unsupported).read()
+    assert unknown is not None
+    raise unknown
 
 
 class _Reader:
@@ -50,57 +76,59 @@ class _Reader:
 
     def read(self) -> Network:
         """Return the network."""
-        given = set(self.program.graph_signature.user_inputs)
         outputs: list[Value] = []
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
-                self.values[node] = self._input(node, node.name in given)
+                self.values[node] = read_input(self.sketch, self.program, node)
             elif node.op == "get_attr":
-                self.values[node] = constant(_shapes(node)[0])
+                self.values[node] = constant(shapes_of(node)[0])
             elif node.op == "call_function":
                 self._read_node(node)
             elif node.op == "output":
-                outputs = _flat(_replaced(node.args, self.values))
+                outputs = self._outputs(node)
+        kinds = Counter(str(each.dtype).removeprefix("torch.") for each in self.program.parameters() if each.ndim > 1)
+        if kinds:
+            text = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
+            self.sketch.notes.append(Note("stored matrices", text, "types"))
         self.sketch.at = "output"
-        return self.sketch.finish(outputs)
+        return self._advised(self.sketch.finish(outputs))
 
-    def _input(self, node: Any, is_given: bool) -> Value:
-        value = node.meta.get("val")
-        if not hasattr(value, "shape"):
-            return constant((), is_given=is_given)
-        shape = _shapes(node)[0]
-        if not is_given or not value.dtype.is_floating_point or len(shape) < 2:
-            return constant(shape, is_given=is_given)
-        if shape[0] != 1:
-            raise NetworkError(f"input {node.name!r} has batch {shape[0]}; give examples of batch 1")
-        readers = [str(user.target) for user in node.users]
-        slides = any(word in reader for reader in readers for word in ("conv", "pool", "batch_norm"))
-        if len(shape) == 4:
-            return self.sketch.input(node.name, shape, [2], [3])
-        along = [2] if len(shape) == 3 and slides else list(range(1, len(shape) - 1))
-        return self.sketch.input(node.name, shape, along)
+    def _outputs(self, node: Any) -> list[Value]:
+        """What the module returns; buffers that it has changed are none of it."""
+        specs = self.program.graph_signature.output_specs
+        given = list(node.args[0])
+        if len(specs) == len(given):
+            given = [each for each, spec in zip(given, specs) if "MUTATION" not in spec.kind.name]
+        return _flat(_replaced(given, self.values))
+
+    def _advised(self, network: Network) -> Network:
+        """The network with advice where it seems to be a loop that was unrolled."""
+        if len(network.layers) < ADVISED:
+            return network
+        text = f"{len(network.layers)} layers: a loop over a sequence seems to be unrolled; give a shorter one"
+        return replace(network, notes=(*network.notes, Note(network.name, text, "advice")))
 
     def _read_node(self, node: Any) -> None:
-        from workloads.importing.torch.table import OPERATORS
-
         sketch = self.sketch
         if getattr(node.target, "__name__", "") == "getitem":
             parts, index = self.values[node.args[0]], node.args[1]
             self.values[node] = parts[index] if isinstance(parts, list) else parts
             return
         if not hasattr(node.target, "_schema"):
+            if not hasattr(node.meta.get("val"), "shape"):
+                return  # arithmetic of numbers, and what checks them
             raise NetworkError(f"node {node.name!r} ({str(node.target)[:64]}) is control flow or no operator of torch")
-        op = node.target._schema.name.split("::")[-1]
-        op = op[:-1] if op.endswith("_") and not op.startswith("_") else op
-        if op.startswith("_assert") or op.startswith("sym_"):
+        op = operator_name(node.target)
+        if op.startswith("_assert") or op.startswith("sym_") or op == "_guards_fn":
             return
         sketch.at = _layer_name(node, op)
         layers = len(sketch.layers)
-        shapes = _shapes(node)
-        call = TorchCall(sketch, op, sketch.at, _arguments(node, self.values), shapes[0])
-        values = call.values()
+        shapes = shapes_of(node)
+        call = TorchCall(sketch, op, sketch.at, _arguments(node, self.values), shapes[0], tuple(shapes))
         try:
-            answer, how = self._answer(call, OPERATORS.get(op), values, shapes)
+            answer, how = self._answer(call, node)
+        except _Unknown:
+            raise
         except NetworkError as error:
             raise NetworkError(f"node {node.name!r} (aten.{op}): {error}") from None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -112,24 +140,42 @@ class _Reader:
             )
         if len(sketch.layers) == layers and not first.is_constant:
             sketch.notes.append(Note(node.name, f"aten.{op}", how))
+        answer = [_named(each, node) for each in answer] if isinstance(answer, list) else _named(answer, node)
         self.values[node] = answer
+        if call.op in IN_PLACE and isinstance(node.args[0], type(node)):
+            self.values[node.args[0]] = answer  # a trace that is not functional reads the first argument again
 
-    def _answer(self, call: TorchCall, operator: Any, values: Sequence[Value], shapes: list[Any]) -> tuple[Answer, str]:
-        is_given = any(value.is_given for value in values)
-        chooses = call.op == "embedding" and is_given
-        if all(value.is_constant for value in values) and not chooses:
-            made = [constant(shape, None, is_given) for shape in shapes]
+    def _answer(self, call: TorchCall, node: Any) -> tuple[Answer, str]:
+        values = call.values()
+        operator = OPERATORS.get(call.op)
+        if all(value.is_constant for value in values) and not (operator and has_weights_of_its_own(call)):
+            made = [derived(shape, None, values) for shape in call.shapes]
             return (made if len(made) > 1 else made[0]), "folded"
         if operator is not None:
             return operator(call), "folded"
-        if self.unsupported == "error":
-            raise NetworkError("is not understood; let it hand its input on with unsupported='passthrough'")
-        from workloads.importing.families.moving import expand, reshape
-        from workloads.importing.sketch import size_of
-
+        keeps = _keeps_shape(call)
+        if self.unsupported == "error" or not keeps:
+            way = "; let it hand its input on with unsupported='passthrough'" if keeps else ""
+            raise _Unknown(f"node {node.name!r} (aten.{call.op}): is not understood{way}")
         value = next(value for value in values if not value.is_constant)
         fits = size_of(value) == size_of(constant(call.shape))
         return (reshape if fits else expand)(call.sketch, value, call.shape), "passed"
+
+
+IN_PLACE = ("copy", "index_copy", "index_put", "fill", "zero", "masked_fill", "clamp", "relu")
+
+
+def _keeps_shape(call: TorchCall) -> bool:
+    """Whether an unknown operator may hand its input on: one map in, one of the same shape out, and no weights."""
+    values = call.values()
+    maps = [value for value in values if not value.is_constant]
+    weights = [value for value in values if value.is_constant and value.rank > 1 and value.origins]
+    return len(maps) == 1 and not weights and call.shapes == (maps[0].shape,)
+
+
+def _named(value: Value, node: Any) -> Value:
+    """A constant under the name of the node that makes it, which a model input of it will have."""
+    return replace(value, name=node.name) if value.is_constant else value
 
 
 def _arguments(node: Any, values: Mapping[Any, Any]) -> dict[str, Any]:
@@ -159,8 +205,8 @@ def _flat(found: Any) -> list[Value]:
     return [value for each in found for value in _flat(each)] if isinstance(found, (list, tuple)) else []
 
 
-def _shapes(node: Any) -> list[tuple[int, ...]]:
-    """The shapes of what a node makes."""
+def shapes_of(node: Any) -> list[tuple[int, ...]]:
+    """Return the shapes of what a node makes."""
     made = node.meta.get("val")
     found = []
     for each in made if isinstance(made, (list, tuple)) else [made]:

@@ -1,0 +1,122 @@
+"""What files of exporters and of onnxruntime have: extents, batches, caches, attention, quantized operators."""
+
+from __future__ import annotations
+
+import pytest
+
+import workloads
+from cocco.cli import main
+from tests.helpers.onnx_graphs import Graph, TensorProto
+from workloads import NetworkError
+
+
+def ops(network):
+    return [layer.op for layer in network.layers]
+
+
+def words(tmp_path):
+    g = Graph()
+    return g.save(tmp_path, g.node("MatMul", g.input("x", "batch", "words", 16), g.weight(16, 4)))
+
+
+def test_extents_on_the_command_line(tmp_path, capsys):
+    path = str(words(tmp_path))
+    assert main(["show", path]) == 2
+    assert "--extent words=N" in capsys.readouterr().err
+    assert main(["show", path, "--extent", "words=9"]) == 0
+    shown = capsys.readouterr().out
+    assert "9 x 1 x 4" in shown and "words = 9" in shown
+    assert main(["show", path, "--extent", "x.1=7"]) == 0
+    assert "7 x 1 x 4" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", ["word=9", "words", "words=0", "=3"])
+def test_an_extent_that_names_nothing_is_an_error(tmp_path, capsys, given):
+    assert main(["show", str(words(tmp_path)), "--extent", given, "--extent", "words=9"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_was_assumed_is_in_json_too(tmp_path, capsys):
+    import json
+
+    assert main(["show", str(words(tmp_path)), "--extent", "words=9", "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert {note["how"] for note in notes} == {"extent", "types"}
+
+
+def test_a_batch_is_read_as_1_with_a_note(tmp_path, capsys):
+    g = Graph()
+    path = g.save(tmp_path, g.node("Conv", g.input("x", 8, 3, 6, 6), g.weight(4, 3, 1, 1)))
+    assert workloads.load(path).macs == 36 * 12
+    assert main(["show", str(path)]) == 0
+    assert "read with a batch of 1: x (batch 8)" in capsys.readouterr().err
+
+
+def test_a_test_and_a_choice_of_one_map_are_free(tmp_path):
+    """Softmax of exporters: Where(IsNaN(y), 0, y)."""
+    g = Graph()
+    y = g.node("Softmax", g.node("MatMul", g.input("x", 1, 5, 16), g.weight(16, 4)), axis=-1)
+    out = g.node("Where", g.node("IsNaN", y), g.numbers(0.0), y)
+    assert ops(workloads.load(g.save(tmp_path, out))) == ["fc", "softmax"]
+
+
+def test_elements_gathered_from_constants_have_the_shape_of_the_indices(tmp_path):
+    g = Graph()
+    picked = g.node("GatherElements", g.weight(1, 16), g.node("Expand", g.numbers(0), g.numbers(1, 4)), axis=1)
+    out = g.node("Add", g.node("MatMul", g.input("x", 1, 5, 16), g.weight(16, 4)), picked)
+    assert ops(workloads.load(g.save(tmp_path, out))) == ["fc"]
+
+
+@pytest.mark.parametrize("past", [0, 6])
+def test_attention_in_one_operator_with_earlier_keys(tmp_path, past):
+    """3 rows, 4 query heads of 8, 2 of keys: scores and context are 2 x 3 x (past + 3) x 32 MACs."""
+    g = Graph(opset=23)
+    q = g.input("q", 1, 3, 32)
+    k, v = (g.input(name, 1, 3, 16) for name in "kv")
+    cache = [g.input(name, 1, 2, past, 8) for name in ("keys", "values")] if past else []
+    names = g.node("Attention", q, k, v, *([""] + cache if past else []), outputs=3, q_num_heads=4, kv_num_heads=2)
+    network = workloads.load(g.save(tmp_path, names[0]))
+    assert network.macs == 2 * 3 * (past + 3) * 32
+    assert sum(tensor.size_bytes for tensor in network.inputs) == 96 + 2 * 48 + 2 * 16 * past
+
+
+def test_quantized_operators_are_their_layers(tmp_path):
+    g = Graph()
+    x = g.input("x", "N", 4, 8, 8)
+    low, scale, zero = g.node("DynamicQuantizeLinear", x, outputs=3)
+    conv = g.node("ConvInteger", low, g.weight(8, 4, 3, 3), zero, pads=[1, 1, 1, 1])
+    real = g.node("Mul", g.node("Cast", conv, to=1), scale)
+    one = g.numbers(1.0, shape=())
+    linear = g.node("QLinearConv", real, one, one, g.weight(8, 8, 1, 1), one, one, one, one)
+    both = g.node("QLinearAdd", linear, one, one, real, one, one, one, one)
+    network = workloads.load(g.save(tmp_path, g.node("FusedConv", both, g.weight(2, 8, 1, 1), activation="Relu")))
+    assert ops(network) == ["conv", "conv", "add", "conv"]
+    assert network.weight_bytes == 288 + 64 + 16
+
+
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3)])
+def test_recurrent_layers_have_their_weights_and_macs(tmp_path, op, gates):
+    g = Graph()
+    x = g.input("x", 5, 1, 6)
+    every, _ = g.node(op, x, g.weight(2, gates * 8, 6), g.weight(2, gates * 8, 8), outputs=2, hidden_size=8,
+                      direction="bidirectional")  # fmt: skip
+    network = workloads.load(g.save(tmp_path, every))
+    assert network.weight_bytes == 2 * gates * 8 * 14 and network.macs == 5 * network.weight_bytes
+
+
+def test_weights_applied_to_given_numbers_are_a_layer(tmp_path):
+    """Steps of time [1, 16] made of an integer: the product with 16 x 8 weights stays."""
+    g = Graph()
+    step = g.node("Cast", g.input("step", 1, 1, kind=TensorProto.INT64), to=1)
+    waves = g.node("Sin", g.node("Mul", step, g.weight(1, 16)))
+    network = workloads.load(g.save(tmp_path, g.node("MatMul", waves, g.weight(16, 8))))
+    assert (ops(network), network.weight_bytes) == (["fc"], 128)
+
+
+@pytest.mark.parametrize("op", ["Einsum", "TopK", "GridSample"])
+def test_what_changes_the_shape_hands_nothing_on(tmp_path, op):
+    g = Graph()
+    odd = g.node(op, g.node("Conv", g.input("x", 1, 4, 8, 8), g.weight(8, 4, 1, 1)))
+    path = g.save(tmp_path, g.node("Conv", odd, g.weight(2, 8, 1, 1)))
+    with pytest.raises(NetworkError, match="is not understood; export the model without it$"):
+        workloads.load(path, unsupported="passthrough")

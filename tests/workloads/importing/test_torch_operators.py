@@ -1,0 +1,175 @@
+"""Operators of torch.export that real models have: small modules worked by hand; skipped without torch."""
+
+from __future__ import annotations
+
+import pytest
+
+import workloads
+
+torch = pytest.importorskip("torch", reason="modules need torch: pip install 'cocco[torch]'")
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+
+class Call(nn.Module):
+    """A function of its inputs as a module."""
+
+    def __init__(self, function, **parts):
+        super().__init__()
+        self.function = function
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, *inputs):
+        return self.function(self, *inputs)
+
+
+def read(function, *inputs, **parts):
+    return workloads.from_torch(Call(function, **parts), inputs)
+
+
+def ops(network):
+    return [layer.op for layer in network.layers]
+
+
+def test_arguments_are_given_by_name():
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 4)
+
+        def forward(self, *, x, flag=False):
+            return self.layer(x) if flag else x
+
+    assert workloads.from_torch(Named(), {"x": torch.zeros(1, 5, 8), "flag": True}).macs == 160
+
+
+def test_a_trace_has_no_gradients():
+    """Rotary embeddings switch them off, which a trace with gradients has as control flow."""
+
+    def turn(self, x):
+        with torch.no_grad():
+            angles = (torch.arange(5)[:, None] * self.rate).cos()
+        return self.layer(x) * angles
+
+    network = read(turn, torch.zeros(1, 5, 8), layer=nn.Linear(8, 8), rate=nn.Parameter(torch.zeros(8)))
+    assert ops(network) == ["fc"]
+
+
+def test_unknown_operators_are_taken_apart():
+    """einsum of x [1, 6, 8] and w [8, 4]: 6 x 8 x 4 MACs."""
+    network = read(lambda self, x: torch.einsum("bld,de->ble", x, self.w), torch.zeros(1, 6, 8),
+                   w=nn.Parameter(torch.zeros(8, 4)))  # fmt: skip
+    assert (network.macs, network.weight_bytes) == (192, 32)
+
+
+def test_a_clip_is_the_map_of_its_frames():
+    """8 frames of 6 x 6 with 3 channels, kernel 3 x 3 x 3: 8 x 6 x 6 x 4 x 3 x 27 MACs; then one number a channel."""
+    layer = nn.Conv3d(3, 4, 3, padding=1)
+    network = read(lambda self, x: self.layer(x).mean((2, 3, 4)), torch.zeros(1, 3, 8, 6, 6), layer=layer)
+    assert (network.macs, network.weight_bytes) == (8 * 36 * 4 * 81, 4 * 81)
+    first, last = network.layers
+    assert (first.height, first.frames.count, first.frames.kernel) == (48, 8, 3)
+    assert (last.height, last.channels) == (1, 4)
+
+
+@pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3)])
+def test_recurrent_layers_have_their_weights_and_macs(kind, gates):
+    """Two layers, both directions, 5 steps of 6 features, 8 states: (6 + 8) and (16 + 8) x gates x 8, twice each."""
+    layer = kind(6, 8, num_layers=2, bidirectional=True, batch_first=True)
+    network = read(lambda self, x: self.layer(x)[0], torch.zeros(1, 5, 6), layer=layer)
+    weights = 2 * gates * 8 * (6 + 8 + 16 + 8)
+    assert (network.weight_bytes, network.macs) == (weights, 5 * weights)
+    assert sum(note.how == "recurrent" for note in network.notes) == 4
+
+
+def test_products_whose_first_operand_is_learned():
+    """Queries of DETR: 3 learned rows through a projection, then scores with 5 rows: 3 x 8 x 8 + 3 x 5 x 8."""
+
+    def attend(self, x):
+        return self.q(self.queries) @ x.transpose(1, 2)
+
+    network = read(attend, torch.zeros(1, 5, 8), q=nn.Linear(8, 8), queries=nn.Parameter(torch.zeros(1, 3, 8)))
+    assert network.macs == 192 + 120 and network.weight_bytes == 64
+    assert sorted(tensor.size_bytes for tensor in network.inputs) == [24, 40]
+
+
+def test_products_with_weights_of_their_own_for_each_batch():
+    """4 heads of 3 features are groups of channels; 4 experts of the same 5 rows have their features side by side."""
+    heads = read(lambda self, x: x.view(1, 5, 4, 3).transpose(1, 2) @ self.w, torch.zeros(1, 5, 12),
+                 w=nn.Parameter(torch.zeros(4, 3, 2)))  # fmt: skip
+    assert (heads.macs, heads.weight_bytes, heads.layers[-1].groups) == (5 * 24, 24, 4)
+    experts = read(lambda self, x: x @ self.w, torch.zeros(1, 5, 3), w=nn.Parameter(torch.zeros(4, 3, 2)))
+    assert (experts.macs, experts.weight_bytes) == (5 * 24, 24)
+
+
+def test_baddbmm_has_its_sum():
+    network = read(lambda self, x: torch.baddbmm(x, x, x.transpose(1, 2)), torch.zeros(1, 6, 6))
+    assert network.macs == 216 and "add" in ops(network)
+
+
+def test_an_empty_slice_adds_nothing():
+    def rotate(self, x):
+        y = self.layer(x)
+        return torch.cat([y[..., :8].neg(), y[..., 8:]], -1)
+
+    assert ops(read(rotate, torch.zeros(1, 5, 8), layer=nn.Linear(8, 8))) == ["fc"]
+
+
+def test_makers_of_constants_read_no_map():
+    network = read(lambda self, x: self.layer(x) + x.new_zeros(1, 5, 8) + torch.full_like(x, 2), torch.zeros(1, 5, 8),
+                   layer=nn.Linear(8, 8))  # fmt: skip
+    assert ops(network) == ["fc"]
+
+
+def test_halves_of_shuffled_channels_are_slices():
+    """ShuffleNet's shuffle, then its split: the order of channels is free."""
+
+    def shuffle(self, x):
+        y = self.layer(x).view(1, 2, 4, 6, 6).transpose(1, 2).reshape(1, 8, 6, 6)
+        left, right = y.chunk(2, 1)
+        return torch.cat([left, self.tail(right)], 1)
+
+    network = read(shuffle, torch.zeros(1, 8, 6, 6), layer=nn.Conv2d(8, 8, 1), tail=nn.Conv2d(4, 4, 1))
+    assert "rearrange" not in ops(network)
+
+
+@pytest.mark.parametrize("out", [(3, 2), (5, 4), (7, 7)])
+def test_adaptive_pools_that_do_not_divide_have_windows_that_hold_theirs(out):
+    network = read(lambda self, x: functional.adaptive_avg_pool2d(x, out), torch.zeros(1, 4, 8, 7))
+    (layer,) = network.layers
+    assert (layer.height, layer.width) == out
+    for axis, extent in ((0, 8), (1, 7)):
+        for i in range(out[axis]):
+            first = i * layer.stride[axis]
+            assert first <= i * extent // out[axis]
+            assert -(-(i + 1) * extent // out[axis]) <= first + layer.kernel[axis] <= extent
+
+
+def test_a_sequence_may_stand_before_its_batch():
+    network = workloads.from_torch(nn.Linear(8, 4), torch.zeros(5, 1, 8))
+    assert network.macs == 5 * 32 and network.inputs[0].height == 5
+
+
+def test_a_choice_by_the_network_itself_is_an_element_wise_layer():
+    def choose(self, x):
+        a, b = self.layer(x), self.tail(x)
+        return torch.where(a > b, a, b)
+
+    network = read(choose, torch.zeros(1, 5, 8), layer=nn.Linear(8, 8), tail=nn.Linear(8, 8))
+    assert ops(network)[:3] == ["fc", "fc", "add"]
+
+
+def test_a_running_sum_over_positions_needs_its_map_whole():
+    network = read(lambda self, x: self.layer(x).cumsum(1), torch.zeros(1, 5, 8), layer=nn.Linear(8, 8))
+    assert ops(network) == ["fc", "rearrange"] and network.layers[1].whole == (0,)
+
+
+def test_grouped_queries_repeat_their_keys():
+    def attend(self, x):
+        k = x.view(1, 5, 2, 4).transpose(1, 2)
+        q = self.q(x).view(1, 5, 4, 4).transpose(1, 2)
+        return functional.scaled_dot_product_attention(q, k, k, enable_gqa=True)
+
+    network = read(attend, torch.zeros(1, 5, 8), q=nn.Linear(8, 16))
+    assert network.macs == 5 * 128 + 2 * 25 * 16

@@ -1,0 +1,57 @@
+"""Windows over the frames of a clip [1, C, T, H, W]: its map is the frames one below the other (network/frames.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workloads.errors import NetworkError
+from workloads.importing.families.combining import reduce
+from workloads.importing.sketch import Sketch
+from workloads.importing.values import Value
+from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, normal
+from workloads.network.frames import Frames
+from workloads.network.layer import Layer
+from workloads.network.shapes import output_extent
+
+
+def slide_clip(
+    sketch: Sketch, op: str, value: Value, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int] = (1, 1, 1), channels: int | None = None, groups: int = 1, weights: Value | None = None,
+) -> Value:  # fmt: skip
+    """Return a convolution (with channels and weights) or a pool over time, rows and columns."""
+    if value.rank != 5 or not all(len(each) == 3 for each in (kernel, stride, padding, dilation)):
+        raise NetworkError(f"slides over an array of {value.rank} dimensions; clips have 5, and windows 3")
+    if dilation[0] != 1:
+        raise NetworkError(f"has frames {dilation[0]} apart in one window; 1 is known")
+    if value.is_constant:
+        value = sketch.fed(value, [2, 3], [4])
+    value = sketch.conform(value, [2, 3], [4])
+    in_channels, count, rows, columns = value.shape[1:]
+    frames = Frames(count, kernel[0], stride[0], padding[0])
+    height, width = (
+        output_extent(sketch.at, extent, (kernel[i] - 1) * dilation[i] + 1, stride[i], padding[i], padding[i])
+        for i, extent in ((1, rows), (2, columns))
+    )
+    is_plain = (*kernel, *stride, *padding) == (1,) * 6 + (0,) * 3
+    out, made = in_channels if channels is None else channels, max(0, frames.outputs)
+    assert value.source is not None
+    name = sketch.dense(Layer(
+        "", op, (value.source,), made * height, width, out, in_channels, (kernel[1], kernel[2]),
+        (stride[1], stride[2]), (padding[1], padding[2], padding[1], padding[2]), (dilation[1], dilation[2]), groups,
+        frames=None if is_plain else frames,
+    ), weights)  # fmt: skip
+    dims = (
+        (), full(CHANNELS, out), normal([Atom(ROWS, height, made)]), full(ROWS, height), full(COLUMNS, width)
+    )  # fmt: skip
+    return Value((1, out, made, height, width), name, dims)
+
+
+def adaptive_pool_clip(sketch: Sketch, op: str, value: Value, out: Sequence[int]) -> Value:
+    """Return a pool of a clip to given extents, which must divide its own."""
+    if list(out) == [1, 1, 1]:
+        return reduce(sketch, value, (2, 3, 4), True, op)
+    extents = value.shape[2:]
+    if len(out) != 3 or any(size < 1 or extent % size for extent, size in zip(extents, out)):
+        raise NetworkError(f"pools a clip of {list(extents)} to {list(out)}, which does not divide it")
+    kernel = [extent // size for extent, size in zip(extents, out)]
+    return slide_clip(sketch, op, value, kernel, kernel, (0, 0, 0))

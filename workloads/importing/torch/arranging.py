@@ -1,0 +1,225 @@
+"""The operators of torch.export that move elements, choose some, or make constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workloads.errors import NetworkError
+from workloads.importing.families import combining, moving, multiplying
+from workloads.importing.families.moving import axis_of
+from workloads.importing.torch.call import Answer, TorchCall
+from workloads.importing.torch.weighted import pair
+from workloads.importing.values import constant, derived
+
+
+def _reshaped(call: TorchCall) -> Answer:
+    """Everything that only gives the elements another shape: the trace says which."""
+    return moving.reshape(call.sketch, call.value("self"), call.shape)
+
+
+def _transpose(call: TorchCall) -> Answer:
+    value = call.value("self")
+    if call.op in ("permute", "movedim"):
+        return moving.transpose(call.sketch, value, call.get("dims"))
+    order = list(range(value.rank))
+    i, j = (0, 1) if call.op == "t" else (axis_of(value, call.get(key)) for key in ("dim0", "dim1"))
+    if value.rank > 1:
+        order[i], order[j] = j, i
+    return moving.transpose(call.sketch, value, order)
+
+
+def _expand(call: TorchCall) -> Answer:
+    return moving.expand(call.sketch, call.value("self"), call.shape)
+
+
+def _concat(call: TorchCall) -> Answer:
+    return moving.concat(call.sketch, call.get("tensors"), call.get("dim", 0))
+
+
+def _stack(call: TorchCall) -> Answer:
+    values, dim = call.get("tensors"), call.get("dim", 0)
+    dim = dim % (values[0].rank + 1)
+    return moving.concat(call.sketch, [moving.unsqueeze(call.sketch, value, [dim]) for value in values], dim)
+
+
+def _part(call: TorchCall) -> Answer:
+    value = call.value("self")
+    if call.op == "narrow":
+        start = call.get("start")
+        return moving.part(call.sketch, value, call.get("dim"), start, start + call.get("length"))
+    axis = axis_of(value, call.get("dim", 0))
+    stop = min(call.get("end", value.shape[axis]), 2**40)
+    return moving.part(call.sketch, value, axis, call.get("start", 0), stop, call.get("step", 1))
+
+
+def _parts(call: TorchCall) -> Answer:
+    """split, split_with_sizes, chunk, unbind."""
+    value, axis = call.value("self"), axis_of(call.value("self"), call.get("dim", 0))
+    extent = value.shape[axis]
+    if call.op == "unbind":
+        return [moving.pick(call.sketch, value, axis, i) for i in range(extent)]
+    sizes = call.get("split_size", call.get("split_sizes"))
+    if call.op == "chunk":
+        sizes = -(-extent // call.get("chunks"))
+    if isinstance(sizes, int):
+        sizes = [min(sizes, extent - start) for start in range(0, extent, sizes)]
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    return [moving.part(call.sketch, value, axis, a, a + n) for a, n in zip(starts, sizes)]
+
+
+def _pick(call: TorchCall) -> Answer:
+    return moving.pick(call.sketch, call.value("self"), call.get("dim"), call.get("index"))
+
+
+def _reordered(call: TorchCall) -> Answer:
+    """roll, flip, gathers by constants: positions in another order are a rearrangement, channels are not."""
+    value = call.sketch.settle(call.value("self"))
+    along = [i for i, dim in enumerate(value.dims) if any(atom.axis != 2 for atom in dim)]
+    moved = call.get("dims", call.get("dim"))
+    axes = {axis_of(value, axis) for axis in pair(moved, 1)} if moved is not None else set(range(value.rank))
+    if not axes & set(along) and call.shape == value.shape:
+        return value
+    if value.rank != len(call.shape):
+        along = [i for i in range(len(call.shape) - 1) if call.shape[i] > 1]
+    rows, columns = ([along[0]], [along[1]]) if len(along) == 2 else (along, [])
+    return call.sketch.rearranged([value], call.shape, rows, columns)
+
+
+def _pad(call: TorchCall) -> Answer:
+    value, numbers = call.value("self"), list(call.get("pad"))
+    before, after = [0] * value.rank, [0] * value.rank
+    for i in range(len(numbers) // 2):
+        before[-1 - i], after[-1 - i] = numbers[2 * i], numbers[2 * i + 1]
+    return moving.pad(call.sketch, value, before, after)
+
+
+def _shuffle(call: TorchCall) -> Answer:
+    """pixel_shuffle, pixel_unshuffle, channel_shuffle: views, of which the last moves channels only."""
+    value, sketch = call.value("self"), call.sketch
+    if call.op == "channel_shuffle":
+        return value
+    batch, channels, height, width = value.shape
+    if call.op == "pixel_shuffle":
+        n = call.get("upscale_factor")
+        split = moving.reshape(sketch, value, (batch, channels // n**2, n, n, height, width))
+        return moving.reshape(sketch, moving.transpose(sketch, split, (0, 1, 4, 2, 5, 3)), call.shape)
+    n = call.get("downscale_factor")
+    split = moving.reshape(sketch, value, (batch, channels, height // n, n, width // n, n))
+    return moving.reshape(sketch, moving.transpose(sketch, split, (0, 1, 3, 5, 2, 4)), call.shape)
+
+
+def _embed(call: TorchCall) -> Answer:
+    table, indices = call.value("weight"), call.value("indices")
+    if not indices.is_given:
+        return derived(call.shape, None, call.values())
+    if indices.rank > 1 and indices.shape[0] > 1:
+        raise NetworkError(f"looks up tokens of batch {indices.shape[0]}; give examples of batch 1")
+    return multiplying.embed(call.sketch, call.name, table, indices)
+
+
+def _make(call: TorchCall) -> Answer:
+    """Zeros, ones and the like: what is given says their shape only."""
+    made = [constant(shape) for shape in call.shapes]
+    return made if len(made) > 1 else made[0]
+
+
+def _scan(call: TorchCall) -> Answer:
+    """cumsum and the like: each element needs those before it; along channels they are beside it."""
+    value, axis = call.value("self"), axis_of(call.value("self"), call.get("dim"))
+    if all(atom.axis == 2 for atom in value.dims[axis]):
+        return combining.local_normalisation(call.sketch, value)
+    value = call.sketch.settle(value)
+    along = [i for i, dim in enumerate(value.dims) if any(atom.axis != 2 for atom in dim)]
+    return call.sketch.rearranged([value], call.shape, along)
+
+
+def _unfold(call: TorchCall) -> Answer:
+    """im2col, unfold and fold: elements repeated or summed, window by window."""
+    value = call.sketch.settle(call.value("self"))
+    rank = len(call.shape)
+    rows = [rank - 1] if call.op == "im2col" else list(range(1, rank - 1)) if rank != 4 else [2]
+    return call.sketch.rearranged([value], call.shape, rows, [3] if rank == 4 else [])
+
+
+def _write(call: TorchCall) -> Answer:
+    """What is written into a part of an array: a cache with its new rows, which are needed beside it."""
+    sketch, values = call.sketch, call.values()
+    if call.op == "copy" and not call.get("src").is_constant:
+        return moving.expand(sketch, call.value("src"), call.shape)
+    target = call.value("self")
+    maps = [sketch.settle(value) for value in values if not value.is_constant]
+    if target.is_constant and sketch.is_stored(target):
+        maps = [sketch.fed(target), *maps]
+    elif target.is_constant:  # zeros that are filled piece by piece
+        maps = maps[:1] if maps[0].shape == call.shape else maps
+    else:
+        sketch.ends += [value.source for value in maps[1:] if value.source is not None]
+    along = [i for i in range(len(call.shape) - 1) if call.shape[i] > 1]
+    return maps[0] if len(maps) == 1 and maps[0].shape == call.shape else sketch.rearranged(maps, call.shape, along)
+
+
+def _rank_by(call: TorchCall) -> Answer:
+    """topk, sort, argmax and the like: the order of a row's elements, which lie side by side."""
+    value = call.value("self")
+    axis = axis_of(value, call.get("dim", -1))
+    sorted_ = combining.softmax(call.sketch, value, axis)
+    found = []
+    for shape in call.shapes:
+        if len(shape) < value.rank:
+            part = moving.pick(call.sketch, sorted_, axis, 0)
+        else:
+            part = moving.part(call.sketch, sorted_, axis, 0, shape[axis])
+        found.append(moving.reshape(call.sketch, part, shape))
+    return found if len(found) > 1 else found[0]
+
+
+MOVES: dict[str, Callable[[TorchCall], Answer]] = {
+    **dict.fromkeys((
+        "view _reshape_alias view_copy reshape flatten unflatten squeeze unsqueeze _unsafe_view view_as "
+        "reshape_as"
+    ).split(), _reshaped),
+    **dict.fromkeys((
+        "permute transpose t movedim swapaxes mT adjoint"
+    ).split(), _transpose),
+    **dict.fromkeys((
+        "expand expand_as repeat"
+    ).split(), _expand),
+    **dict.fromkeys((
+        "cat concat concatenate"
+    ).split(), _concat),
+    "stack": _stack,
+    **dict.fromkeys((
+        "slice narrow"
+    ).split(), _part),
+    **dict.fromkeys((
+        "split split_with_sizes chunk unbind unsafe_split unsafe_chunk"
+    ).split(), _parts),
+    "select": _pick,
+    **dict.fromkeys((
+        "roll flip index index_select gather take_along_dim repeat_interleave tril triu _unsafe_index"
+    ).split(), _reordered),
+    **dict.fromkeys((
+        "pad constant_pad_nd"
+    ).split(), _pad),
+    **dict.fromkeys((
+        "pixel_shuffle pixel_unshuffle channel_shuffle"
+    ).split(), _shuffle),
+    "embedding": _embed,
+    **dict.fromkeys((
+        "new_zeros new_ones new_full new_empty zeros_like ones_like full_like empty_like rand_like "
+        "randn_like new_empty_strided zeros ones full empty arange randn rand scalar_tensor"
+    ).split(), _make),
+    **dict.fromkeys((
+        "cumsum cumprod logcumsumexp"
+    ).split(), _scan),
+    **dict.fromkeys((
+        "im2col unfold col2im"
+    ).split(), _unfold),
+    **dict.fromkeys((
+        "copy index_copy index_put slice_scatter select_scatter scatter scatter_add index_add "
+        "_unsafe_index_put"
+    ).split(), _write),
+    **dict.fromkeys((
+        "topk sort argsort argmax argmin"
+    ).split(), _rank_by),
+}  # fmt: skip

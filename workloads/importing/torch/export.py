@@ -1,0 +1,73 @@
+"""What torch.export makes of a module and its arguments, and the operators of it that must be taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workloads.errors import NetworkError, one_line, shown
+
+
+def exported(module: Any, example_inputs: Any, title: str) -> Any:
+    """Return the program of one call, without gradients; keywords are given as a mapping."""
+    import torch
+
+    arguments, keywords = _call(example_inputs)
+    was_training = module.training
+    fast = torch.backends.mha.get_fastpath_enabled()
+    try:
+        torch.backends.mha.set_fastpath_enabled(False)  # one operator for a whole encoder layer
+        with torch.no_grad():
+            return torch.export.export(module.eval(), arguments, keywords, strict=False)
+    except Exception as error:  # whatever a module does when it runs
+        raise NetworkError(f"module {title!r} cannot be exported: {_reason(error)}") from None
+    finally:
+        module.train(was_training)
+        torch.backends.mha.set_fastpath_enabled(fast)
+
+
+def _call(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    import torch
+
+    if isinstance(example_inputs, torch.Tensor):
+        return (example_inputs,), {}
+    if isinstance(example_inputs, Mapping):
+        return (), dict(example_inputs)
+    try:
+        return tuple(example_inputs), {}
+    except TypeError:
+        raise NetworkError(
+            f"has the example inputs {shown(example_inputs)}; give a tensor, a tuple, or a mapping of keywords"
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    """The line of an error that says most: data that choose what is computed have a way out."""
+    text = one_line(error)[:300]
+    words = ("data-dependent", "GuardOnDataDependentSymNode", "Could not guard", "DataDependent", "unbacked")
+    if any(word in text or word in type(error).__name__ for word in words):
+        return f"what it computes depends on the numbers of its inputs ({text[:160]}); export a module without that"
+    return text
+
+
+def taken_apart(program: Any, known: Mapping[str, object]) -> Any | None:
+    """Return the program with unknown operators as simpler ones, as torch itself has them; None where it has none."""
+    import torch
+
+    unknown = {
+        node.target
+        for node in program.graph.nodes
+        if node.op == "call_function" and hasattr(node.target, "_schema") and operator_name(node.target) not in known
+    }
+    try:
+        rules = dict(torch.export.default_decompositions())
+        table = {target: rules[target] for target in unknown if target in rules}
+        return program.run_decompositions(table) if table else None
+    except Exception:  # whatever happens there: the operator stays unknown
+        return None
+
+
+def operator_name(target: Any) -> str:
+    """Return the name of an operator, without the library and the trailing mark of one that works in place."""
+    name = str(target._schema.name).split("::")[-1]
+    return name[:-1] if name.endswith("_") and not name.startswith("_") else name
