@@ -48,6 +48,11 @@ def count(text: str) -> int:
     return _whole(text, 1, MAX_COUNT)
 
 
+def count_from_0(text: str) -> int:
+    """Return a whole number from 0."""
+    return _whole(text, 0, MAX_COUNT)
+
+
 def count_or_none(text: str) -> int | None:
     """Return a whole number from 1, or None for 'none'."""
     if text == "none":
