@@ -173,7 +173,8 @@ class Stays(NamedTuple):
 
     producers: tuple[bool, ...] = ()
     whole: tuple[bool, ...] = ()
-    second: bool = False  #: the second operand of a product
+    second_bytes: int = 0  #: of the second operand of a product
+    second_rows: tuple[tuple[int, int], ...] = ()  #: the same as rows of it, first and last + 1
     output: bool = False
     is_written: bool = True  #: whether the output goes to DRAM
     arriving_bytes: int = 0  #: of inputs that are loaded once, to be kept from here on; one sample
@@ -232,6 +233,24 @@ class LoopLayer(NamedTuple):
         return self.rows.windows * self.columns.windows * self.outputs
 
     @property
+    def has_second(self) -> bool:
+        """Whether all of the second operand of a product is on chip."""
+        return self.stays.second_bytes > 0 and self.coming == 0
+
+    @property
+    def coming(self) -> int:
+        """Bytes of the weights, or of a second operand what is not on chip."""
+        return self.weights - self.stays.second_bytes
+
+    def coming_after(self, outputs: int) -> int:
+        """Bytes of the weights of all outputs of a part but the first so many, as far as they are not on chip."""
+        after = self.weights * (self.part.outputs - outputs) // self.part.outputs
+        if self.kind != "transposed":
+            return after * self.coming // self.weights if self.weights else 0
+        there = sum(max(0, end - max(first, outputs)) for first, end in self.stays.second_rows)
+        return after - self.weights * there // self.part.outputs
+
+    @property
     def is_product(self) -> bool:
         """Whether it multiplies two activations."""
         return self.kind in ("transposed", "product")
@@ -242,7 +261,7 @@ class LoopLayer(NamedTuple):
 
     def stationary_bytes(self, outputs: int, inputs: int) -> int:
         """Return the bytes that weights of so many outputs and inputs take, or that part of the second operand."""
-        if self.stays.second:
+        if self.has_second:
             return 0
         if self.kind == "transposed":
             return outputs * self.round_up(inputs)
@@ -288,7 +307,8 @@ def loop_layer(
     local = [u for i, u in enumerate(operands) if i not in layer.whole]
     whole = dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole and layer.op != "matmul")
     distinct = local if kind == "dense" and layer.groups > 1 else list(dict.fromkeys(local))
-    producers = tuple(network.tensors[u].channels for u in distinct)
+    sharing = layer.groups // layer.second_heads  # heads of the first operand that share one of the second: more rows
+    producers = tuple(network.tensors[u].channels // sharing for u in distinct)
     places = tuple(range(len(local))) if distinct is local else tuple(map(distinct.index, local))
     rows, columns, samples = _axis(network, v, 0), _axis(network, v, 1), (batch, 1) if layer.has_weights else (1, batch)
     stays = NOTHING_STAYS if kept is None else _stays(network, v, kept, distinct, list(whole))
@@ -301,8 +321,10 @@ def loop_layer(
         producers=producers,
         operands=places,
         part=_part(layer, producers, places, technology.channel_alignment, stays.producers),
-        outputs=layer.channels,
-        weights=network.tensors[operands[1]].size_bytes if layer.op == "matmul" else layer.weight_bytes,
+        outputs=layer.channels // sharing,
+        weights=sum(network.tensors[u].size_bytes for u in operands[1:])
+        if layer.op == "matmul"
+        else layer.weight_bytes,
         whole=tuple((t.height, t.width, t.channels) for t in (network.tensors[u] for u in whole)),
         unmet_bytes=unmet * sum(network.tensors[u].channels for u in coming),
         batch=samples[0],
@@ -315,11 +337,16 @@ def loop_layer(
 
 
 def _stays(network: Network, v: int, kept: Kept, producers: list[int], whole: list[int]) -> Stays:
-    operands = network.operands[v]
+    operands, second = network.operands[v], []
+    if network.layers[v].op == "matmul":
+        extents = [network.tensors[u].height * network.tensors[u].width for u in operands[1:]]
+        ends = list(accumulate(extents, initial=0))
+        second = [each for each in zip(operands[1:], zip(ends, ends[1:])) if each[0] in kept.on_chip]
     return Stays(
         producers=tuple(u in kept.on_chip for u in producers),
         whole=tuple(u in kept.on_chip for u in whole),
-        second=network.layers[v].op == "matmul" and operands[1] in kept.on_chip,
+        second_bytes=sum(network.tensors[u].size_bytes for u, _ in second),
+        second_rows=tuple(rows for _, rows in second),
         output=v in kept.on_chip,
         is_written=v in kept.written,
         arriving_bytes=sum(network.tensors[u].size_bytes for u in set(operands) & kept.loaded & kept.on_chip),
@@ -330,14 +357,14 @@ def _part(
     layer: Layer, producers: tuple[int, ...], places: tuple[int, ...], word: int, is_kept: tuple[bool, ...]
 ) -> Part:
     """Return a group of a convolution, a head, or all that a layer reduces over."""
-    reduction, outputs = layer.in_channels // layer.groups, layer.channels // layer.groups
+    reduction, outputs, groups = layer.in_channels // layer.groups, layer.channels // layer.groups, layer.second_heads
     comes = [not each for each in is_kept] or [True] * len(producers)
-    if layer.groups == 1:
+    if groups == 1:
         words = [-(-channels // word) for channels in producers]
         held = sum(each for each, is_coming in zip(words, comes) if is_coming)
         return Part(held * word, outputs, reduction, ((sum(words[each] for each in places), 1),))
     if reduction == 1:  # one channel, and so one word, of one producer
-        return Part(word * any(comes), outputs, 1, ((1, layer.groups),))
+        return Part(word * any(comes), outputs, 1, ((1, groups),))
     ends = list(accumulate(producers, initial=0))
     words, held = [], 0
     for first in range(0, ends[-1], reduction):
@@ -352,9 +379,10 @@ def kind_of(network: Network, v: int) -> Kind:
     """Return what a layer does with channels."""
     layer = network.layers[v]
     if layer.op == "matmul":
-        second = network.tensors[network.operands[v][1]]
-        has_rows = second.channels == layer.in_channels
-        return "transposed" if has_rows and second.height * second.width * layer.groups == layer.channels else "product"
+        second = [network.tensors[u] for u in network.operands[v][1:]]
+        has_rows = second[0].channels // layer.second_heads == layer.in_channels // layer.groups
+        positions = sum(each.height * each.width for each in second)
+        return "transposed" if has_rows and positions * layer.groups == layer.channels else "product"
     if layer.op == "rearrange":
         return "copy"
     if layer.op in WINDOW_OPS:
@@ -368,6 +396,7 @@ def _axis(network: Network, v: int, axis: int) -> Axis:
     layer = network.layers[v]
     windows = (layer.height, layer.width)[axis]
     if layer.op not in WINDOW_OPS:
+        windows *= layer.groups // layer.second_heads if axis == 0 else 1
         return Axis(windows, windows)
     source = network.tensors[network.operands[v][0]]
     return Axis(

@@ -141,7 +141,8 @@ def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     updates = layer.weights * grid.tiles * rounds
     traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side
     copied = layer.loaded * mode.side // 2
-    moved = Moved(layer.weights if chunks == 1 else updates, layer.loaded * mode.reads, traffic, updates, copied)
+    weight_reads = layer.coming * (1 if chunks == 1 else grid.tiles * rounds)
+    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, updates, copied)
     return plan_of(layer, "TK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
@@ -151,7 +152,7 @@ def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     traffic = (layer.channels * grid.windows + layer.loaded * mode.side) * chunks
     reads = layer.loaded * mode.reads * chunks
     copied = layer.loaded * mode.side // 2 * chunks
-    moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds, copied)
+    moved = Moved(layer.coming, reads, traffic, layer.weights * grid.tiles * rounds, copied)
     return plan_of(layer, "KT", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
@@ -159,7 +160,7 @@ def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     """WK: samples; the input whole; chunks; tiles. Weights pass once for the samples at once."""
     chunks, rounds = _passes(layer, loops)
     traffic = layer.channels * grid.windows * chunks
-    weight_reads = layer.weights * (1 if chunks == 1 else rounds)
+    weight_reads = layer.coming * (1 if chunks == 1 else rounds)
     moved = Moved(weight_reads, layer.loaded * grid.union, traffic, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "WK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
@@ -169,7 +170,7 @@ def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     chunks, rounds = _passes(layer, loops)
     traffic = layer.channels * grid.windows * chunks
     reads = layer.loaded * grid.union * chunks
-    moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
+    moved = Moved(layer.coming, reads, traffic, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "KS", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
@@ -177,11 +178,11 @@ def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     """TP: as TK, and the weights of some outputs stay over all tiles; the others pass beside them in chunks."""
     outputs, (_, rounds) = layer.part.outputs, _passes(layer, loops)
     chunks = -(-loops.kept // loops.chunk) - (loops.kept - outputs) // loops.chunk
-    updates, passing = grid.tiles * rounds, layer.weights * (outputs - loops.kept) // outputs
+    updates, passing = grid.tiles * rounds, layer.coming_after(loops.kept)
     activation, weights = _held(layer, grid, mode, loops)
     weights += layer.stationary_bytes(loops.kept, layer.part.reduction)
     traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side
-    weight_reads = layer.weights + (updates - 1) * passing
+    weight_reads = layer.coming + (updates - 1) * passing
     copied = layer.loaded * mode.side // 2
     moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, layer.weights * updates, copied)
     return plan_of(layer, "TP", mode, grid, loops, (activation, weights), moved)
@@ -194,7 +195,7 @@ def chunks_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loo
     activation, weights = _held(layer, grid, mode, loops)
     activation += layer.batch * stay * layer.part.channels
     reads = layer.loaded * (mode.reads * chunks - stay * (chunks - 1))
-    moved = Moved(layer.weights, reads, layer.channels * grid.windows * chunks, layer.weights * grid.tiles * rounds)
+    moved = Moved(layer.coming, reads, layer.channels * grid.windows * chunks, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "KP", mode, grid, loops, (activation, weights), moved)
 
 
@@ -208,7 +209,8 @@ def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     traffic = layer.channels * grid.windows * chunks + copies
     activation = _input(layer, mode, loops) + SUM_BYTES * _chunk_bytes(layer, grid, loops)
     held = activation, layer.stationary_bytes(loops.chunk, min(loops.slice, part.reduction))
-    moved = Moved(updates, layer.loaded * mode.reads, traffic, updates, copies // 2)
+    weight_reads = layer.coming * grid.tiles * rounds
+    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, updates, copies // 2)
     return plan_of(layer, "TKC", mode, grid, loops, held, moved)
 
 
@@ -235,7 +237,7 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     )
     updates = layer.weights * rounds
     moved = Moved(
-        updates * grid.tiles, comes * grid.windows * chunks, traffic,
+        layer.coming * rounds * grid.tiles, comes * grid.windows * chunks, traffic,
         updates * rows.tiles * grid.columns.tiles, sums // 2,
     )  # fmt: skip
     return plan_of(layer, "BC", mode, grid, loops, held, moved)
@@ -287,7 +289,7 @@ def plan_of(
     buffered = samples * moved.traffic + results + outputs
     if layer.is_product:
         activation, weights = activation + weights, 0
-        inputs, buffered = inputs + (0 if layer.stays.second else weight_reads), buffered + weight_traffic
+        inputs, buffered = inputs + weight_reads, buffered + weight_traffic
         weight_reads = weight_traffic = 0
     return LoopPlan(
         order, mode.name, grid.tile, *loops, activation, weights, weight_reads, inputs, outputs,

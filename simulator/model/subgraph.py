@@ -61,7 +61,8 @@ class Subgraph:
     """Layers that run together, with in(S) and out(S) of model.md, section 1.
 
     layers: ascending ids. inputs: in(S), the distinct producers outside S. outputs: out(S), the layers whose
-    tensor is stored to DRAM: model outputs and those with a reader outside S (Cocco, footnote 3).
+    tensor is stored to DRAM: model outputs, rows that a cache gets, and those with a reader outside S (Cocco,
+    footnote 3).
     readers[u]: the readers of u that are in S.
 
     With tensors that stay on chip: on_chip, those of S and in(S); loaded, what of in(S) comes from DRAM; outputs, what
@@ -77,7 +78,7 @@ class Subgraph:
         self.tensors = self.layers + self.inputs
         self.readers = {u: [r for r in geometry.readers[u] if r.layer in inside] for u in self.tensors}
         self.outputs = tuple(
-            v for v in self.layers if not geometry.readers[v] or len(self.readers[v]) < len(geometry.readers[v])
+            v for v in self.layers if network.is_output[v] or len(self.readers[v]) < len(geometry.readers[v])
         )
         self.on_chip: frozenset[int] = frozenset()
         self.loaded = self.inputs

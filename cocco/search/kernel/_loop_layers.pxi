@@ -35,7 +35,7 @@ cdef class LoopLayers:
         into.often = most_often(layer) if layer.operands else 0
         into.operand_channels = sum(layer.producers[each] for each in layer.operands)
         into.loaded, into.operands_loaded = layer.loaded, sum(layer.passing[each] for each in layer.operands)
-        into.broadcast_count, into.is_second_kept = len(layer.broadcast), layer.stays.second
+        into.broadcast_count, into.is_second_kept = len(layer.broadcast), layer.has_second
         into.is_output_kept, into.is_written = layer.stays.output, layer.stays.is_written
         into.arriving_bytes = layer.stays.arriving_bytes
         into.part.channels, into.part.outputs = layer.part.channels, layer.part.outputs

@@ -12,16 +12,22 @@ from itertools import accumulate, pairwise
 
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.dense import slices_of_words
+from simulator.execution.layer.folded import Rows, rows_within
 from simulator.execution.layer.held import load_part, read_part
-from simulator.execution.layer.plan import Kind, LayerPlan, kind_of, pieces
+from simulator.execution.layer.plan import Kind, LayerPlan, cuts, kind_of, pieces
 from simulator.execution.layer.sweeps import Lines, Sweep, sweep, sweep_with_rows
 from simulator.execution.layer.windows import lines_of
 from simulator.technology import SUM_BYTES
 from workloads.network.network import Network
 
 
-def count_dense(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
-    """Count groups, or heads of all samples, one after the other: equal ones once."""
+def count_dense(
+    network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int], there: Rows = ()
+) -> None:
+    """Count groups, or heads of all samples, one after the other: equal ones once.
+
+    there: the rows of a product's second operand that are on chip.
+    """
     layer, lines = network.layers[v], lines_of(network, v)
     kind, outputs, inputs = kind_of(network, v), layer.channels // layer.groups, layer.in_channels // layer.groups
     if kind == "dense":
@@ -31,8 +37,8 @@ def count_dense(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
     taps = layer.kernel[0] * layer.kernel[1]
     for each, count in Counter(words).items():
         one, comes = chip.like(), [is_coming for _, is_coming in each]
-        channels, second = tuple(size for size, _ in each), kind != "dense" and network.operands[v][1] in on_chip
-        ORDERS[plan.order](_Run(one, plan, lines, kind, channels, comes, second, outputs, inputs, taps, samples))
+        channels = tuple(size for size, _ in each)
+        ORDERS[plan.order](_Run(one, plan, lines, kind, channels, comes, there, outputs, inputs, taps, samples))
         chip.add(one, count * times)
 
 
@@ -61,7 +67,7 @@ class _Run:
     kind: Kind
     words: tuple[int, ...]  #: channels of each input
     comes: list[bool]  #: whether each comes from DRAM; else it is on chip, whole
-    has_second: bool  #: whether the second operand of a product is on chip, whole
+    there: Rows  #: of the second operand of a product, on chip
     outputs: int
     inputs: int  #: of its reduction
     taps: int
@@ -75,9 +81,9 @@ class _Run:
         """Yield samples at once, and how often so many."""
         return pieces(self.samples, self.plan.at_once)
 
-    def chunks(self, outputs: int | None = None) -> Iterator[tuple[int, int]]:
-        """Yield outputs of a chunk, and how many chunks of so many; of all outputs, or of the first so many."""
-        return pieces(self.outputs if outputs is None else outputs, self.plan.chunk)
+    def chunks(self, first: int = 0, last: int | None = None) -> Iterator[tuple[range, int]]:
+        """Yield the outputs of a chunk, and how many chunks are as it; of all outputs, or from one to another."""
+        return _alike(range(first, self.outputs if last is None else last), self.plan.chunk, bool(self.there))
 
     def bring(self, found: Sweep, samples: int, times: int, words: tuple[int, ...] | None = None) -> None:
         """Bring the input of so many samples in for a sweep, so often."""
@@ -88,16 +94,21 @@ class _Run:
         for region, positions in (("MAIN", found.main), ("SIDE", found.side), ("input that stays", found.stays)):
             self.chip.activations.hold(region, positions * room)
 
-    def load(self, outputs: int, inputs: int, times: int, region: str = "weights") -> None:
-        """Bring weights in, so often."""
-        if self.has_second:
+    def load(self, outputs: range, inputs: range, times: int, region: str = "weights") -> None:
+        """Bring weights in, so often; of a second operand what is not on chip, into room for all unless all is."""
+        rows = {"transposed": self.outputs, "product": self.inputs}.get(self.kind, 0)
+        if rows and rows_within(self.there, range(rows)) == rows:
             return
-        load_part(self.chip, self.kind, (outputs, inputs, self.taps), region, times)
+        part = len(outputs), len(inputs), self.taps
+        load_part(self.chip, self.kind, part, region, times)
+        there = rows_within(self.there, outputs if self.kind == "transposed" else inputs)
+        self.chip.load_input(-times * there * (len(inputs) if self.kind == "transposed" else len(outputs)))
         memory = self.chip.weights if self.kind == "dense" else self.chip.activations
         memory.give(region, memory.used[region])
 
-    def make(self, found: Sweep, samples: int, outputs: int, times: int) -> None:
+    def make(self, found: Sweep, samples: int, chunk: range, times: int) -> None:
         """Make a chunk of all tiles, so often: windows and weights are read, results leave."""
+        outputs = len(chunk)
         self.chip.global_buffer += times * samples * sum(self.words) * found.windows
         read_part(self.chip, self.kind, (outputs, self.inputs, self.taps), times * found.tiles)
         self.chip.hold_results(self.tile_bytes(samples, outputs))
@@ -135,12 +146,12 @@ def _passing(run: _Run, often: int) -> None:
     """Count chunks that pass by so often for the samples at once."""
     found, is_cut = run.sweep(), run.plan.chunk < run.outputs
     if not is_cut:
-        run.load(run.outputs, run.inputs, 1)
+        run.load(range(run.outputs), range(run.inputs), 1)
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
         for outputs, times in run.chunks():
             if is_cut:
-                run.load(outputs, run.inputs, times * rounds * often)
+                run.load(outputs, range(run.inputs), times * rounds * often)
             run.make(found, samples, outputs, times * rounds)
 
 
@@ -148,7 +159,7 @@ def chunks_tiles(run: _Run) -> None:
     """KT: chunks; samples; tiles. KS: the same with the input whole."""
     found = run.sweep()
     for outputs, times in run.chunks():
-        run.load(outputs, run.inputs, times)
+        run.load(outputs, range(run.inputs), times)
         for samples, rounds in run.rounds():
             run.bring(found, samples, rounds * times)
             run.make(found, samples, outputs, rounds * times)
@@ -157,13 +168,13 @@ def chunks_tiles(run: _Run) -> None:
 def tiles_partly(run: _Run) -> None:
     """TP: as TK, and the weights of some outputs stay."""
     found, kept = run.sweep(), min(run.plan.kept, run.outputs)
-    run.load(kept, run.inputs, 1, "weights that stay")
+    run.load(range(kept), range(run.inputs), 1, "weights that stay")
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
-        for outputs, times in run.chunks(kept):
+        for outputs, times in run.chunks(0, kept):
             run.make(found, samples, outputs, times * rounds)
-        for outputs, times in run.chunks(run.outputs - kept):
-            run.load(outputs, run.inputs, times * rounds * found.tiles)
+        for outputs, times in run.chunks(kept):
+            run.load(outputs, range(run.inputs), times * rounds * found.tiles)
             run.make(found, samples, outputs, times * rounds)
 
 
@@ -178,7 +189,7 @@ def chunks_partly(run: _Run) -> None:
     room = run.samples * sum(map(run.chip.rounded, words))
     run.chip.activations.hold("input that stays", first.stays * room)
     for outputs, times in run.chunks():
-        run.load(outputs, run.inputs, times)
+        run.load(outputs, range(run.inputs), times)
         for samples, rounds in run.rounds():
             run.make(first, samples, outputs, rounds * times)
 
@@ -186,7 +197,7 @@ def chunks_partly(run: _Run) -> None:
 def tiles_slices(run: _Run) -> None:
     """TKC: tiles; chunks; slices of the inputs, with sums of the tile's chunk."""
     found = run.sweep()
-    slices = list(pieces(run.inputs, run.plan.slice))
+    slices = list(_alike(range(run.inputs), run.plan.slice, bool(run.there)))
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
         for outputs, times in run.chunks():
@@ -194,9 +205,9 @@ def tiles_slices(run: _Run) -> None:
             for inputs, count in slices:
                 steps = times * rounds * found.tiles * count
                 run.load(outputs, inputs, steps)
-                read_part(run.chip, run.kind, (outputs, inputs, run.taps), steps)
-            run.sums(samples, outputs, sum(count for _, count in slices), times * rounds)
-            run.store(samples, outputs, times * rounds)
+                read_part(run.chip, run.kind, (len(outputs), len(inputs), run.taps), steps)
+            run.sums(samples, len(outputs), sum(count for _, count in slices), times * rounds)
+            run.store(samples, len(outputs), times * rounds)
 
 
 def block_slices(run: _Run) -> None:
@@ -206,8 +217,8 @@ def block_slices(run: _Run) -> None:
         for outputs, times in run.chunks():
             for inputs in slices:
                 _count_slice(run, samples, outputs, inputs, times * rounds)
-            run.sums(samples, outputs, len(slices), times * rounds)
-            run.store(samples, outputs, times * rounds)
+            run.sums(samples, len(outputs), len(slices), times * rounds)
+            run.store(samples, len(outputs), times * rounds)
 
 
 ORDERS: dict[str, Callable[[_Run], None]] = {
@@ -222,13 +233,24 @@ ORDERS: dict[str, Callable[[_Run], None]] = {
 }
 
 
-def _count_slice(run: _Run, samples: int, outputs: int, inputs: range, times: int) -> None:
+def _alike(span: range, size: int, is_each: bool) -> Iterator[tuple[range, int]]:
+    """Yield the steps of a loop, and how many are as it: each for itself, or the first of its length."""
+    if is_each:
+        yield from ((range(span.start + each.start, span.start + each.stop), 1) for each in cuts(len(span), size))
+        return
+    first = span.start
+    for length, count in pieces(len(span), size):
+        yield range(first, first + length), count
+        first += length * count
+
+
+def _count_slice(run: _Run, samples: int, outputs: range, inputs: range, times: int) -> None:
     """Count a slice of the inputs of all blocks, with weights of one inner chunk after the other."""
     found, blocks = run.sweep(), sweep(run.lines, run.plan.tile, "block").tiles
     ends = accumulate(run.words, initial=0)
     words = tuple(max(0, min(b, inputs.stop) - max(a, inputs.start)) for a, b in pairwise(ends))
     run.bring(found, samples, times, words)
-    for inner, count in pieces(outputs, run.plan.inner):
-        run.load(inner, len(inputs), times * count * blocks)
-        read_part(run.chip, run.kind, (inner, len(inputs), run.taps), times * count * found.tiles)
+    for inner, count in _alike(outputs, run.plan.inner, bool(run.there)):
+        run.load(inner, inputs, times * count * blocks)
+        read_part(run.chip, run.kind, (len(inner), len(inputs), run.taps), times * count * found.tiles)
         run.chip.global_buffer += times * count * samples * len(inputs) * found.windows
