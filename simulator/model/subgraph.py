@@ -35,6 +35,7 @@ class Geometry:
                 f"network {network.name!r} has no price: {timed!r} is a window over the frames of a clip, and tiles "
                 "have no time axis; whole-tensor scheduling takes such networks"
             )
+        _check_numbers(network)
         self.network, self.technology = network, technology or Technology()
         self.count = len(network.layers)
         self.extent = ([t.height for t in network.tensors], [t.width for t in network.tensors])
@@ -55,6 +56,18 @@ class Geometry:
         whole = self.network.layers[layer].whole
         positions = [i for i, operand in enumerate(self.network.operands[layer]) if operand == tensor]
         return Reader(layer, any(i not in whole for i in positions), any(i in whole for i in positions))
+
+
+def _check_numbers(network: Network) -> None:
+    """Raise NetworkError for numbers that no price knows yet: other bits than INT8, more experts than take part."""
+    if not network.has_paper_types:
+        raise NetworkError(f"network {network.name!r} has no price: not all its numbers have 8 bits, and sums 32")
+    for layer in network.layers:
+        if layer.experts is not None and layer.experts.used > layer.experts.active:
+            raise NetworkError(
+                f"network {network.name!r} has no price: {layer.name!r} uses {layer.experts.used} experts, more than "
+                f"the {layer.experts.active} of one token"
+            )
 
 
 class Subgraph:

@@ -184,7 +184,8 @@ class _Search:
             if not executed >> v & 1:
                 total += self.question.layer_floor[v]
                 crosses, beyond = self.question.crosses >> v & 1, self.moves.read_beyond(v)
-                if crosses or (beyond and not self.window.goal.unwritten >> v & 1):
+                is_output = self.question.network.is_output[v]  # its writing is part of the layer's floor
+                if not is_output and (crosses or (beyond and not self.window.goal.unwritten >> v & 1)):
                     total += self.question.crossing_floor[v]
                 if crosses and not beyond:
                     total += self.question.crossing_floor[v]

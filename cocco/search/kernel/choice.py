@@ -5,6 +5,7 @@ from __future__ import annotations
 from cocco.problem.engines import Compiled
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
+from workloads.network.network import Network
 
 MAX_THREADS = 256  #: our choice: more than any machine that one search is given
 SAFE_BITS = 60  #: counts up to 2^60 leave 64-bit integers room for their sums
@@ -23,7 +24,14 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
         raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
     if needs_big_integers(problem) or not problem.accelerator.mapper.is_flat:  # the kernel has cycles by layer only
         return "reference"
+    if any(map(is_unknown, problem.networks)):
+        return "reference"
     return name
+
+
+def is_unknown(network: Network) -> bool:
+    """Return whether the kernel does not know all that a network has: rows that a cache gets, and rows below those."""
+    return any(layer.appended or (layer.op == "matmul" and len(layer.inputs) > 2) for layer in network.layers)
 
 
 def needs_big_integers(problem: Problem) -> bool:
