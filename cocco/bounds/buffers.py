@@ -111,7 +111,7 @@ def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:
         price.global_buffer_bytes - price.ema_input_bytes - price.ema_output_bytes - results,
         price.weight_buffer_bytes - price.ema_weight_bytes,
     )
-    if rules.is_shared:
+    if rules.is_shared and not (rules.units and rules.units[v] != 1):
         room -= -(-rules.geometry.weight_bytes[v] // rules.cores)
     inside = least_inside(_inside(rules, v, room))
     return alone if inside is None else Buffered(*map(min, zip(alone, inside)))
@@ -146,8 +146,10 @@ def _inside(rules: PricingRules, v: int, room: int) -> Inside:
     geometry = rules.geometry
     alignment = geometry.technology.channel_alignment
 
+    parts = bool(rules.units) and rules.units[v] != 1  # one group of channels has a word at least, and few weights
+
     def element(tensor: int) -> int:
-        return -(-geometry.channels[tensor] // alignment) * alignment
+        return alignment if parts else -(-geometry.channels[tensor] // alignment) * alignment
 
     operands = []
     for u, local, whole in _operands(rules, v):

@@ -29,6 +29,7 @@ class Plan(NamedTuple):
     at_once: int = 1  #: samples that advance together
     loops: tuple[Any, ...] | None = None  #: of a single layer: the fields of simulator.execution.layer.LayerPlan
     lies: Lies = NOTHING_STAYS  #: which tensors are on chip, whole
+    channel_groups: int = 1  #: of channels, one after the other
 
 
 class Count(NamedTuple):
@@ -130,19 +131,19 @@ def operations(layer: Layer, made: int) -> int:
 def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: int, moves: Moves) -> Count:
     """Return the count of the whole batch: samples at once, round after round, beside weights that stay.
 
-    activations, weights: bytes on chip; moves: of one sample.
+    activations, weights: bytes on chip; moves: of one sample. All are those of one group of channels, and so is part.
     """
-    batch = setting.accelerator.batch
-    rounds = -(-batch // plan.at_once)
+    samples, often = setting.accelerator.batch, plan.channel_groups
+    rounds, batch = -(-samples // plan.at_once) * often, samples * often
     used = rounds * sum(times * part.network.layers[v].weight_bytes for v, times in moves.updates.items())
     return Count(
         activation_bytes=activations,
         weight_bytes=weights,
-        ema_weight_bytes=weights,
+        ema_weight_bytes=often * weights,
         ema_input_bytes=batch * moves.loads,
         ema_output_bytes=batch * moves.stores,
         global_buffer_bytes=batch * moves.buffered,
-        weight_buffer_bytes=weights + used,
+        weight_buffer_bytes=often * weights + used,
         crossbar_bytes=0,
         operations=batch * moves.operations,
         global_written_bytes=batch * moves.written,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from simulator.accelerator import Accelerator, static_pj_per_slot
 from simulator.mapping.mappers import Work
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
+from simulator.model.apart import groups_apart, units_of
 from simulator.model.cheapest import Goal, Room, cheapest_plan, goal_of
 from simulator.model.kept import NOTHING, Kept, Reserved
 from simulator.model.least_room import least_room
@@ -50,6 +51,7 @@ class Price(NamedTuple):
     compute_cycles: int
     global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
+    channel_groups: int = 1  #: that run one after the other; activation_bytes and weight_bytes are those of one
 
     @property
     def ema_bytes(self) -> int:
@@ -96,6 +98,7 @@ class PricingRules:
         self.max_regions = accelerator.max_regions
         self.mapper = accelerator.mapper
         self.bandwidth = accelerator.dram_bytes_per_cycle
+        self.units = units_of(geometry.network) if accelerator.groups_apart else []
         self.cycles = [
             self.mapper.cycles(layer, self.samples, self.bands, technology) for layer in geometry.network.layers
         ]
@@ -181,6 +184,7 @@ class SubgraphModel:
         self.cycles = sum(rules.cycles[v] for v in subgraph.layers)
         self.is_single = len(subgraph.layers) == 1
         self.candidates = self._candidates()
+        self.groups = self._groups()  #: of channels, that may run one after the other; ascending
         self._tilings: dict[TileShape, tuple[Tiling, dict[int, Region]] | None] = {}
         self._moved: dict[TileShape, BufferWork] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
@@ -211,13 +215,15 @@ class SubgraphModel:
         """Return the cheapest price in so much room."""
         if self.is_single and self.rules.has_loop_orders and self.rules.mapper.is_flat:
             return self._in_loops(activation_room, weight_capacity, goal)
-        room = activation_room
-        if self.rules.is_shared:
-            room -= self.weight_need
-        if room >= 0 and (self.rules.is_shared or self.weight_need <= weight_capacity):
-            prices = [self._held(tile, at_once) for tile, at_once in self._held_plans(room)]
-            if prices:
-                return min(prices, key=lambda price: self._rank(price, goal))
+        prices = []
+        for groups in self.groups:
+            room, weights = activation_room, self.weight_need // groups
+            if self.rules.is_shared:
+                room -= weights
+            if room >= 0 and (self.rules.is_shared or weights <= weight_capacity):
+                prices += [self._held(tile, at_once, groups) for tile, at_once in self._held_plans(room, groups)]
+        if prices:
+            return min(prices, key=lambda price: self._rank(price, goal))
         if not self.is_single:
             return self._shortage(activation_room, weight_capacity)
         if self.rules.has_loop_orders:
@@ -239,7 +245,8 @@ class SubgraphModel:
         if price.streaming is None:
             assert found is not None, "it was priced"
             tiling, _ = found
-            return Residency(price.tile, tiling, allocate_regions(self.subgraph, tiling, price.at_once, rules.bands))
+            held = allocate_regions(self.subgraph, tiling, price.at_once, rules.bands, price.channel_groups)
+            return Residency(price.tile, tiling, held)
         return residency_of(self.subgraph, price.tile, price.streaming, rules.tile_rule, rules.samples, rules.bands)
 
     def layer_cycles(self, price: Price) -> dict[int, int]:
@@ -269,6 +276,11 @@ class SubgraphModel:
         """Bytes of one core that the activations of one sample take at least, whatever the tile."""
         return self._need(self.least_tile)
 
+    @property
+    def least_weights(self) -> int:
+        """Bytes of one core that the weights take at least where they are held."""
+        return self.weight_need // self.groups[-1]
+
     def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
         """The execution scheme and the regions of one sample for such output tiles, None without a solution."""
         if tile not in self._tilings:
@@ -278,6 +290,14 @@ class SubgraphModel:
             else:
                 self._tilings[tile] = (tiling, allocate_regions(self.subgraph, tiling, 1, self.rules.bands))
         return self._tilings[tile]
+
+    def _groups(self) -> tuple[int, ...]:
+        """Return in how many groups of channels the layers may run: 1 and, of several layers, others."""
+        rules, layers = self.rules, self.subgraph.layers
+        if self.is_single or not rules.units:
+            return (1,)
+        geometry = rules.geometry
+        return 1, *groups_apart(geometry.network, layers, rules.units, geometry.technology)
 
     def _candidates(self) -> Candidates:
         """Return the tiles to try, by the largest map that no layer of the subgraph reads."""
@@ -305,7 +325,7 @@ class SubgraphModel:
     def _least_beside(self) -> int:
         """Return what is needed at least of the activation buffer beside kept tensors."""
         if not self.is_single:
-            return self.least_activation + (self.weight_need if self.rules.is_shared else 0)
+            return self.least_activation + (self.least_weights if self.rules.is_shared else 0)
         if not self.rules.has_loop_orders:
             return 0
         layer = self.rules.loop_layer(self.subgraph.layers[0], self.kept)
@@ -319,12 +339,18 @@ class SubgraphModel:
         return Shortage(f"{shortage.reason}, beside kept tensors", needed + kept_bytes, available + kept_bytes)
 
     def _need(self, tile: TileShape) -> int:
-        """Return the bytes of one sample's regions."""
+        """Return the bytes of one sample's regions, in as many groups of channels as there may be."""
+        return self._need_in(tile, self.groups[-1])
+
+    def _need_in(self, tile: TileShape, groups: int) -> int:
+        """Return the bytes of one sample's regions in so many groups of channels."""
         found = self.tiling(tile)
         assert found is not None
-        return activation_bytes(found[1])
+        if groups == 1:
+            return activation_bytes(found[1])
+        return activation_bytes(allocate_regions(self.subgraph, found[0], 1, self.rules.bands, groups))
 
-    def _held_plans(self, room: int) -> list[tuple[TileShape, int]]:
+    def _held_plans(self, room: int, groups: int) -> list[tuple[TileShape, int]]:
         """Return the tiles that are tried with how many samples at once, by the rounds that these take.
 
         Weights are on chip, so samples may run one after the other: their regions then take the room of one, and
@@ -333,10 +359,12 @@ class SubgraphModel:
         samples = self.rules.samples
         together = sorted({-(-samples // rounds) for rounds in range(1, samples + 1)}, reverse=True)
         return [
-            (tile, at_once) for at_once in together for tile in self.candidates.largest(self._need, room // at_once)
+            (tile, at_once)
+            for at_once in together
+            for tile in self.candidates.largest(lambda tile: self._need_in(tile, groups), room // at_once)
         ]
 
-    def _held(self, tile: TileShape, at_once: int) -> Price:
+    def _held(self, tile: TileShape, at_once: int, groups: int) -> Price:
         if tile not in self._moved:
             found = self.tiling(tile)
             assert found is not None
@@ -344,9 +372,9 @@ class SubgraphModel:
         work = self._moved[tile]
         rounds = -(-self.rules.samples // at_once)
         return self._total(
-            tile, at_once, at_once * self._need(tile), self.weight_need, None, self.weights, self.inputs,
-            work._replace(weighed=rounds * work.weighed),
-        )  # fmt: skip
+            tile, at_once, at_once * self._need_in(tile, groups), self.weight_need // groups, None, self.weights,
+            self.inputs, work._replace(weighed=rounds * work.weighed),
+        )._replace(channel_groups=groups)  # fmt: skip
 
     def _rank(self, price: Price, goal: Goal) -> tuple[float, ...]:
         """Return what to compare: the metric, then EMA, energy, latency, the larger tile."""
@@ -444,8 +472,8 @@ class SubgraphModel:
         least = self.least_activation
         if self.rules.is_shared:
             return Shortage(
-                "activations and weights exceed the shared buffer", least + self.weight_need, activation_capacity
+                "activations and weights exceed the shared buffer", least + self.least_weights, activation_capacity
             )
-        if self.weight_need > weight_capacity:
-            return Shortage(OF_WEIGHTS[0], self.weight_need, weight_capacity)
+        if self.least_weights > weight_capacity:
+            return Shortage(OF_WEIGHTS[0], self.least_weights, weight_capacity)
         return Shortage("activations exceed the global buffer", least, activation_capacity)

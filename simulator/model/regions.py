@@ -63,8 +63,12 @@ def is_one_operation(subgraph: Subgraph, tiling: Tiling) -> bool:
     return not subgraph.has_whole_edge and all(tiling.held[u] >= height[u] for u in subgraph.tensors)
 
 
-def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands: int = 1) -> dict[int, Region]:
+def allocate_regions(
+    subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands: int = 1, groups: int = 1
+) -> dict[int, Region]:
     """Return MAIN and SIDE of every tensor of S and in(S), for a core with so many samples and column bands.
+
+    groups: of channels, one after the other; regions are those of one.
 
     A tensor that is kept on chip has its whole map and takes nothing here: that is the plan's, not the subgraph's.
     """
@@ -80,7 +84,7 @@ def allocate_regions(subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands
         if u in subgraph.on_chip:
             regions[u] = Region((height[u], band), (0, 0), 0, 0)
             continue
-        element_bytes = -(-geometry.channels[u] // alignment) * alignment * samples
+        element_bytes = -(-geometry.channels[u] // groups // alignment) * alignment * samples
         main = (min(tiling.held[u], height[u]), min(columns.size, band))
         side = (0, 0)
         if subgraph.readers[u] and columns.size < band and rows.size > rows.step:

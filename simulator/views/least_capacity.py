@@ -168,4 +168,4 @@ def need_of(model: SubgraphModel, reserved: Reserved = NOTHING) -> Need:
     if model.is_single and model.rules.has_loop_orders:
         activations, weights = one_pass(model.rules.loop_layer(model.subgraph.layers[0], model.kept))
         return Need(activations + reserved.size_bytes, weights, True)
-    return Need(model.least_activation + reserved.size_bytes, model.weight_need, model.is_single)
+    return Need(model.least_activation + reserved.size_bytes, model.least_weights, model.is_single)

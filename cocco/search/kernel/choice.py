@@ -24,7 +24,7 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
         raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
     if needs_big_integers(problem) or not problem.accelerator.mapper.is_flat:  # the kernel has cycles by layer only
         return "reference"
-    if any(map(is_unknown, problem.networks)):
+    if problem.accelerator.groups_apart or any(map(is_unknown, problem.networks)):
         return "reference"
     return name
 

@@ -41,7 +41,7 @@ class LeanModel(SubgraphModel):
     _last: tuple[TileShape, tuple[Tiling, dict[int, Region]] | None] = ((0, 0), None)
 
     def __init__(self, rules: PricingRules, layers: Iterable[int], kept: Kept | None = None) -> None:
-        self._need_of: dict[TileShape, int] = {}
+        self._need_of: dict[tuple[TileShape, int], int] = {}
         super().__init__(rules, layers, kept)
 
     def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
@@ -56,10 +56,10 @@ class LeanModel(SubgraphModel):
                 self._last = (tile, (tiling, regions))
         return self._last[1]
 
-    def _need(self, tile: TileShape) -> int:
-        if tile not in self._need_of:
-            self._need_of[tile] = super()._need(tile)
-        return self._need_of[tile]
+    def _need_in(self, tile: TileShape, groups: int) -> int:
+        if (tile, groups) not in self._need_of:
+            self._need_of[tile, groups] = super()._need_in(tile, groups)
+        return self._need_of[tile, groups]
 
 
 class Pricer:

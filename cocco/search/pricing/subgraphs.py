@@ -83,6 +83,8 @@ class SubgraphCosts:
         reads: list[Reads] = []
         windows: list[tuple[int, int, int, int, int, int]] = []
         first_input, alignment = problem.size, problem.accelerator.technology.channel_alignment
+        self._word = alignment
+        self._may_part = [unit != 1 for rules in problem.rules for unit in rules.units] or [False] * problem.size
         for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
@@ -114,14 +116,19 @@ class SubgraphCosts:
         S; a search that grows sets may stop where it fails. Weights of one core, the number of tensors and
         `least_activation` only grow with the set. (A single layer that fails can still be streamed.)
         """
-        weights = -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
+        parts = self._parts(group)
+        weights = 0 if parts else -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
         room = self._room - weights if self._is_shared else self._room
         if room < 0 or weights > self._weight_room:
             return False
         asked = self._asked(group)
         if self._most_tensors is not None and len(asked) > self._most_tensors and len(group) > 1:
             return False
-        return self._bytes_held(asked) <= room
+        return self._bytes_held(asked, parts) <= room
+
+    def _parts(self, group: Group) -> bool:
+        """Return whether these layers may run in groups of channels; where they may not, no larger set does."""
+        return all(self._may_part[v] for v in group)
 
     def least_activation(self, group: Group) -> int:
         """Return a lower bound of the bytes that these layers, or any set around them, hold in one core's buffer.
@@ -141,7 +148,7 @@ class SubgraphCosts:
           The least of the three is a bound whichever it is, grows with T, and never exceeds the whole map, which is
           what u holds where a layer of T needs it whole.
         """
-        return self._bytes_held(self._asked(group))
+        return self._bytes_held(self._asked(group), self._parts(group))
 
     def bytes_for(self, u: int, v: int | None) -> int:
         """Return what tensor u holds at least where its reader v is in S; None: where it is of S or in(S), that is all.
@@ -157,7 +164,8 @@ class SubgraphCosts:
                     rows, columns, down, across, slack_h, slack_w = self._windows[v]
                 is_whole |= tensor == u and whole
         rows, columns = -(-rows // down), -(-columns // across)
-        return self._bytes_held({u: (max(1, rows), max(1, columns), max(0, slack_h), max(0, slack_w), is_whole)})
+        asked = {u: (max(1, rows), max(1, columns), max(0, slack_h), max(0, slack_w), is_whole)}
+        return self._bytes_held(asked, any(self._may_part))
 
     def _asked(self, group: Group) -> dict[int, Asked]:
         """Return what the layers of S ask of each tensor of S and in(S)."""
@@ -177,10 +185,12 @@ class SubgraphCosts:
                 asked[u] = (a, b, c, d, e or whole)
         return asked
 
-    def _bytes_held(self, asked: dict[int, Asked]) -> int:
+    def _bytes_held(self, asked: dict[int, Asked], in_parts: bool) -> int:
+        """Return the bytes of what is asked; in_parts: of one group of channels, which has a word at least."""
         held = 0
         for u, (rows, columns, slack_h, slack_w, is_whole) in asked.items():
             height, width, band, element_bytes = self._tensors[u]
+            element_bytes = min(element_bytes, self._word) if in_parts else element_bytes
             if is_whole:
                 held += height * width * element_bytes
                 continue
