@@ -23,6 +23,7 @@ from cocco.problem.problem import Problem
 from simulator.model.pricing import Price, PricingRules
 from simulator.model.subgraph import COLUMNS, ROWS
 from simulator.model.tiles import equal_sizes
+from workloads.network.types import row_bytes
 
 Pair = tuple[int, int]  #: of rows and of columns
 
@@ -149,13 +150,14 @@ def _inside(rules: PricingRules, v: int, room: int) -> Inside:
     parts = bool(rules.units) and rules.units[v] != 1  # one group of channels has a word at least, and few weights
 
     def element(tensor: int) -> int:
-        return alignment if parts else -(-geometry.channels[tensor] // alignment) * alignment
+        word = row_bytes(alignment, geometry.network.tensors[tensor].bits)
+        return word if parts else geometry.held_bytes(tensor)
 
     operands = []
     for u, local, whole in _operands(rules, v):
         windows = (window_of(geometry, ROWS, v, u), window_of(geometry, COLUMNS, v, u)) if local else None
         extent = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
-        operands.append(Operand(extent, geometry.channels[u], element(u), windows, whole))
+        operands.append(Operand(extent, geometry.row_bytes[u], element(u), windows, whole))
     extent = geometry.extent[ROWS][v], geometry.extent[COLUMNS][v]
     return Inside(
         extent, element(v), geometry.weight_bytes[v], tuple(operands), room, rules.bands, rules.batch, rules.samples
@@ -177,5 +179,5 @@ def met_bytes(rules: PricingRules, v: int) -> int:
         total += whole * geometry.size_bytes[u]
         if local:
             rows, columns = (least_met(window_of(geometry, axis, v, u), axes[axis]) for axis in (ROWS, COLUMNS))
-            total += rows * columns * geometry.channels[u]
+            total += rows * columns * geometry.row_bytes[u]
     return total

@@ -65,6 +65,7 @@ def _least_of_layer(rules: PricingRules, v: int) -> Totals:
         weight_buffer_bytes=2 * weights,
         crossbar_bytes=(rules.cores - 1) * weights,
         operations=batch * geometry.operations[v],
+        operation_extra=batch * geometry.operation_extra[v],
         slots=ema,
     )
 

@@ -52,4 +52,5 @@ def least_totals(rules: PricingRules, traffic: Traffic, buffered: Buffered, acce
         crossbar_bytes=(rules.cores - 1) * geometry.network.weight_bytes,
         operations=batch * sum(geometry.operations),
         slots=max(sum(rules.cycles) * accelerator.dram_bytes_per_cycle, ema),
+        operation_extra=batch * sum(geometry.operation_extra),
     )

@@ -17,8 +17,10 @@ from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.scheme import Scheme, derive_scheme
 from simulator.execution.stays import NOTHING_STAYS, Lies
 from simulator.execution.walk import Walk
+from simulator.technology import operation_units
 from workloads.network.layer import Layer
 from workloads.network.network import Network
+from workloads.network.types import row_bytes
 
 
 class Plan(NamedTuple):
@@ -46,6 +48,7 @@ class Count(NamedTuple):
     operations: int | None = None
     kept_bytes: int | None = None  #: on chip, of one core: all that is kept whole meanwhile
     global_written_bytes: int | None = None  #: of global_buffer_bytes, what is written and not read
+    operation_extra: int | None = 0  #: units of energy that operations take beyond INT8
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class Moves:
     wholes: int  #: read from the buffer, operands that are needed whole
     copies: int  #: put into SIDE and taken out of it
     operations: int
+    extra: int = 0  #: what operations take beyond INT8
 
     @property
     def buffered(self) -> int:
@@ -104,7 +108,8 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
     made = {u: _length(found.rows[u]) * _length(found.columns[u]) for u in part.tensors}
     updates = {v: len(found.rows[v]) * len(found.columns[v]) for v in part.layers}
     readings = [reading for v in part.layers for reading in part.operands[v]]
-    sizes = {u: count * part.network.tensors[u].channels for u, count in made.items()}
+    sizes = {u: count * position_bytes(part.network, u) for u, count in made.items()}
+    elements = {v: made[v] * part.network.layers[v].channels for v in part.layers}
     return Moves(
         updates,
         loads=sum(sizes[u] for u in part.loaded),
@@ -113,8 +118,17 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
         windows=sum(_window_bytes(part, found, each) for each in readings if each.local),
         wholes=sum(updates[v] * part.network.tensors[u].size_bytes for u, v, _, whole in readings if whole),
         copies=2 * _row_bytes(part, found.restored),
-        operations=sum(operations(part.network.layers[v], sizes[v]) for v in part.layers),
+        operations=sum(operations(part.network.layers[v], elements[v]) for v in part.layers),
+        extra=sum(extra_units(part.network, v, operations(part.network.layers[v], elements[v])) for v in part.layers),
     )
+
+
+def extra_units(network: Network, v: int, operations: int) -> int:
+    """Return what so many operations of a layer take beyond INT8: by the bits of an input, and of what it meets."""
+    layer, bits = network.layers[v], [network.tensors[u].bits for u in network.operands[v]]
+    second = layer.bits.weights if layer.has_weights else bits[1] if layer.op == "matmul" else max(bits)
+    first = bits[0] if layer.op == "matmul" else max(bits)
+    return operations * (operation_units(first, second) - operation_units(8, 8))
 
 
 def operations(layer: Layer, made: int) -> int:
@@ -147,13 +161,16 @@ def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: i
         crossbar_bytes=0,
         operations=batch * moves.operations,
         global_written_bytes=batch * moves.written,
+        operation_extra=batch * moves.extra,
     )
 
 
 def kept_bytes(network: Network, lies: Lies, alignment: int, samples: int) -> int:
     """Return what all tensors take that are on chip whole, for so many samples."""
     tensors = (network.tensors[u] for u in lies.kept)
-    return sum(t.height * t.width * (-(-t.channels // alignment) * alignment) for t in tensors) * samples
+    return (
+        sum(t.height * t.width * row_bytes(-(-t.channels // alignment) * alignment, t.bits) for t in tensors) * samples
+    )
 
 
 def _length(spans: Iterable[Span]) -> int:
@@ -161,10 +178,15 @@ def _length(spans: Iterable[Span]) -> int:
 
 
 def _row_bytes(part: Part, rows: dict[int, int]) -> int:
-    return sum(count * part.extent[COLUMNS][u] * part.network.tensors[u].channels for u, count in rows.items())
+    return sum(count * part.extent[COLUMNS][u] * position_bytes(part.network, u) for u, count in rows.items())
 
 
 def _window_bytes(part: Part, found: Walk, reading: Reading) -> int:
     rows = _length(part.window(reading, ROWS, span) for span in found.rows[reading.layer])
     columns = _length(part.window(reading, COLUMNS, span) for span in found.columns[reading.layer])
-    return rows * columns * part.network.tensors[reading.tensor].channels
+    return rows * columns * position_bytes(part.network, reading.tensor)
+
+
+def position_bytes(network: Network, u: int) -> int:
+    """Return the bytes of all channels of a position of a tensor."""
+    return row_bytes(network.tensors[u].channels, network.tensors[u].bits)

@@ -51,6 +51,7 @@ class Price(NamedTuple):
     compute_cycles: int
     global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
+    operation_extra: int = 0  #: what its operations take beyond INT8 (technology.operation_units)
     channel_groups: int = 1  #: that run one after the other; activation_bytes and weight_bytes are those of one
 
     @property
@@ -110,9 +111,7 @@ class PricingRules:
         geometry = self.geometry
         height, width = (extent[tensor] for extent in geometry.extent)
         bands = 1 if any(reader.whole for reader in geometry.readers[tensor]) else self.bands
-        alignment = geometry.technology.channel_alignment
-        channels = -(-geometry.channels[tensor] // alignment) * alignment
-        return height * -(-width // bands) * channels * self.samples
+        return height * -(-width // bands) * geometry.held_bytes(tensor) * self.samples
 
     @property
     def has_loop_orders(self) -> bool:
@@ -181,6 +180,7 @@ class SubgraphModel:
         self.weight_need = -(-self.weights // rules.cores)
         self.inputs, self.outputs = subgraph.input_bytes, subgraph.output_bytes
         self.operations = rules.batch * sum(rules.geometry.operations[v] for v in subgraph.layers)
+        self.operation_extra = rules.batch * sum(rules.geometry.operation_extra[v] for v in subgraph.layers)
         self.cycles = sum(rules.cycles[v] for v in subgraph.layers)
         self.is_single = len(subgraph.layers) == 1
         self.candidates = self._candidates()
@@ -364,7 +364,7 @@ class SubgraphModel:
             for tile in self.candidates.largest(lambda tile: self._need_in(tile, groups), room // at_once)
         ]
 
-    def _held(self, tile: TileShape, at_once: int, groups: int) -> Price:
+    def _held(self, tile: TileShape, at_once: int, groups: int = 1) -> Price:
         if tile not in self._moved:
             found = self.tiling(tile)
             assert found is not None
@@ -420,7 +420,7 @@ class SubgraphModel:
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, None, is_streamed,
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
             plan.global_buffer_bytes, plan.weight_buffer_bytes, 0, self.operations, self._loop_cycles(v, plan),
-            plan.global_written_bytes,
+            plan.global_written_bytes, operation_extra=self.operation_extra,
         )  # fmt: skip
 
     def _loop_cycles(self, v: int, plan: LoopPlan) -> int:
@@ -466,6 +466,7 @@ class SubgraphModel:
             operations=self.operations,
             compute_cycles=work.cycles,
             global_written_bytes=inputs + batch * work.written,
+            operation_extra=self.operation_extra,
         )  # fmt: skip
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:

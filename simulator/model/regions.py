@@ -74,7 +74,6 @@ def allocate_regions(
     """
     geometry = subgraph.geometry
     height, width = geometry.extent
-    alignment = geometry.technology.channel_alignment
     one_operation = is_one_operation(subgraph, tiling)
     regions = {}
     for u in subgraph.tensors:
@@ -84,7 +83,7 @@ def allocate_regions(
         if u in subgraph.on_chip:
             regions[u] = Region((height[u], band), (0, 0), 0, 0)
             continue
-        element_bytes = -(-geometry.channels[u] // groups // alignment) * alignment * samples
+        element_bytes = geometry.held_bytes(u, groups) * samples
         main = (min(tiling.held[u], height[u]), min(columns.size, band))
         side = (0, 0)
         if subgraph.readers[u] and columns.size < band and rows.size > rows.step:

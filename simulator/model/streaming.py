@@ -130,12 +130,11 @@ def _whole_map(subgraph: Subgraph, rule: TileRule, samples: int, bands: int) -> 
     geometry, (v,) = subgraph.geometry, subgraph.layers
     height, width = geometry.extent
     held = _tiled(subgraph, (height[v], width[v]), rule, samples, bands)
-    alignment = geometry.technology.channel_alignment
     regions = {}
     for u in subgraph.tensors:
         main = (height[u], -(-width[u] // bands))
-        channels = 0 if u in subgraph.on_chip else -(-geometry.channels[u] // alignment) * alignment
-        regions[u] = Region(main, (0, 0), main[0] * main[1] * channels * samples, 0)
+        element_bytes = 0 if u in subgraph.on_chip else geometry.held_bytes(u)
+        regions[u] = Region(main, (0, 0), main[0] * main[1] * element_bytes * samples, 0)
     return replace(held, regions=regions, is_whole_map=True)
 
 

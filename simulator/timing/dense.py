@@ -54,7 +54,7 @@ def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     nest, rounded = cuts.nest(plan.order), [layer.round_up(chunk) for chunk in cuts.chunks]
     channels = layer.loaded * layer.part.outputs // layer.outputs
     inputs = _inputs(plan, cuts, nest, channels, cuts.slices) if layer.loaded else []
-    ahead = _inputs(plan, cuts, nest, layer.part.channels, cuts.slice_rooms) if layer.loaded else []
+    ahead = _inputs(plan, cuts, nest, layer.part.room, cuts.slice_rooms) if layer.loaded else []
     if plan.order == "WK" and cuts.parts * len(cuts.rounds) == 1:
         ahead = []  # the input whole has its room, and no other follows it
     weights = _stationary(layer, plan, cuts, nest, *_coming(layer, cuts.chunks, cuts.slices))

@@ -44,10 +44,8 @@ def streamed_course(model: SubgraphModel, price: Price, slots_per_cycle: int, mo
 def core_bytes(model: SubgraphModel, u: int, rows: int | None = None) -> int:
     """Return what rows of a tensor, or all of them, take in the buffer of one core."""
     geometry, rules = model.subgraph.geometry, model.rules
-    alignment = geometry.technology.channel_alignment
     columns = -(-geometry.extent[COLUMNS][u] // rules.bands)
-    channels = -(-geometry.channels[u] // alignment) * alignment
-    return (geometry.extent[ROWS][u] if rows is None else rows) * columns * channels * rules.samples
+    return (geometry.extent[ROWS][u] if rows is None else rows) * columns * geometry.held_bytes(u) * rules.samples
 
 
 def most_beside(model: SubgraphModel, tensors: Sequence[int], moved: Sequence[int]) -> int:

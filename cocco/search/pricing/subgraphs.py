@@ -13,6 +13,7 @@ from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Group, Pricer
 from simulator.model.cost import METRICS, Totals
 from simulator.model.subgraph import COLUMNS, ROWS
+from workloads.network.types import row_bytes
 
 MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
 
@@ -78,19 +79,18 @@ class SubgraphCosts:
     def _read_geometry(self, bands: int) -> None:
         """Flatten the networks, for one sample: tensors are layers of the union, then inputs of each network."""
         problem = self.problem
-        layers: list[tuple[int, int, int, int]] = []
-        inputs: list[tuple[int, int, int, int]] = []
+        layers: list[tuple[int, int, int, int, int]] = []
+        inputs: list[tuple[int, int, int, int, int]] = []
         reads: list[Reads] = []
         windows: list[tuple[int, int, int, int, int, int]] = []
         first_input, alignment = problem.size, problem.accelerator.technology.channel_alignment
-        self._word = alignment
         self._may_part = [unit != 1 for rules in problem.rules for unit in rules.units] or [False] * problem.size
         for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
                 height, width = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
-                element_bytes = -(-geometry.channels[u] // alignment) * alignment
-                (layers if u < count else inputs).append((height, width, -(-width // bands), element_bytes))
+                element_bytes, word = geometry.held_bytes(u), row_bytes(alignment, network.tensors[u].bits)
+                (layers if u < count else inputs).append((height, width, -(-width // bands), element_bytes, word))
             read: list[list[tuple[int, bool, bool]]] = [[] for _ in range(count)]
             for u, readers in enumerate(geometry.readers):
                 union = offset + u if u < count else first_input + u - count
@@ -105,7 +105,7 @@ class SubgraphCosts:
                 more_h = (geometry.reach[ROWS][v] - stride_h) // down
                 more_w = (geometry.reach[COLUMNS][v] - stride_w) // across
                 windows.append((stride_h, stride_w, down, across, more_h, more_w))
-        self._tensors = layers + inputs  # height, width, band, bytes of an element
+        self._tensors = layers + inputs  # height, width, band, bytes of an element, and of one word of it
         self._reads = reads
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
@@ -172,7 +172,7 @@ class SubgraphCosts:
         nothing: Asked = (1, 1, 0, 0, False)
         asked = dict.fromkeys(group, nothing)
         for v in reversed(group):
-            height, width, _, _ = self._tensors[v]
+            height, width, *_ = self._tensors[v]
             rows, columns, _, _, is_whole = asked[v]
             if is_whole:
                 rows, columns = height, width
@@ -189,8 +189,8 @@ class SubgraphCosts:
         """Return the bytes of what is asked; in_parts: of one group of channels, which has a word at least."""
         held = 0
         for u, (rows, columns, slack_h, slack_w, is_whole) in asked.items():
-            height, width, band, element_bytes = self._tensors[u]
-            element_bytes = min(element_bytes, self._word) if in_parts else element_bytes
+            height, width, band, element_bytes, word = self._tensors[u]
+            element_bytes = min(element_bytes, word) if in_parts else element_bytes
             if is_whole:
                 held += height * width * element_bytes
                 continue

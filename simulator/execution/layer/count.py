@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from simulator.execution.count import Count
+from simulator.execution.count import Count, extra_units, position_bytes
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count_apart import count_apart, count_copy, count_joined, count_sums
 from simulator.execution.layer.count_dense import count_dense
@@ -78,7 +78,8 @@ def count_layer(
     chip.load_input(batch * _unmet_bytes(network, v, on_chip))  # what no window meets passes by once
     for u in ids & lies.on_chip - lies.there:  # kept from here on
         chip.load_input(batch * whole.tensors[u].size_bytes)
-    return chip.count(layer, batch)
+    found = chip.count(layer, batch)
+    return found._replace(operation_extra=extra_units(whole, original, found.operations or 0))
 
 
 def _unmet_bytes(network: Network, v: int, on_chip: Set[int]) -> int:
@@ -87,5 +88,5 @@ def _unmet_bytes(network: Network, v: int, on_chip: Set[int]) -> int:
         return 0
     rows, columns = lines_of(network, v)
     met = union(masks(rows, 1)).bit_count() * union(masks(columns, 1)).bit_count()
-    channels = sum(network.tensors[u].channels for u in set(network.operands[v]) - on_chip)
-    return (rows.extent * columns.extent - met) * channels
+    size = sum(position_bytes(network, u) for u in set(network.operands[v]) - on_chip)
+    return (rows.extent * columns.extent - met) * size

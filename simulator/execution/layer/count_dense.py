@@ -13,12 +13,12 @@ from itertools import accumulate, pairwise
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.dense import slices_of_words
 from simulator.execution.layer.folded import Rows, rows_within
-from simulator.execution.layer.held import load_part, read_part
 from simulator.execution.layer.plan import Kind, LayerPlan, cuts, kind_of, pieces
 from simulator.execution.layer.sweeps import Lines, Sweep, sweep, sweep_with_rows
 from simulator.execution.layer.windows import lines_of
-from simulator.technology import SUM_BYTES
+from workloads.network.layer import Layer
 from workloads.network.network import Network
+from workloads.network.types import row_bytes
 
 
 def count_dense(
@@ -33,28 +33,53 @@ def count_dense(
     if kind == "dense":
         times, samples, words = 1, batch, _words(network, v, plan, on_chip)
     else:
-        times, samples, words = layer.groups * batch, 1, [((inputs, network.operands[v][0] not in on_chip),)]
+        first = network.operands[v][0]
+        times, samples = layer.groups * batch, 1
+        words = [((inputs, first not in on_chip, network.tensors[first].bits),)]
     taps = layer.kernel[0] * layer.kernel[1]
+    numbers = _Numbers(layer, layer.bits.weights if kind == "dense" else network.tensors[network.operands[v][1]].bits)
     for each, count in Counter(words).items():
-        one, comes = chip.like(), [is_coming for _, is_coming in each]
-        channels = tuple(size for size, _ in each)
-        ORDERS[plan.order](_Run(one, plan, lines, kind, channels, comes, there, outputs, inputs, taps, samples))
+        one, (channels, comes, bits) = chip.like(), zip(*each)
+        run = _Run(one, plan, lines, kind, channels, comes, bits, there, outputs, inputs, taps, samples, numbers)
+        ORDERS[plan.order](run)
         chip.add(one, count * times)
 
 
-def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list[tuple[tuple[int, bool], ...]]:
-    """Return the channels of each input that a group reads, and whether they come from DRAM.
+def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list[tuple[tuple[int, bool, int], ...]]:
+    """Return the channels of each input that a group reads, whether they come from DRAM, and their bits.
 
     An input twice is read once but by groups and slices.
     """
     layer, ids = network.layers[v], network.operands[v]
     if layer.groups == 1:
         ids = ids if plan.order == "BC" else tuple(dict.fromkeys(ids))
-        return [tuple((network.tensors[u].channels, u not in on_chip) for u in ids)]
+        return [tuple((network.tensors[u].channels, u not in on_chip, network.tensors[u].bits) for u in ids)]
     size = layer.in_channels // layer.groups
     ends = list(accumulate((network.tensors[u].channels for u in ids), initial=0))
     overlaps = ([min(b, i + size) - max(a, i) for a, b in pairwise(ends)] for i in range(0, ends[-1], size))
-    return [tuple((channels, u not in on_chip) for channels, u in zip(each, ids) if channels > 0) for each in overlaps]
+    return [
+        tuple((channels, u not in on_chip, network.tensors[u].bits) for channels, u in zip(each, ids) if channels > 0)
+        for each in overlaps
+    ]
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """What the numbers of a layer take: those of its weights or second operand, results, sums."""
+
+    layer: Layer
+    bits: int  #: of weights, or of the second operand
+
+    @property
+    def sum_bytes(self) -> int:
+        """Bytes of a running sum."""
+        return -(-self.layer.bits.sums // 8)
+
+    def weights(self, elements: int) -> int:
+        """Return the bytes of so many weights, with those of the other experts in use."""
+        experts = self.layer.experts
+        used, active = (1, 1) if experts is None else (experts.used, experts.active)
+        return -(-elements * self.bits * used // (8 * active))
 
 
 @dataclass(frozen=True)
@@ -66,12 +91,19 @@ class _Run:
     lines: Lines
     kind: Kind
     words: tuple[int, ...]  #: channels of each input
-    comes: list[bool]  #: whether each comes from DRAM; else it is on chip, whole
+    comes: tuple[bool, ...]  #: whether each comes from DRAM; else it is on chip, whole
+    bits: tuple[int, ...]  #: of each input
     there: Rows  #: of the second operand of a product, on chip
     outputs: int
     inputs: int  #: of its reduction
     taps: int
     samples: int
+    numbers: _Numbers
+
+    @property
+    def window_bytes(self) -> int:
+        """Bytes of a position of all inputs."""
+        return sum(map(row_bytes, self.words, self.bits))
 
     def sweep(self) -> Sweep:
         """Return one sweep over the tiles."""
@@ -87,8 +119,9 @@ class _Run:
 
     def bring(self, found: Sweep, samples: int, times: int, words: tuple[int, ...] | None = None) -> None:
         """Bring the input of so many samples in for a sweep, so often."""
-        words = tuple(size for size, comes in zip(words or self.words, self.comes) if comes)
-        moved, room = times * samples * sum(words), samples * sum(map(self.chip.rounded, words))
+        coming = [(size, bits) for size, bits, comes in zip(words or self.words, self.bits, self.comes) if comes]
+        moved = times * samples * sum(row_bytes(*each) for each in coming)
+        room = samples * sum(self.chip.rounded(*each) for each in coming)
         self.chip.load_input(moved * found.loads)
         self.chip.copy(moved * found.copies)
         for region, positions in (("MAIN", found.main), ("SIDE", found.side), ("input that stays", found.stays)):
@@ -99,37 +132,55 @@ class _Run:
         rows = {"transposed": self.outputs, "product": self.inputs}.get(self.kind, 0)
         if rows and rows_within(self.there, range(rows)) == rows:
             return
-        part = len(outputs), len(inputs), self.taps
-        load_part(self.chip, self.kind, part, region, times)
-        there = rows_within(self.there, outputs if self.kind == "transposed" else inputs)
-        self.chip.load_input(-times * there * (len(inputs) if self.kind == "transposed" else len(outputs)))
-        memory = self.chip.weights if self.kind == "dense" else self.chip.activations
-        memory.give(region, memory.used[region])
+        if self.kind == "dense":
+            size = self.numbers.weights(len(outputs) * len(inputs) * self.taps)
+            self.chip.load_weights(times * size)
+            self.chip.weights.hold(region, size)
+            return
+        span, channels = (outputs, len(inputs)) if self.kind == "transposed" else (inputs, len(outputs))
+        count = len(span) - rows_within(self.there, span)
+        self.chip.load_input(times * count * row_bytes(channels, self.numbers.bits))
+        self.chip.activations.hold(region, len(span) * self.chip.rounded(channels, self.numbers.bits))
+
+    def read(self, outputs: int, inputs: int, times: int) -> None:
+        """Read a part of the weights, or of the second operand, so often."""
+        if self.kind == "dense":
+            self.chip.weight_buffer += times * self.numbers.weights(outputs * inputs * self.taps)
+            return
+        count, channels = (outputs, inputs) if self.kind == "transposed" else (inputs, outputs)
+        self.chip.global_buffer += times * count * row_bytes(channels, self.numbers.bits)
 
     def make(self, found: Sweep, samples: int, chunk: range, times: int) -> None:
         """Make a chunk of all tiles, so often: windows and weights are read, results leave."""
         outputs = len(chunk)
-        self.chip.global_buffer += times * samples * sum(self.words) * found.windows
-        read_part(self.chip, self.kind, (outputs, self.inputs, self.taps), times * found.tiles)
+        self.chip.global_buffer += times * samples * self.window_bytes * found.windows
+        self.read(outputs, self.inputs, times * found.tiles)
         self.chip.hold_results(self.tile_bytes(samples, outputs))
         self.store(samples, outputs, times)
 
     def store(self, samples: int, outputs: int, times: int) -> None:
         """Write a chunk of the whole map and bring it to DRAM, so often."""
         rows, columns = self.lines
-        self.chip.store(times * samples * outputs * rows.outputs * columns.outputs)
+        positions = times * samples * rows.outputs * columns.outputs
+        self.chip.store(positions * outputs, positions * row_bytes(outputs, self.numbers.layer.output_bits))
 
     def sums(self, samples: int, outputs: int, slices: int, times: int) -> None:
         """Hold sums of a tile; those of the map are written in all slices but the last, read in all but the first."""
-        self.chip.activations.hold("sums", SUM_BYTES * self.tile_bytes(samples, outputs))
+        each = self.numbers.sum_bytes
+        self.chip.activations.hold("sums", each * self.positions * samples * self.chip.rounded(outputs))
         rows, columns = self.lines
-        size = SUM_BYTES * samples * outputs * rows.outputs * columns.outputs
+        size = each * samples * outputs * rows.outputs * columns.outputs
         self.chip.copy(2 * times * size * (slices - 1))
 
     def tile_bytes(self, samples: int, outputs: int) -> int:
-        """Return the bytes of the largest tile."""
+        """Return the bytes of the results of the largest tile."""
+        return samples * self.positions * self.chip.rounded(outputs, self.numbers.layer.output_bits)
+
+    @property
+    def positions(self) -> int:
+        """Positions of the largest tile."""
         height, width = (min(size, line.outputs) for size, line in zip(self.plan.tile, self.lines))
-        return samples * height * width * self.chip.rounded(outputs)
+        return height * width
 
 
 def tiles_chunks(run: _Run) -> None:
@@ -185,8 +236,8 @@ def chunks_partly(run: _Run) -> None:
     for samples, rounds in run.rounds():
         run.bring(first, samples, rounds)
         run.bring(again, samples, rounds * (chunks - 1))
-    words = (size for size, comes in zip(run.words, run.comes) if comes)
-    room = run.samples * sum(map(run.chip.rounded, words))
+    coming = (each for *each, comes in zip(run.words, run.bits, run.comes) if comes)
+    room = run.samples * sum(run.chip.rounded(*each) for each in coming)
     run.chip.activations.hold("input that stays", first.stays * room)
     for outputs, times in run.chunks():
         run.load(outputs, range(run.inputs), times)
@@ -201,11 +252,11 @@ def tiles_slices(run: _Run) -> None:
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
         for outputs, times in run.chunks():
-            run.chip.global_buffer += times * rounds * samples * sum(run.words) * found.windows
+            run.chip.global_buffer += times * rounds * samples * run.window_bytes * found.windows
             for inputs, count in slices:
                 steps = times * rounds * found.tiles * count
                 run.load(outputs, inputs, steps)
-                read_part(run.chip, run.kind, (len(outputs), len(inputs), run.taps), steps)
+                run.read(len(outputs), len(inputs), steps)
             run.sums(samples, len(outputs), sum(count for _, count in slices), times * rounds)
             run.store(samples, len(outputs), times * rounds)
 
@@ -252,5 +303,6 @@ def _count_slice(run: _Run, samples: int, outputs: range, inputs: range, times: 
     run.bring(found, samples, times, words)
     for inner, count in _alike(outputs, run.plan.inner, bool(run.there)):
         run.load(inner, inputs, times * count * blocks)
-        read_part(run.chip, run.kind, (len(inner), len(inputs), run.taps), times * count * found.tiles)
-        run.chip.global_buffer += times * count * samples * len(inputs) * found.windows
+        run.read(len(inner), len(inputs), times * count * found.tiles)
+        size = sum(map(row_bytes, words, run.bits))
+        run.chip.global_buffer += times * count * samples * size * found.windows

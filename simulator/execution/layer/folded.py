@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 
 from workloads.network.layer import Tensor
 from workloads.network.network import Network
+from workloads.network.types import INT8
 
 Rows = tuple[tuple[int, int], ...]  #: of the second operand of a product: first and last + 1
 FIRST, SECOND = 1, 2  #: the tensors of a folded network
@@ -43,6 +44,14 @@ def folded(network: Network, v: int) -> tuple[Network, int]:
         in_channels=layer.in_channels // sharing, groups=layer.second_heads, operand_heads=0, whole=(1,),
     )  # fmt: skip
     return Network("folded", (rows, whole), (one,)), 0
+
+
+def plain(network: Network) -> Network:
+    """Return the network with a byte for each number and no more experts than take part: values run so."""
+    if network.has_paper_types and not any(layer.experts for layer in network.layers):
+        return network
+    network = network.with_bits(INT8)
+    return replace(network, layers=tuple(replace(layer, experts=None) for layer in network.layers))
 
 
 def rows_there(network: Network, v: int, on_chip: Set[int]) -> Rows:

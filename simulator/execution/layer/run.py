@@ -8,7 +8,7 @@ from simulator.execution.count import Count
 from simulator.execution.layer.apart import run_apart, run_copy, run_sums
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.dense import run_convolution, run_product
-from simulator.execution.layer.folded import folded
+from simulator.execution.layer.folded import folded, plain
 from simulator.execution.layer.held import LOST
 from simulator.execution.layer.joined import run_joined
 from simulator.execution.layer.plan import LayerPlan, check_plan
@@ -58,7 +58,7 @@ def run_layer(
     >>> run_layer(b.build(), 0, LayerPlan("KT", "ring", (1, 4), chunk=8), (128, 576)).ema_input_bytes
     256
     """
-    network, v = folded(network, v)
+    network, v = folded(plain(network), v)
     problem, chip = Problem(network, v, batch, seed), Chip(*rooms, word)
     layer = problem.layer
     check_plan(plan, layer)

@@ -137,17 +137,6 @@ def test_a_decode_step_moves_weights_past_and_new_rows_and_its_output(name, leng
         assert verify(network, plan, chip).verified
 
 
-def test_numbers_that_have_no_price_are_refused_in_one_line():
-    network = workloads.load("gpt2", phase="decode", past=8, layers=1)
-    with pytest.raises(workloads.NetworkError, match="has no price: not all its numbers have 8 bits"):
-        evaluate(
-            network.with_bits(workloads.Bits(weights=4)), Partition.layerwise(network), Accelerator(shared_buffer=MiB)
-        )
-    many = workloads.load("mixtral_8x7b", length=9, layers=1)
-    with pytest.raises(workloads.NetworkError, match="'l1_up' uses 8 experts, more than the 2"):
-        evaluate(many, Partition.layerwise(many), Accelerator(shared_buffer=MiB))
-
-
 def test_grouped_queries_need_no_copies():
     """Scores of 32 heads over 8 of keys: each row of the cache crosses once, in a buffer far below 32 heads of them."""
     network = workloads.load("llama3_8b", phase="decode", past=1024, layers=1)
