@@ -28,6 +28,7 @@ class MachineFields(TypedDict, total=False):
     max_regions: int | None
     technology: Technology | None
     mapper: Mapper | None
+    groups_apart: bool
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Machine:
         Energy, bandwidth and area, each with its source.
     mapper
         How a layer runs on the PE array (docs/mapping.md, section 7).
+    groups_apart
+        Subgraphs may run one group of channels (one head) after the other (simulator/model/apart.py).
 
     Raises
     ------
@@ -64,10 +67,15 @@ class Machine:
     max_regions: int | None = MAX_REGIONS
     technology: Technology = field(default_factory=Technology)
     mapper: Mapper = field(default_factory=Enumerate)
+    groups_apart: bool = False
 
     def __post_init__(self) -> None:
         check_count("cores", self.cores, MAX_COUNT)
         check_count("batch", self.batch, MAX_COUNT)
+        if type(self.groups_apart) is not bool:
+            raise ValueError(f"groups_apart must be True or False, got {self.groups_apart!r}")
+        if self.groups_apart and self.cores > 1:
+            raise ValueError(f"groups_apart is for one core, got {self.cores} cores")
         if self.max_regions is not None:
             check_count("max_regions", self.max_regions, MAX_CAPACITY)
         if not isinstance(self.mapper, Mapper):
@@ -144,6 +152,7 @@ class Accelerator:
     max_regions: int | None = MAX_REGIONS  #: entries of the buffer region manager, None for any number (Sec. 3.2)
     technology: Technology = field(default_factory=Technology)  #: energies, bandwidth, area, PE array
     mapper: Mapper = field(default_factory=Enumerate)  #: how a layer runs on the PE array (docs/mapping.md, section 7)
+    groups_apart: bool = False  #: subgraphs may run one group of channels (one head) after the other
 
     def __post_init__(self) -> None:
         separate = self.global_buffer is not None or self.weight_buffer is not None
@@ -165,7 +174,7 @@ class Accelerator:
     @property
     def machine(self) -> Machine:
         """Everything but the buffers."""
-        return Machine(self.cores, self.batch, self.max_regions, self.technology, self.mapper)
+        return Machine(self.cores, self.batch, self.max_regions, self.technology, self.mapper, self.groups_apart)
 
     def __repr__(self) -> str:
         return changes(self)
@@ -175,6 +184,8 @@ class Accelerator:
         content = asdict(self) | {"technology": self.technology.to_json()}
         if self.mapper == Enumerate():
             del content["mapper"]
+        if not self.groups_apart:
+            del content["groups_apart"]
         return content
 
     @property

@@ -39,6 +39,11 @@ BUFFER_WORD_BYTES = 8  #: regions start and end on words of the 64-bit wide buff
 MAX_REGIONS = 64  #: entries of the buffer region manager (Cocco, Sec. 3.2)
 TILES = (64, 32, 16, 8, 4, 2, 1)  #: our choice: output tiles tried, from the largest
 
+OPERATION_UNITS = 64  #: of which an operation of 8 by 8 bits has so many; a power of two, so that INT8 is exact
+#: a multiplication of 8 by 8 bits and an addition of 8, pJ times 100 at 45 nm (Horowitz, ISSCC 2014), as MAC_PJ has
+#: them; of 32 bits they are 3.1 pJ and 0.1 pJ there: as much for each pair of bits, and for each bit
+MULTIPLY_8, ADD_8 = 20, 3
+
 MAX_NUMBER = 1e15  #: of energies, bandwidth, clock and area; our choice: the cost of any network stays finite
 MAX_WIDTH = 2**16  #: of PEs, words, tiles; our choice: far above any that is built, and products fit 64 bits
 MAX_TILES = 32  #: our choice, as above
@@ -52,6 +57,20 @@ COUNTS = (
     "dram_bytes_per_cycle", "crossbar_bytes_per_cycle", "pe_rows", "pe_columns", "pe_inputs", "pe_outputs",
     "pe_light_channels", "channel_alignment", "buffer_word_bytes",
 )  # fmt: skip  #: the fields that are whole numbers from 1
+
+
+def operation_units(first: int, second: int) -> int:
+    """Return what an operation of integers of so many bits takes, in units of which one of INT8 takes 64, rounded up.
+
+    A multiplication grows with the product of both, an addition with the wider one.
+
+    Examples
+    --------
+    >>> operation_units(8, 8), operation_units(8, 4), operation_units(16, 16)
+    (64, 37, 240)
+    """
+    taken = MULTIPLY_8 * first * second + 8 * ADD_8 * max(first, second)
+    return -(-taken // (MULTIPLY_8 + ADD_8))
 
 
 BUFFERS = ("activation", "weight")  #: that a table may be for
@@ -150,6 +169,11 @@ class Technology:
         """Return the Technology of plain data; raises ValueError, TypeError or KeyError where it is none."""
         tables = {f"{buffer}_sram" for buffer in BUFFERS} & content.keys()
         return Technology(**content | {name: sram_of(content[name]) for name in tables})
+
+    def compute_pj(self, operations: int, extra_units: int = 0) -> float:
+        """Return the energy of so many operations of INT8 and what they take beyond it (operation_units), pJ."""
+        energy = self.operation_pj * operations
+        return energy + self.operation_pj / OPERATION_UNITS * extra_units if extra_units else energy
 
     def sram(self, buffer: Buffer, capacity_bytes: int) -> SramRow:
         """Return what a buffer of this capacity costs: its table, or else the formula; ValueError outside a table."""

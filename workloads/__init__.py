@@ -19,11 +19,14 @@ from workloads.network.frames import Frames
 from workloads.network.layer import Concat, Layer, Note, Tensor
 from workloads.network.network import Network, check_network
 from workloads.network.resize import shrink
+from workloads.network.types import Bits, Experts
 from workloads.zoo import (
     amoebanet,
     darts,
     densenet,
+    encoders,
     googlenet,
+    language,
     nasnet,
     pnasnet,
     randwire,
@@ -37,11 +40,12 @@ from workloads.zoo import (
 )
 
 __all__ = [
-    "CLIP_NETWORKS", "PAPER_NETWORKS", "Builder", "Concat", "Frames", "Layer", "Network", "NetworkError", "Note",
-    "Tensor", "from_torch", "load", "names", "save", "shrink",
+    "CLIP_NETWORKS", "LANGUAGE_MODELS", "PAPER_NETWORKS", "Bits", "Builder", "Concat", "Experts", "Frames", "Layer",
+    "Network", "NetworkError", "Note", "Tensor", "from_torch", "load", "names", "save", "shrink",
 ]  # fmt: skip
 
-#: first those of Cocco in the order of Sec. 5.1.1 (plain, multi-branch, irregular), then those of COSMA, Sec. V-A1
+#: first those of Cocco in the order of Sec. 5.1.1 (plain, multi-branch, irregular), then those of COSMA, Sec. V-A1, and
+#: at the end language models
 _BUILT_IN: dict[str, Callable[..., Network]] = {
     "vgg16": vgg.vgg16,
     "resnet50": resnet.resnet50,
@@ -65,11 +69,22 @@ _BUILT_IN: dict[str, Callable[..., Network]] = {
     "pnasnet5large": pnasnet.pnasnet5large,
     "amoebanet_d": amoebanet.amoebanet_d,
     "darts": darts.darts,
+    "gpt2": language.gpt2,
+    "llama3_8b": language.llama3_8b,
+    "llama3_70b": language.llama3_70b,
+    "qwen2_5_7b": language.qwen2_5_7b,
+    "mistral_7b": language.mistral_7b,
+    "mixtral_8x7b": language.mixtral_8x7b,
+    "gemma2_9b": language.gemma2_9b,
+    "bert_base": encoders.bert_base,
+    "whisper_tiny": encoders.whisper_tiny,
 }
 #: the networks of Cocco's evaluation (Sec. 5.1.1), for experiments, benchmarks and tests about that paper
 PAPER_NETWORKS = tuple(_BUILT_IN)[:9]
 #: built-in networks with windows over time: whole-tensor scheduling takes them, the simulator gives them no price
 CLIP_NETWORKS = ("s3d", "r2plus1d")
+#: built-in language models: `length` tokens, decoders also a `phase` and `past` ones, the first `layers` of them
+LANGUAGE_MODELS = tuple(_BUILT_IN)[-9:]
 
 
 def names() -> tuple[str, ...]:
@@ -97,8 +112,9 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
     name_or_path : str or PathLike
         One of `names()`, or a path: what ends in .json or .onnx or has a path separator in it.
     **options
-        Those of the network's function, such as `version="1.5"`, or of the reader of ONNX files, such as
-        `unsupported="passthrough"` (workloads.importing.onnx.file.read).
+        Those of the network's function, such as `version="1.5"` or `phase="decode"`, `length=1`, `past=4096`,
+        `layers=2` of a language model, or of the reader of ONNX files, such as `unsupported="passthrough"`
+        (workloads.importing.onnx.file.read).
 
     Returns
     -------
@@ -114,6 +130,8 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
     >>> import workloads
     >>> workloads.load("vgg16")
     Network(vgg16, 21 layers, 15,470,264,320 MACs, 138,344,128 B of weights)
+    >>> workloads.load("llama3_8b", phase="decode", past=4096, layers=1)
+    Network(llama3_8b_decode_past4096_layers1, 15 layers, 251,666,432 MACs, 218,103,808 B of weights)
     """
     try:
         source = os.fspath(name_or_path)

@@ -23,6 +23,7 @@ from cocco.problem.problem import Problem
 from simulator.model.pricing import Price, PricingRules
 from simulator.model.subgraph import COLUMNS, ROWS
 from simulator.model.tiles import equal_sizes
+from workloads.network.types import row_bytes
 
 Pair = tuple[int, int]  #: of rows and of columns
 
@@ -112,7 +113,7 @@ def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:
         price.global_buffer_bytes - price.ema_input_bytes - price.ema_output_bytes - results,
         price.weight_buffer_bytes - price.ema_weight_bytes,
     )
-    if rules.is_shared:
+    if rules.is_shared and not (rules.units and rules.units[v] != 1):
         room -= -(-rules.geometry.weight_bytes[v] // rules.cores)
     inside = least_inside(_inside(rules, v, room))
     return alone if inside is None else Buffered(*map(min, zip(alone, inside)))
@@ -147,14 +148,17 @@ def _inside(rules: PricingRules, v: int, room: int) -> Inside:
     geometry = rules.geometry
     alignment = geometry.technology.channel_alignment
 
+    parts = bool(rules.units) and rules.units[v] != 1  # one group of channels has a word at least, and few weights
+
     def element(tensor: int) -> int:
-        return -(-geometry.channels[tensor] // alignment) * alignment
+        word = row_bytes(alignment, geometry.network.tensors[tensor].bits)
+        return word if parts else geometry.held_bytes(tensor)
 
     operands = []
     for u, local, whole in _operands(rules, v):
         windows = (window_of(geometry, ROWS, v, u), window_of(geometry, COLUMNS, v, u)) if local else None
         extent = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
-        operands.append(Operand(extent, geometry.channels[u], element(u), windows, whole))
+        operands.append(Operand(extent, geometry.row_bytes[u], element(u), windows, whole))
     extent = geometry.extent[ROWS][v], geometry.extent[COLUMNS][v]
     return Inside(
         extent, element(v), geometry.weight_bytes[v], tuple(operands), room, rules.bands, rules.batch, rules.samples
@@ -176,5 +180,5 @@ def met_bytes(rules: PricingRules, v: int) -> int:
         total += whole * geometry.size_bytes[u]
         if local:
             rows, columns = (least_met(window_of(geometry, axis, v, u), axes[axis]) for axis in (ROWS, COLUMNS))
-            total += rows * columns * geometry.channels[u]
+            total += rows * columns * geometry.row_bytes[u]
     return total

@@ -57,7 +57,7 @@ def _least_of_layer(rules: PricingRules, v: int) -> Totals:
     """Return what a layer adds to the totals at least, wherever it runs; slots are those of what crosses."""
     geometry, batch = rules.geometry, rules.batch
     weights, result = geometry.network.layers[v].weight_bytes, geometry.size_bytes[v]
-    output = 0 if geometry.readers[v] else batch * result
+    output = batch * result if geometry.network.is_output[v] else 0
     ema = weights + output
     return Totals(
         ema_bytes=ema,
@@ -65,6 +65,7 @@ def _least_of_layer(rules: PricingRules, v: int) -> Totals:
         weight_buffer_bytes=2 * weights,
         crossbar_bytes=0,
         operations=batch * geometry.operations[v],
+        operation_extra=batch * geometry.operation_extra[v],
         slots=ema,
     )
 
@@ -107,7 +108,7 @@ def _looked_at(question: KeepQuestion, v: int) -> _Alone:
             holds |= step.on_chip
             for u in members(step.loaded | step.written):
                 price -= question.crossing_floor[u]
-            if not question.network.consumers[v]:
+            if question.network.is_output[v]:
                 price += question.crossing_floor[v]  # a model output: its writing is part of the floor
             least = min(least, price)
     return _Alone(least, holds)
@@ -117,7 +118,10 @@ def _steps_of(question: KeepQuestion, v: int) -> Iterator[KeptStep]:
     """Yield every step of a layer alone, with nothing kept that it does not touch."""
     inputs = sorted(set(question.network.producers[v]))
     ways = [(0, 1), (1, 0), (1, 1)]  # kept, crosses
-    for chosen in product(ways, repeat=len(inputs) + bool(question.network.consumers[v])):
+    of_output = [ways] * bool(question.network.consumers[v])
+    if of_output and question.network.is_output[v]:
+        of_output = [[(0, 1), (1, 1)]]
+    for chosen in product(*[ways] * len(inputs), *of_output):
         on_chip = loaded = written = size = 0
         for u, (is_kept, is_moved) in zip([*inputs, v], chosen):
             on_chip |= is_kept << u

@@ -1,7 +1,8 @@
 """What is left at least, by tables of smaller problems: additive pattern databases for the search with kept tensors.
 
 A pattern is some of the layers, L, and the tensors, U, that only they make and read (or that only they read, of model
-inputs). Every plan runs L in some steps: the step S appears as T = S and L, at a cost that S undercuts nowhere:
+inputs); none that is written whoever reads it, as rows of a cache are. Every plan runs L in some steps: the step S
+appears as T = S and L, at a cost that S undercuts nowhere:
 
     the floors of the layers of T, and one crossing of DRAM for each tensor of U that S loads or writes
 
@@ -104,17 +105,17 @@ class _Small:
         for _, each in late:
             self.every_late |= each
         every = layers | self.every_late
+        self.outputs = sum(1 << v for v in range(order.count) if network.is_output[v])
         self.tensors = sum(
             1 << u
             for u, readers in enumerate(order.readers)
-            if readers and not readers & ~every and (u >= order.count or every >> u & 1)
+            if readers and not readers & ~every and (u >= order.count or (every & ~self.outputs) >> u & 1)
         )
         self.loose = [u for u in members(self.tensors) if order.readers[u] & self.every_late]
         self.linked = self._linked()
         self.runs: dict[tuple[int, int], list[_Run]] = {}
         self.known: dict[int, _Run | None] = {}
         self.alone: dict[tuple[int, int, int, int, int], float] = {}
-        self.outputs = sum(1 << v for v in range(order.count) if not network.consumers[v])
 
     def pattern(self) -> Pattern:
         """Return the pattern: all states that can be reached, and from the last one back what is left."""
@@ -335,10 +336,12 @@ class _Small:
         return self.alone[key]
 
     def _least_alone(self, v: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
-        question, least = self.question, math.inf
+        question, least, own = self.question, math.inf, 1 << v
         size = elsewhere + sum([question.whole[u] for u in members(on_chip)])
         known = on_chip | loaded | stored
-        free = list(members((self.order.reads[v] | 1 << v) & ~known & ~self.outputs))
+        always = own & self.outputs  # written, and not beside its floor
+        makes = own if not always or self.order.readers[v] else 0
+        free = list(members((self.order.reads[v] | makes) & ~known))
         for ways in product([(0, 1), (1, 0), (1, 1)], repeat=len(free)):  # kept, crosses
             self._count(PRICE_STEPS)
             kept, moved, bytes_kept = on_chip, 0, size
@@ -347,9 +350,9 @@ class _Small:
                 bytes_kept += question.whole[u] * is_kept
             if bytes_kept > question.room:
                 continue
-            writes = stored | moved & 1 << v | self.outputs & 1 << v
-            price = question.price(KeptStep((v,), kept, loaded | moved & ~(1 << v), writes, bytes_kept, 0))
-            for u in members(moved):
+            writes = stored | moved & own | always
+            price = question.price(KeptStep((v,), kept, loaded | moved & ~own, writes, bytes_kept, 0))
+            for u in members(moved & ~always):
                 price -= question.crossing_floor[u]
             if not self.layers >> v & 1:
                 price -= question.layer_floor[v]

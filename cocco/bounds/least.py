@@ -53,4 +53,5 @@ def least_totals(rules: PricingRules, traffic: Traffic, buffered: Buffered, acce
         crossbar_bytes=0,
         operations=batch * sum(geometry.operations),
         slots=max(sum(rules.cycles) * accelerator.dram_bytes_per_cycle, ema),
+        operation_extra=batch * sum(geometry.operation_extra),
     )

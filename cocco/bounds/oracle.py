@@ -36,6 +36,7 @@ class Tensors(NamedTuple):
     size_bytes: list[int]
     readers: list[list[int]]
     read: list[list[int]]  #: per layer the tensors that it reads, each once
+    outputs: frozenset[int]  #: written whoever reads them
 
 
 def tensors_of(problem: Problem) -> Tensors:
@@ -50,7 +51,8 @@ def tensors_of(problem: Problem) -> Tensors:
     for u, (_, readers) in enumerate(layers + inputs):
         for v in readers:
             read[v].append(u)
-    return Tensors([size for size, _ in layers + inputs], [readers for _, readers in layers + inputs], read)
+    outputs = frozenset(offset + v for net, offset in zip(problem.networks, problem.offsets) for v in net.outputs)
+    return Tensors([size for size, _ in layers + inputs], [readers for _, readers in layers + inputs], read, outputs)
 
 
 def crossings(tensors: Tensors, group: Sequence[int]) -> int:
@@ -59,7 +61,7 @@ def crossings(tensors: Tensors, group: Sequence[int]) -> int:
     total = sum([tensors.size_bytes[u] for u in {u for v in group for u in tensors.read[v]} - inside])
     for v in group:
         readers = tensors.readers[v]
-        if not readers or any(w not in inside for w in readers):
+        if v in tensors.outputs or any(w not in inside for w in readers):
             total += tensors.size_bytes[v]
     return total
 
@@ -129,7 +131,7 @@ class Oracle:
                     model.add_implication(comes, ~inside[u])
             if u not in inside:
                 continue
-            if not readers or len(readers) < len(tensors.readers[u]):
+            if u in tensors.outputs or len(readers) < len(tensors.readers[u]):
                 self.crossings.append((size, inside[u]))
             else:
                 goes = model.new_bool_var("")

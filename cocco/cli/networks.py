@@ -8,15 +8,20 @@ from typing import Any
 
 import workloads
 from cocco.output.text.numbers import counted
+from workloads.errors import NetworkError
 from workloads.network.network import Network
 
 SHOWN = 4  #: operators that a note names
+STEP = ("phase", "length", "past", "layers")  #: options of built-in language models
 
 
 def load(name: str, options: Namespace) -> Network:
     """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
+    asked = {key: value for key in STEP if (value := getattr(options, key, None)) is not None}
     if not name.lower().endswith(".onnx"):
-        return workloads.load(name)
+        return workloads.load(name, **asked)
+    if asked:
+        raise NetworkError(f"{name}: takes no option {next(iter(asked))!r}; only built-in networks have options")
     extents = dict(getattr(options, "extents", None) or [])
     network = workloads.load(name, unsupported=options.unsupported, extents=extents)
     _say_batches(network)

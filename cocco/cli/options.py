@@ -43,6 +43,21 @@ def add_unsupported(parser: Parser) -> None:
         help="a symbolic extent of an ONNX file, by its name, or by input and axis (ids.1=512); may be repeated; those "
         "of batches are 1 unless given",
     )  # fmt: skip
+    add_language(parser)
+
+
+def add_language(parser: Parser) -> None:
+    """Add what step of a built-in language model is asked for."""
+    group = parser.add_argument_group("language models (built-in ones)")
+    group.add_argument(
+        "--phase", choices=("prefill", "decode"),
+        help="prefill (default): the whole prompt; decode: the next token, after those in the cache",
+    )  # fmt: skip
+    group.add_argument("--length", type=values.count, metavar="N", help="new tokens; default: 512, and 1 in decode")
+    group.add_argument(
+        "--past", type=values.count_from_0, metavar="N", help="tokens in the cache; default: 0, and 1024 in decode"
+    )
+    group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
 
 
 def add_json(parser: Parser) -> None:

@@ -56,6 +56,11 @@ def counts(text: str) -> int | tuple[int, ...]:
     return found if len(found) > 1 else found[0]
 
 
+def count_from_0(text: str) -> int:
+    """Return a whole number from 0."""
+    return _whole(text, 0, MAX_COUNT)
+
+
 def count_or_none(text: str) -> int | None:
     """Return a whole number from 1, or None for 'none'."""
     if text == "none":

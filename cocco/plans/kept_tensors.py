@@ -187,7 +187,7 @@ def _gaps(
             earlier = [each for each in touches if each < step]
             if not earlier:
                 continue  # the first to read a model input
-            spares_write = maker is not None and len(loads) == 1 and bool(priced.network.consumers[tensor])
+            spares_write = maker is not None and len(loads) == 1 and not priced.network.is_output[tensor]
             yield (1 + spares_write) * _crossing(priced, tensor), (tensor, earlier[-1], step)
 
 

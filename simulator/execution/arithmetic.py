@@ -55,7 +55,8 @@ class Arithmetic:
         layer, operands = self.network.layers[v], self.network.operands[v]
         if layer.op == "matmul":
             left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
-            return self._matmul(left, whole(operands[1]), self.channels[v])
+            right = np.concatenate([whole(u).reshape(-1) for u in operands[1:]])
+            return self._matmul(left, right, self.channels[v])
         if layer.op in ELEMENTWISE_OPS:
             blocks = [
                 _broadcast(whole(u), layer, rows, columns) if i in layer.whole else read(u, rows, columns)
@@ -133,8 +134,7 @@ class Arithmetic:
 
     def _matmul(self, left: Block, right: Block, channels: int) -> Block:
         """Return a product in which every element of the second operand counts for every output row."""
-        cells = channels * len(left)
-        flat = right.reshape(-1)
+        cells, flat = channels * len(left), right
         rounds = -(-flat.size // cells)
         matrix = np.resize(flat, rounds * cells).reshape(rounds, channels, len(left)).sum(axis=0) % PRIME
         return np.tensordot(matrix, left, axes=1) % PRIME

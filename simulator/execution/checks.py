@@ -14,6 +14,7 @@ Status = Literal["equal", "within", "different", "not executed"]
 Number = float | None
 MEMORY = "_memory_bytes"  #: the names of what a memory holds at most end like that
 HELD = ("activation_bytes", "weight_bytes", "kept_bytes")
+EXTRA = "operation_extra"  #: a number that is 0 where all operations are of INT8
 WRITTEN = ("global_written_bytes", "weight_written_bytes")  #: numbers that price nothing but a table's energy
 ADDED = tuple(name for name in Count._fields if name not in HELD)  #: over subgraphs
 
@@ -57,7 +58,9 @@ def numbers(count: Count, accelerator: Accelerator, static_pj: Sequence[float] =
         "dram": _times(technology.dram_pj_per_byte, ema),
         "global_buffer": _moved(accelerator.activation_sram, count.global_buffer_bytes, count.global_written_bytes),
         "weight_buffer": _moved(accelerator.weight_sram, count.weight_buffer_bytes, count.weight_written_bytes),
-        "compute": _times(technology.operation_pj, count.operations),
+        "compute": None
+        if count.operations is None
+        else technology.compute_pj(count.operations, count.operation_extra or 0),
         "crossbar": _times(technology.crossbar_pj_per_byte, count.crossbar_bytes),
     }
     energy: Number = 0.0

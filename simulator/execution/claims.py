@@ -16,7 +16,7 @@ from simulator.model.pricing import Price
 def plan_of(layers: Sequence[int], price: Price, lies: Lies = NOTHING_STAYS) -> Plan:
     """Return the choices of a price; lies: where the tensors of its step lie."""
     loops = None if price.loops is None else tuple(price.loops[: len(LayerPlan._fields)])
-    return Plan(tuple(layers), price.tile, price.at_once, loops, lies, price.scheme)
+    return Plan(tuple(layers), price.tile, price.at_once, loops, lies, price.scheme, price.channel_groups)
 
 
 def subgraph_claims(price: Price, accelerator: Accelerator) -> dict[str, Number]:

@@ -17,8 +17,10 @@ from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.scheme import Scheme, derive_scheme
 from simulator.execution.stays import NOTHING_STAYS, Lies
 from simulator.execution.walk import Walk
+from simulator.technology import operation_units
 from workloads.network.layer import Layer
 from workloads.network.network import Network
+from workloads.network.types import row_bytes
 
 
 class Plan(NamedTuple):
@@ -30,6 +32,7 @@ class Plan(NamedTuple):
     loops: tuple[Any, ...] | None = None  #: of a single layer: the fields of simulator.execution.layer.LayerPlan
     lies: Lies = NOTHING_STAYS  #: which tensors are on chip, whole
     cores: str = ""  #: how cores share it: of simulator.execution.cores.SCHEMES; one core needs none
+    channel_groups: int = 1  #: of channels, one after the other
 
 
 class Count(NamedTuple):
@@ -47,6 +50,7 @@ class Count(NamedTuple):
     kept_bytes: int | None = None  #: on chip, of one core: all that is kept whole meanwhile
     global_written_bytes: int | None = None  #: of global_buffer_bytes, what is written and not read
     weight_written_bytes: int | None = None  #: of weight_buffer_bytes
+    operation_extra: int | None = 0  #: units of energy that operations take beyond INT8
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class Moves:
     wholes: int  #: read from the buffer, operands that are needed whole
     copies: int  #: put into SIDE and taken out of it
     operations: int
+    extra: int = 0  #: what operations take beyond INT8
 
     @property
     def buffered(self) -> int:
@@ -105,7 +110,8 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
     made = {u: _length(found.rows[u]) * _length(found.columns[u]) for u in part.tensors}
     updates = {v: len(found.rows[v]) * len(found.columns[v]) for v in part.layers}
     readings = [reading for v in part.layers for reading in part.operands[v]]
-    sizes = {u: count * part.network.tensors[u].channels for u, count in made.items()}
+    sizes = {u: count * position_bytes(part.network, u) for u, count in made.items()}
+    elements = {v: made[v] * part.network.layers[v].channels for v in part.layers}
     return Moves(
         updates,
         loads=sum(sizes[u] for u in part.loaded),
@@ -114,8 +120,17 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
         windows=sum(_window_bytes(part, found, each) for each in readings if each.local),
         wholes=sum(updates[v] * part.network.tensors[u].size_bytes for u, v, _, whole in readings if whole),
         copies=2 * _row_bytes(part, found.restored),
-        operations=sum(operations(part.network.layers[v], sizes[v]) for v in part.layers),
+        operations=sum(operations(part.network.layers[v], elements[v]) for v in part.layers),
+        extra=sum(extra_units(part.network, v, operations(part.network.layers[v], elements[v])) for v in part.layers),
     )
+
+
+def extra_units(network: Network, v: int, operations: int) -> int:
+    """Return what so many operations of a layer take beyond INT8: by the bits of an input, and of what it meets."""
+    layer, bits = network.layers[v], [network.tensors[u].bits for u in network.operands[v]]
+    second = layer.bits.weights if layer.has_weights else bits[1] if layer.op == "matmul" else max(bits)
+    first = bits[0] if layer.op == "matmul" else max(bits)
+    return operations * (operation_units(first, second) - operation_units(8, 8))
 
 
 def operations(layer: Layer, made: int) -> int:
@@ -132,23 +147,24 @@ def operations(layer: Layer, made: int) -> int:
 def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: int, moves: Moves) -> Count:
     """Return the count of the whole batch: samples at once, round after round, beside weights that stay.
 
-    activations, weights: bytes on chip; moves: of one sample.
+    activations, weights: bytes on chip; moves: of one sample. All are those of one group of channels, and so is part.
     """
-    batch = setting.accelerator.batch
-    rounds = -(-batch // plan.at_once)
+    samples, often = setting.accelerator.batch, plan.channel_groups
+    rounds, batch = -(-samples // plan.at_once) * often, samples * often
     used = rounds * sum(times * part.network.layers[v].weight_bytes for v, times in moves.updates.items())
     return Count(
         activation_bytes=activations,
         weight_bytes=weights,
-        ema_weight_bytes=weights,
+        ema_weight_bytes=often * weights,
         ema_input_bytes=batch * moves.loads,
         ema_output_bytes=batch * moves.stores,
         global_buffer_bytes=batch * moves.buffered,
-        weight_buffer_bytes=weights + used,
+        weight_buffer_bytes=often * weights + used,
         crossbar_bytes=0,
         operations=batch * moves.operations,
         global_written_bytes=batch * moves.written,
-        weight_written_bytes=weights,
+        weight_written_bytes=often * weights,
+        operation_extra=batch * moves.extra,
     )
 
 
@@ -157,7 +173,7 @@ def kept_bytes(network: Network, lies: Lies, alignment: int, accelerator: Accele
     total = 0
     for tensor in (network.tensors[u] for u in lies.kept):
         words = -(-tensor.channels // alignment)
-        total += tensor.height * tensor.width * -(-words // accelerator.cores) * alignment
+        total += tensor.height * tensor.width * row_bytes(-(-words // accelerator.cores) * alignment, tensor.bits)
     return total * accelerator.batch
 
 
@@ -166,10 +182,15 @@ def _length(spans: Iterable[Span]) -> int:
 
 
 def _row_bytes(part: Part, rows: dict[int, int]) -> int:
-    return sum(count * part.extent[COLUMNS][u] * part.network.tensors[u].channels for u, count in rows.items())
+    return sum(count * part.extent[COLUMNS][u] * position_bytes(part.network, u) for u, count in rows.items())
 
 
 def _window_bytes(part: Part, found: Walk, reading: Reading) -> int:
     rows = _length(part.window(reading, ROWS, span) for span in found.rows[reading.layer])
     columns = _length(part.window(reading, COLUMNS, span) for span in found.columns[reading.layer])
-    return rows * columns * part.network.tensors[reading.tensor].channels
+    return rows * columns * position_bytes(part.network, reading.tensor)
+
+
+def position_bytes(network: Network, u: int) -> int:
+    """Return the bytes of all channels of a position of a tensor."""
+    return row_bytes(network.tensors[u].channels, network.tensors[u].bits)

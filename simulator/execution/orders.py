@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.execution.cores import count_cores
 from simulator.execution.count import Count, Plan, Setting, count_moves, total, weights_of
+from simulator.execution.group import group_of
 from simulator.execution.layer import LayerPlan, count_layer
 from simulator.execution.miss import Miss
 from simulator.execution.part import Part
@@ -23,7 +24,9 @@ def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
 
 
 def hold(setting: Setting, part: Part, plan: Plan) -> Count:
-    """All regions and all weights are on chip: everything crosses to DRAM once."""
+    """All regions and all weights are on chip, of a group of channels at a time: everything crosses to DRAM once."""
+    if plan.channel_groups > 1:
+        part = group_of(part, plan.channel_groups)
     scheme, weights = setting.scheme(part, plan), weights_of(part)
     if weights > setting.left_for_weights(scheme):
         raise Miss(f"weights take {weights} bytes, {setting.left_for_weights(scheme)} are left")

@@ -45,7 +45,7 @@ class Part:
         for readings in self.operands.values():
             for reading in readings:
                 self.readers[reading.tensor].append(reading)
-        self.outputs = tuple(v for v in self.layers if not network.consumers[v] or set(network.consumers[v]) - inside)
+        self.outputs = tuple(v for v in self.layers if network.is_output[v] or set(network.consumers[v]) - inside)
         if lies.written is not None:
             self.outputs = tuple(v for v in self.layers if v in lies.written)
         self.extent = tuple([(t.height, t.width)[axis] for t in network.tensors] for axis in AXES)

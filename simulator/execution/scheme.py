@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from simulator.execution.pace import Pace, derive_pace, derive_steps
 from simulator.execution.part import COLUMNS, ROWS, Part
+from workloads.network.types import row_bytes
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,12 @@ class Cells:
     width: int  #: of SIDE
     channels: int  #: of one sample, rounded up to the layout's alignment
     samples: int = 1
+    bits: int = 8  #: of an element
 
     @property
     def size_bytes(self) -> int:
         """Bytes of both."""
-        return (self.rows * self.columns + self.kept * self.width) * self.channels * self.samples
+        return (self.rows * self.columns + self.kept * self.width) * row_bytes(self.channels, self.bits) * self.samples
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: in
     for u in part.tensors:
         has_side = not is_single and across[u] < width[u]
         kept = min(rows.kept(u), height[u]) if has_side else 0
-        channels = -(-part.network.tensors[u].channels // alignment) * alignment
-        cells[u] = Cells(down[u], across[u], kept, width[u], channels, samples)
+        tensor = part.network.tensors[u]
+        channels = -(-tensor.channels // alignment) * alignment
+        cells[u] = Cells(down[u], across[u], kept, width[u], channels, samples, tensor.bits)
     return Scheme(part, rows, columns, cells, tile, is_alone, is_single)

@@ -49,7 +49,7 @@ def run_steps(network: Network, subgraphs: Sequence[Sequence[int]], intervals: I
     for step, group in enumerate(subgraphs):
         chip &= left[step]
         _check(network, step, chip, left[step], reads[step] - left[step], dram)
-        written = {v for v in group if v in wanted or not network.consumers[v]}
+        written = {v for v in group if v in wanted or network.is_output[v]}
         touched = kept[step] & (set(group) | reads[step])
         found.append(Lies(frozenset(touched), frozenset(touched & chip), frozenset(written), frozenset(kept[step])))
         chip |= touched

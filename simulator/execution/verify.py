@@ -297,9 +297,9 @@ def run_on_cores(
 
 def check_traffic(subgraph: Subgraph, counts: Counts, read: int, written: int) -> None:
     """Raise Miss unless what was counted is what the model claims of one sample: its EMA."""
-    channels, names = subgraph.geometry.channels, subgraph.geometry.network.names
-    loads = sum(count * channels[u] for u, count in counts.dram_read.items())
-    stores = sum(count * channels[v] for v, count in counts.dram_written.items())
+    size, names = subgraph.geometry.row_bytes, subgraph.geometry.network.names
+    loads = sum(count * size[u] for u, count in counts.dram_read.items())
+    stores = sum(count * size[v] for v, count in counts.dram_written.items())
     if loads != read:
         raise Miss(f"DRAM loads {loads} bytes of {', '.join(names(subgraph.inputs))}; the model has {read}")
     if stores != written:

@@ -18,7 +18,6 @@ from simulator.model import groups, orders
 from simulator.model.loops import LoopLayer
 from simulator.model.orders import Grid, LoopPlan, Loops, Mode
 from simulator.model.tiles import equal_sizes
-from simulator.technology import SUM_BYTES
 
 Tiles = Literal["bands", "equal", "all"]
 ANY_NUMBER = 1 << 40  #: how often what takes nothing fits
@@ -210,18 +209,23 @@ class Place(NamedTuple):
     room: Room
 
     @property
-    def word_bytes(self) -> int:
-        """Bytes of a word of its outputs, or of so many sums."""
-        return self.at_once * prod(self.grid.tile) * self.layer.word
+    def positions(self) -> int:
+        """Positions of its outputs."""
+        return self.at_once * prod(self.grid.tile)
+
+    @property
+    def sum_bytes(self) -> int:
+        """Bytes of a word of sums of its outputs."""
+        return self.positions * self.layer.word * self.layer.bits.sum_bytes
 
     @property
     def result_bytes(self) -> int:
         """Bytes of a word of its outputs where results have a region of their own."""
-        return 0 if self.layer.stays.output else self.word_bytes
+        return 0 if self.layer.stays.output else self.positions * self.layer.results(self.layer.word)
 
     def beside(self, mode: Mode) -> Room:
         """Return what its input leaves."""
-        return self.room.without(self.at_once * mode.held * self.layer.part.channels, 0)
+        return self.room.without(self.at_once * mode.held * self.layer.part.room, 0)
 
     def most_words(self, room: Room, word_bytes: int, inputs: int) -> int:
         """Return how many words of outputs fit at once with their weights for so many inputs, at most all."""
@@ -246,8 +250,8 @@ def _norm_plans(place: Place) -> Iterator[LoopPlan]:
     """Yield the orders of element-wise layers, then two passes beside the most channels that can stay in between."""
     yield from _joined_plans(place)
     layer, grid, _, room = place
-    outputs = room.without(place.result_bytes + 2 * SUM_BYTES * prod(grid.tile), 0)
-    words = outputs.most(place.word_bytes if layer.loaded else 0, 0)
+    outputs = room.without(place.result_bytes + 2 * layer.bits.sum_bytes * prod(grid.tile), 0)
+    words = outputs.most(place.positions * layer.inputs(layer.word) if layer.loaded else 0, 0)
     if words > 0:  # all of them, or one passes beside the others
         kept = layer.outputs if words * layer.word >= layer.outputs else (words - 1) * layer.word
         yield groups.two_passes(layer, grid, next(orders.modes_of(grid)), kept)
@@ -256,10 +260,10 @@ def _norm_plans(place: Place) -> Iterator[LoopPlan]:
 def _apart_plans(place: Place) -> Iterator[LoopPlan]:
     """Yield channels apart, as many at once as fit and fill the array."""
     layer, grid, at_once, room = place
-    largest, often = max(layer.producers), groups.most_often(layer)
-    weights = often * layer.rows.taps * layer.columns.taps * min(layer.word, largest) if layer.weights else 0
+    largest = max(layer.producers)
+    weights = groups.apart_weights(layer, min(layer.word, largest))
     for mode in orders.modes_of(grid):
-        words = room.most(at_once * layer.word * groups.apart_positions(layer, grid, mode), weights)
+        words = room.most(at_once * groups.apart_bytes(layer, grid, mode, layer.word), weights)
         if words:
             yield groups.channels_tiles(layer, grid, mode, min(words * layer.word, layer.at_most, largest), at_once)
 
@@ -295,7 +299,7 @@ def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
     """Yield the orders that keep what fits beside a chunk: weights of other outputs, or rows of a ring."""
     layer, part, room = place.layer, place.layer.part, place.beside(mode)
     word = layer.stationary_bytes(layer.word, part.reduction)
-    row = layer.batch * part.channels * place.grid.columns.union
+    row = layer.batch * part.room * place.grid.columns.union
     for outputs in _chunks(place, place.most_words(room, place.result_bytes, part.reduction)):
         left = room.without(
             -(-outputs // layer.word) * place.result_bytes, layer.stationary_bytes(outputs, part.reduction)
@@ -311,7 +315,7 @@ def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
 
 def _sliced(place: Place, mode: Mode) -> Iterator[LoopPlan]:
     """Yield the order that cuts the weights of a tile's outputs into slices, as few as fit, evened out."""
-    layer, part, sums = place.layer, place.layer.part, SUM_BYTES * place.word_bytes
+    layer, part, sums = place.layer, place.layer.part, place.sum_bytes
     room, units = place.beside(mode), -(-part.reduction // layer.word)
     for outputs in _chunks(place, place.most_words(room, sums, min(layer.word, part.reduction))):
         left = room.without(-(-outputs // layer.word) * sums, 0)
@@ -326,8 +330,11 @@ def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
 
     is_inner: the weights of a word of outputs are held, not of the chunk.
     """
-    layer, part, sums = place.layer, place.layer.part, SUM_BYTES * place.word_bytes
-    each, units = place.at_once * mode.held * layer.word * (layer.loaded > 0), max(units for units, _ in part.units)
+    layer, part, sums = place.layer, place.layer.part, place.sum_bytes
+    each, units = (
+        place.at_once * mode.held * layer.inputs(layer.word) * (layer.loaded > 0),
+        max(units for units, _ in part.units),
+    )
     word = layer.stationary_bytes(min(layer.word, part.outputs), min(layer.word, part.reduction))
     room = place.room.without(each, word if is_inner else 0)
     for outputs in _chunks(place, place.most_words(room, sums, 0 if is_inner else min(layer.word, part.reduction))):

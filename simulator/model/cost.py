@@ -51,6 +51,7 @@ class Totals(NamedTuple):
     slots: int
     global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
     weight_written_bytes: int = 0
+    operation_extra: int = 0  #: what operations take beyond INT8, in units (technology.operation_units)
 
 
 def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
@@ -68,6 +69,7 @@ def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
             price.slots(accelerator.cores, accelerator.technology),
             price.global_written_bytes,
             price.weight_written_bytes,
+            price.operation_extra,
         )
         for price in prices
     ]
@@ -82,7 +84,7 @@ def energy_breakdown(totals: Totals, accelerator: Accelerator) -> EnergyBreakdow
         dram=technology.dram_pj_per_byte * totals.ema_bytes,
         global_buffer=accelerator.activation_sram.energy_pj(totals.global_buffer_bytes, totals.global_written_bytes),
         weight_buffer=accelerator.weight_sram.energy_pj(totals.weight_buffer_bytes, totals.weight_written_bytes),
-        compute=technology.operation_pj * totals.operations,
+        compute=technology.compute_pj(totals.operations, totals.operation_extra),
         crossbar=technology.crossbar_pj_per_byte * totals.crossbar_bytes,
         leakage=(of_activations + of_weights) * totals.slots if accelerator.has_tables else None,
         dram_background=of_dram * totals.slots if technology.dram_background_mw else None,

@@ -16,7 +16,6 @@ from simulator.model import groups, orders
 from simulator.model.cheapest import Room, Tiles, tiles_of
 from simulator.model.loops import LoopLayer
 from simulator.model.orders import Grid, Mode
-from simulator.technology import SUM_BYTES
 
 
 class Need(NamedTuple):
@@ -110,10 +109,9 @@ def _whole_part(layer: LoopLayer, grid: Grid, mode: Mode) -> Need:
     """TK in one chunk, or CT of a word of channels."""
     part, cells = layer.part, prod(grid.tile)
     if layer.kind == "apart":
-        often, step = groups.most_often(layer), min(layer.word, max(layer.producers))
-        weights = often * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
-        return Need(layer.word * groups.apart_positions(layer, grid, mode), weights)
-    held = mode.held * part.channels + (0 if layer.stays.output else cells * layer.round_up(part.outputs))
+        weights = groups.apart_weights(layer, min(layer.word, max(layer.producers)))
+        return Need(groups.apart_bytes(layer, grid, mode, layer.word), weights)
+    held = mode.held * part.room + (0 if layer.stays.output else cells * layer.results(part.outputs))
     return Need(held, layer.stationary_bytes(part.outputs, part.reduction))
 
 
@@ -138,27 +136,26 @@ def _joined(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
 def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """All channels of a position, or a word of them, one of results and two statistics."""
     yield from _joined(layer, grid)
-    words = (layer.loaded > 0) + (not layer.stays.output)
-    yield Need(prod(grid.tile) * (words * layer.word + 2 * SUM_BYTES), 0)
+    words = layer.inputs(layer.word) * (layer.loaded > 0) + layer.results(layer.word) * (not layer.stays.output)
+    yield Need(prod(grid.tile) * (words + 2 * layer.bits.sum_bytes), 0)
 
 
 def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """CT of a word of channels."""
-    often, step = groups.most_often(layer), min(layer.word, max(layer.producers))
-    weights = often * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
-    held = min(groups.apart_positions(layer, grid, mode) for mode in orders.modes_of(grid))
-    yield Need(layer.word * held, weights)
+    weights = groups.apart_weights(layer, min(layer.word, max(layer.producers)))
+    yield Need(min(groups.apart_bytes(layer, grid, mode, layer.word) for mode in orders.modes_of(grid)), weights)
 
 
 def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """TK and, where there is more than one word of inputs, BC: each with a word of outputs."""
-    part, sums = layer.part, prod(grid.tile) * layer.word * SUM_BYTES
-    outputs, results = min(layer.word, part.outputs), 0 if layer.stays.output else prod(grid.tile) * layer.word
-    yield Need(_window(grid) * part.channels + results, layer.stationary_bytes(outputs, part.reduction))
+    part, cells = layer.part, prod(grid.tile)
+    sums, results = cells * layer.word * layer.bits.sum_bytes, cells * layer.results(layer.word)
+    outputs, results = min(layer.word, part.outputs), 0 if layer.stays.output else results
+    yield Need(_window(grid) * part.room + results, layer.stationary_bytes(outputs, part.reduction))
     if max(units for units, _ in part.units) > 1:
         inputs = min(layer.word, part.reduction)
         held = min(mode.held for mode in orders.block_modes(layer, grid))
-        yield Need(held * layer.word * (layer.loaded > 0) + sums, layer.stationary_bytes(outputs, inputs))
+        yield Need(held * layer.inputs(layer.word) * (layer.loaded > 0) + sums, layer.stationary_bytes(outputs, inputs))
 
 
 def _window(grid: Grid) -> int:

@@ -12,7 +12,7 @@ from simulator.model.loops import LoopLayer, in_flight, meet
 from simulator.model.orders import LoopPlan, grid_of
 from simulator.model.regions import Region
 from simulator.model.subgraph import Subgraph
-from simulator.technology import SUM_BYTES
+from workloads.network.types import row_bytes
 
 Shape = tuple[int, int]
 NOWHERE: Shape = (0, 0)
@@ -66,14 +66,16 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
     if layer.kind == "copy" or (layer.stays.output and plan.order not in ("RS", "TKC", "BC")):
         return 0
     if plan.order == "RS":
-        return layer.word * SUM_BYTES * layer.columns.windows * in_flight(layer.rows)[0] * most_often(layer)
+        return layer.word * layer.bits.sum_bytes * layer.columns.windows * in_flight(layer.rows)[0] * most_often(layer)
     if layer.kind == "apart":
-        return cells * layer.round_up(plan.apart) * most_often(layer)
+        return cells * layer.results(plan.apart) * most_often(layer)
     if plan.order == "TCC":
-        return cells * layer.word
+        return cells * layer.results(layer.word)
     if layer.kind in ("join", "mixed", "norm"):
-        return cells * layer.round_up(min(plan.apart, layer.outputs))
-    return cells * layer.round_up(plan.chunk) * (SUM_BYTES if plan.order in ("TKC", "BC") else 1)
+        return cells * layer.results(min(plan.apart, layer.outputs))
+    if plan.order in ("TKC", "BC"):
+        return cells * layer.round_up(plan.chunk) * layer.bits.sum_bytes
+    return cells * layer.results(plan.chunk)
 
 
 def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, int]:
@@ -90,8 +92,8 @@ def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
         return {whole[0]: size} if coming else {}
     step = layer.outputs if plan.order == "TC" else plan.apart
     return {
-        u: rows * columns * layer.round_up(min(step, channels))
-        for u, (rows, columns, channels) in zip(coming, layer.broadcast)
+        u: rows * columns * row_bytes(layer.round_up(min(step, channels)), bits)
+        for u, (rows, columns, channels), bits in zip(coming, layer.broadcast, layer.broadcast_bits)
     }
 
 
@@ -99,10 +101,11 @@ def _input_bytes(
     subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan, main: Shape, side: Shape, local: list[int]
 ) -> list[int]:
     """Return what each operand takes that is read through windows, if each has a region of its own."""
-    cells, channels = plan.at_once * (prod(main) + prod(side)), [subgraph.geometry.channels[u] for u in local]
+    tensors = [subgraph.geometry.network.tensors[u] for u in local]
+    cells, most = plan.at_once * (prod(main) + prod(side)), None
     if layer.kind in ("join", "mixed", "norm"):
-        return [plan.at_once * prod(plan.tile) * layer.round_up(min(plan.apart, each)) for each in channels]
-    return [cells * layer.round_up(each) for each in channels]
+        cells, most = plan.at_once * prod(plan.tile), plan.apart
+    return [cells * row_bytes(layer.round_up(min(each.channels, most or each.channels)), each.bits) for each in tensors]
 
 
 def _all_of(subgraph: Subgraph, u: int) -> Shape:

@@ -17,6 +17,7 @@ from simulator.technology import Technology
 from workloads.network.layer import Layer
 from workloads.network.network import Network
 from workloads.network.ops import JOIN_OPS, NORM_OPS, WINDOW_OPS
+from workloads.network.types import row_bytes
 
 Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm"]
 KINDS: dict[Kind, str] = {
@@ -159,7 +160,7 @@ def in_flight(axis: Axis) -> tuple[int, int]:
 class Part(NamedTuple):
     """The channels that run together: a layer, a group of a convolution, a head."""
 
-    channels: int  #: of its inputs in a buffer, rounded up
+    room: int  #: bytes of a position of its inputs in a buffer, rounded up
     outputs: int
     reduction: int
     units: tuple[tuple[int, int], ...]  #: (words of inputs, how many parts of the layer have so many)
@@ -173,13 +174,29 @@ class Stays(NamedTuple):
 
     producers: tuple[bool, ...] = ()
     whole: tuple[bool, ...] = ()
-    second: bool = False  #: the second operand of a product
+    second_bytes: int = 0  #: of the second operand of a product
+    second_rows: tuple[tuple[int, int], ...] = ()  #: the same as rows of it, first and last + 1
     output: bool = False
     is_written: bool = True  #: whether the output goes to DRAM
     arriving_bytes: int = 0  #: of inputs that are loaded once, to be kept from here on; one sample
 
 
 NOTHING_STAYS = Stays()
+
+
+class LoopBits(NamedTuple):
+    """Bits of the numbers of a layer, in the order of LoopLayer's fields; empty: 8 each."""
+
+    producers: tuple[int, ...] = ()
+    whole: tuple[int, ...] = ()
+    weights: int = 8  #: or of the second operand of a product
+    output: int = 8
+    sum_bytes: int = 4  #: of what is not added up yet
+    used: int = 1  #: experts whose weights are loaded, for each so many
+    active: int = 1  #: that take part
+
+
+INT8_BITS = LoopBits()
 
 
 class LoopLayer(NamedTuple):
@@ -200,7 +217,8 @@ class LoopLayer(NamedTuple):
     word: int  #: channels are rounded up to so many (Cocco, Fig. 7)
     at_most: int  #: channels that fill the array, where each is on its own
     squares: tuple[int, ...]  #: tiles that are tried, from the largest
-    stays: Stays = NOTHING_STAYS  #: on chip, whole; part.channels are those of the others
+    stays: Stays = NOTHING_STAYS  #: on chip, whole; part.room is of the others
+    bits: LoopBits = INT8_BITS
 
     @property
     def passing(self) -> tuple[int, ...]:
@@ -211,8 +229,30 @@ class LoopLayer(NamedTuple):
 
     @property
     def loaded(self) -> int:
-        """Channels that come from DRAM through windows."""
-        return sum(self.passing)
+        """Bytes of a position that come from DRAM through windows."""
+        return sum(row_bytes(channels, bits) for channels, bits in zip(self.passing, self.producer_bits))
+
+    @property
+    def producer_bits(self) -> tuple[int, ...]:
+        """Bits of each producer."""
+        return self.bits.producers or (8,) * len(self.producers)
+
+    @property
+    def whole_bits(self) -> tuple[int, ...]:
+        """Bits of each of `whole`."""
+        return self.bits.whole or (8,) * len(self.whole)
+
+    @property
+    def broadcast_bits(self) -> tuple[int, ...]:
+        """Bits of each of `broadcast`."""
+        if not self.stays.whole:
+            return self.whole_bits
+        return tuple(bits for bits, is_kept in zip(self.whole_bits, self.stays.whole) if not is_kept)
+
+    @property
+    def most_bits(self) -> int:
+        """The most bits of a producer that comes from DRAM."""
+        return max((bits for bits, each in zip(self.producer_bits, self.passing) if each), default=8)
 
     @property
     def broadcast(self) -> tuple[tuple[int, int, int], ...]:
@@ -222,14 +262,37 @@ class LoopLayer(NamedTuple):
         return tuple(each for each, is_kept in zip(self.whole, self.stays.whole) if not is_kept)
 
     @property
-    def channels(self) -> int:
-        """Channels read through windows."""
-        return sum(self.producers)
+    def window_bytes(self) -> int:
+        """Bytes of a position that are read through windows."""
+        return sum(row_bytes(channels, bits) for channels, bits in zip(self.producers, self.producer_bits))
 
     @property
     def output_bytes(self) -> int:
         """Bytes of the output, one sample."""
+        return self.rows.windows * self.columns.windows * row_bytes(self.outputs, self.bits.output)
+
+    @property
+    def output_elements(self) -> int:
+        """Elements of the output, one sample."""
         return self.rows.windows * self.columns.windows * self.outputs
+
+    @property
+    def has_second(self) -> bool:
+        """Whether all of the second operand of a product is on chip."""
+        return self.stays.second_bytes > 0 and self.coming == 0
+
+    @property
+    def coming(self) -> int:
+        """Bytes of the weights, or of a second operand what is not on chip."""
+        return self.weights - self.stays.second_bytes
+
+    def coming_after(self, outputs: int) -> int:
+        """Bytes of the weights of all outputs of a part but the first so many, as far as they are not on chip."""
+        after = self.weights * (self.part.outputs - outputs) // self.part.outputs
+        if self.kind != "transposed":
+            return after * self.coming // self.weights if self.weights else 0
+        there = sum(max(0, end - max(first, outputs)) for first, end in self.stays.second_rows)
+        return after - self.weights * there // self.part.outputs
 
     @property
     def is_product(self) -> bool:
@@ -240,15 +303,25 @@ class LoopLayer(NamedTuple):
         """Return the channels that so many take in a buffer."""
         return -(-channels // self.word) * self.word
 
+    def results(self, channels: int) -> int:
+        """Return the bytes that so many channels of a result take in a buffer."""
+        return row_bytes(self.round_up(channels), self.bits.output)
+
+    def inputs(self, channels: int) -> int:
+        """Return the bytes that so many channels of an input take in a buffer, of the widest."""
+        return row_bytes(self.round_up(channels), self.most_bits)
+
     def stationary_bytes(self, outputs: int, inputs: int) -> int:
         """Return the bytes that weights of so many outputs and inputs take, or that part of the second operand."""
-        if self.stays.second:
+        if self.has_second:
             return 0
+        bits = self.bits.weights
         if self.kind == "transposed":
-            return outputs * self.round_up(inputs)
+            return outputs * row_bytes(self.round_up(inputs), bits)
         if self.kind == "product":
-            return inputs * self.round_up(outputs)
-        return outputs * inputs * self.rows.taps * self.columns.taps
+            return inputs * row_bytes(self.round_up(outputs), bits)
+        elements = outputs * inputs * self.rows.taps * self.columns.taps
+        return -(-elements * bits * self.bits.used // (8 * self.bits.active))
 
 
 def loop_layer(
@@ -281,17 +354,19 @@ def loop_layer(
     >>> b = Builder("one")
     >>> _ = b.conv("a", b.input("x", 8, 8, 16), 24, 3, padding=1)
     >>> loop_layer(b.build(), 0).part
-    Part(channels=16, outputs=24, reduction=16, units=((2, 1),))
+    Part(room=16, outputs=24, reduction=16, units=((2, 1),))
     """
     technology = technology or Technology()
     layer, operands, kind = network.layers[v], network.operands[v], kind_of(network, v)
     local = [u for i, u in enumerate(operands) if i not in layer.whole]
     whole = dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole and layer.op != "matmul")
     distinct = local if kind == "dense" and layer.groups > 1 else list(dict.fromkeys(local))
-    producers = tuple(network.tensors[u].channels for u in distinct)
+    sharing = layer.groups // layer.second_heads  # heads of the first operand that share one of the second: more rows
+    producers = tuple(network.tensors[u].channels // sharing for u in distinct)
     places = tuple(range(len(local))) if distinct is local else tuple(map(distinct.index, local))
     rows, columns, samples = _axis(network, v, 0), _axis(network, v, 1), (batch, 1) if layer.has_weights else (1, batch)
     stays = NOTHING_STAYS if kept is None else _stays(network, v, kept, distinct, list(whole))
+    bits = _bits(network, v, distinct, list(whole))
     coming = [u for u in set(local) if kept is None or u not in kept.on_chip]
     unmet = rows.extent * columns.extent - meet(rows, rows.windows).union * meet(columns, columns.windows).union
     return LoopLayer(
@@ -300,26 +375,48 @@ def loop_layer(
         columns=columns,
         producers=producers,
         operands=places,
-        part=_part(layer, producers, places, technology.channel_alignment, stays.producers),
-        outputs=layer.channels,
-        weights=network.tensors[operands[1]].size_bytes if layer.op == "matmul" else layer.weight_bytes,
+        part=_part(layer, producers, places, technology.channel_alignment, stays.producers, bits.producers),
+        outputs=layer.channels // sharing,
+        weights=sum(network.tensors[u].size_bytes for u in operands[1:])
+        if layer.op == "matmul"
+        else layer.weight_bytes,
         whole=tuple((t.height, t.width, t.channels) for t in (network.tensors[u] for u in whole)),
-        unmet_bytes=unmet * sum(network.tensors[u].channels for u in coming),
+        unmet_bytes=unmet * sum(row_bytes(network.tensors[u].channels, network.tensors[u].bits) for u in coming),
         batch=samples[0],
         repeat=samples[1],
         word=technology.channel_alignment,
         at_most=technology.pe_light_channels * technology.pe_rows * technology.pe_columns,
         squares=technology.tiles,
         stays=stays,
+        bits=bits,
     )
 
 
+def _bits(network: Network, v: int, producers: list[int], whole: list[int]) -> LoopBits:
+    """Return the bits of a layer's numbers; nothing is said where all have those of the paper."""
+    layer, tensors = network.layers[v], network.tensors
+    bits = LoopBits(
+        tuple(tensors[u].bits for u in producers), tuple(tensors[u].bits for u in whole),
+        tensors[network.operands[v][1]].bits if layer.op == "matmul" else layer.bits.weights,
+        layer.output_bits, -(-layer.bits.sums // 8),
+    )  # fmt: skip
+    if layer.experts is not None and layer.experts.used > layer.experts.active:
+        return bits._replace(used=layer.experts.used, active=layer.experts.active)
+    is_plain = {*bits.producers, *bits.whole, bits.weights, bits.output} == {8} and bits.sum_bytes == 4
+    return INT8_BITS if is_plain else bits
+
+
 def _stays(network: Network, v: int, kept: Kept, producers: list[int], whole: list[int]) -> Stays:
-    operands = network.operands[v]
+    operands, second = network.operands[v], []
+    if network.layers[v].op == "matmul":
+        extents = [network.tensors[u].height * network.tensors[u].width for u in operands[1:]]
+        ends = list(accumulate(extents, initial=0))
+        second = [each for each in zip(operands[1:], zip(ends, ends[1:])) if each[0] in kept.on_chip]
     return Stays(
         producers=tuple(u in kept.on_chip for u in producers),
         whole=tuple(u in kept.on_chip for u in whole),
-        second=network.layers[v].op == "matmul" and operands[1] in kept.on_chip,
+        second_bytes=sum(network.tensors[u].size_bytes for u, _ in second),
+        second_rows=tuple(rows for _, rows in second),
         output=v in kept.on_chip,
         is_written=v in kept.written,
         arriving_bytes=sum(network.tensors[u].size_bytes for u in set(operands) & kept.loaded & kept.on_chip),
@@ -327,34 +424,42 @@ def _stays(network: Network, v: int, kept: Kept, producers: list[int], whole: li
 
 
 def _part(
-    layer: Layer, producers: tuple[int, ...], places: tuple[int, ...], word: int, is_kept: tuple[bool, ...]
+    layer: Layer,
+    producers: tuple[int, ...],
+    places: tuple[int, ...],
+    word: int,
+    is_kept: tuple[bool, ...],
+    bits: tuple[int, ...],
 ) -> Part:
     """Return a group of a convolution, a head, or all that a layer reduces over."""
-    reduction, outputs = layer.in_channels // layer.groups, layer.channels // layer.groups
+    reduction, outputs, groups = layer.in_channels // layer.groups, layer.channels // layer.groups, layer.second_heads
     comes = [not each for each in is_kept] or [True] * len(producers)
-    if layer.groups == 1:
+    sizes = [row_bytes(word, each) for each in bits] or [word] * len(producers)  # bytes of a word, 0 if it is on chip
+    sizes = [size * is_coming for size, is_coming in zip(sizes, comes)]
+    if groups == 1:
         words = [-(-channels // word) for channels in producers]
-        held = sum(each for each, is_coming in zip(words, comes) if is_coming)
-        return Part(held * word, outputs, reduction, ((sum(words[each] for each in places), 1),))
+        held = sum(each * size for each, size in zip(words, sizes))
+        return Part(held, outputs, reduction, ((sum(words[each] for each in places), 1),))
     if reduction == 1:  # one channel, and so one word, of one producer
-        return Part(word * any(comes), outputs, 1, ((1, layer.groups),))
+        return Part(max(sizes), outputs, 1, ((1, groups),))
     ends = list(accumulate(producers, initial=0))
     words, held = [], 0
     for first in range(0, ends[-1], reduction):
         overlaps = [min(b, first + reduction) - max(a, first) for a, b in zip(ends, ends[1:])]
         units = [-(-max(0, channels) // word) for channels in overlaps]
         words.append(sum(units))
-        held = max(held, sum(each for each, is_coming in zip(units, comes) if is_coming))
-    return Part(held * word, outputs, reduction, tuple(Counter(words).items()))
+        held = max(held, sum(each * size for each, size in zip(units, sizes)))
+    return Part(held, outputs, reduction, tuple(Counter(words).items()))
 
 
 def kind_of(network: Network, v: int) -> Kind:
     """Return what a layer does with channels."""
     layer = network.layers[v]
     if layer.op == "matmul":
-        second = network.tensors[network.operands[v][1]]
-        has_rows = second.channels == layer.in_channels
-        return "transposed" if has_rows and second.height * second.width * layer.groups == layer.channels else "product"
+        second = [network.tensors[u] for u in network.operands[v][1:]]
+        has_rows = second[0].channels // layer.second_heads == layer.in_channels // layer.groups
+        positions = sum(each.height * each.width for each in second)
+        return "transposed" if has_rows and positions * layer.groups == layer.channels else "product"
     if layer.op == "rearrange":
         return "copy"
     if layer.op in WINDOW_OPS:
@@ -368,6 +473,7 @@ def _axis(network: Network, v: int, axis: int) -> Axis:
     layer = network.layers[v]
     windows = (layer.height, layer.width)[axis]
     if layer.op not in WINDOW_OPS:
+        windows *= layer.groups // layer.second_heads if axis == 0 else 1
         return Axis(windows, windows)
     source = network.tensors[network.operands[v][0]]
     return Axis(

@@ -16,7 +16,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from simulator.model.loops import LoopLayer, Met, meet
-from simulator.technology import SUM_BYTES
+from workloads.network.types import row_bytes
 
 
 class Grid(NamedTuple):
@@ -144,27 +144,28 @@ def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     """TK: tiles; chunks. The input of a tile stays while the chunks pass. With one chunk the weights stay."""
     chunks, rounds = _passes(layer, loops)
     updates = layer.weights * grid.tiles * rounds
-    traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side
+    traffic = layer.window_bytes * grid.windows * chunks + layer.loaded * mode.side
     copied = layer.loaded * mode.side // 2
-    moved = Moved(layer.weights if chunks == 1 else updates, layer.loaded * mode.reads, traffic, updates, copied)
+    weight_reads = layer.coming * (1 if chunks == 1 else grid.tiles * rounds)
+    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, updates, copied)
     return plan_of(layer, "TK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
 def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KT: chunks; samples; tiles. The weights of a chunk stay while the input passes, once for each chunk."""
     chunks, rounds = _passes(layer, loops)
-    traffic = (layer.channels * grid.windows + layer.loaded * mode.side) * chunks
+    traffic = (layer.window_bytes * grid.windows + layer.loaded * mode.side) * chunks
     reads = layer.loaded * mode.reads * chunks
     copied = layer.loaded * mode.side // 2 * chunks
-    moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds, copied)
+    moved = Moved(layer.coming, reads, traffic, layer.weights * grid.tiles * rounds, copied)
     return plan_of(layer, "KT", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
 def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """WK: samples; the input whole; chunks; tiles. Weights pass once for the samples at once."""
     chunks, rounds = _passes(layer, loops)
-    traffic = layer.channels * grid.windows * chunks
-    weight_reads = layer.weights * (1 if chunks == 1 else rounds)
+    traffic = layer.window_bytes * grid.windows * chunks
+    weight_reads = layer.coming * (1 if chunks == 1 else rounds)
     moved = Moved(weight_reads, layer.loaded * grid.union, traffic, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "WK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
@@ -172,9 +173,9 @@ def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KS: chunks; samples whole; tiles. Pays where there are more samples than fit at once."""
     chunks, rounds = _passes(layer, loops)
-    traffic = layer.channels * grid.windows * chunks
+    traffic = layer.window_bytes * grid.windows * chunks
     reads = layer.loaded * grid.union * chunks
-    moved = Moved(layer.weights, reads, traffic, layer.weights * grid.tiles * rounds)
+    moved = Moved(layer.coming, reads, traffic, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "KS", mode, grid, loops, _held(layer, grid, mode, loops), moved)
 
 
@@ -182,11 +183,11 @@ def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     """TP: as TK, and the weights of some outputs stay over all tiles; the others pass beside them in chunks."""
     outputs, (_, rounds) = layer.part.outputs, _passes(layer, loops)
     chunks = -(-loops.kept // loops.chunk) - (loops.kept - outputs) // loops.chunk
-    updates, passing = grid.tiles * rounds, layer.weights * (outputs - loops.kept) // outputs
+    updates, passing = grid.tiles * rounds, layer.coming_after(loops.kept)
     activation, weights = _held(layer, grid, mode, loops)
     weights += layer.stationary_bytes(loops.kept, layer.part.reduction)
-    traffic = layer.channels * grid.windows * chunks + layer.loaded * mode.side
-    weight_reads = layer.weights + (updates - 1) * passing
+    traffic = layer.window_bytes * grid.windows * chunks + layer.loaded * mode.side
+    weight_reads = layer.coming + (updates - 1) * passing
     copied = layer.loaded * mode.side // 2
     moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, layer.weights * updates, copied)
     return plan_of(layer, "TP", mode, grid, loops, (activation, weights), moved)
@@ -197,9 +198,9 @@ def chunks_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loo
     chunks, rounds = _passes(layer, loops)
     stay = loops.kept * grid.columns.union
     activation, weights = _held(layer, grid, mode, loops)
-    activation += layer.batch * stay * layer.part.channels
+    activation += layer.batch * stay * layer.part.room
     reads = layer.loaded * (mode.reads * chunks - stay * (chunks - 1))
-    moved = Moved(layer.weights, reads, layer.channels * grid.windows * chunks, layer.weights * grid.tiles * rounds)
+    moved = Moved(layer.coming, reads, layer.window_bytes * grid.windows * chunks, layer.weights * grid.tiles * rounds)
     return plan_of(layer, "KP", mode, grid, loops, (activation, weights), moved)
 
 
@@ -210,10 +211,11 @@ def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     slices = -(-part.reduction // loops.slice)
     updates = layer.weights * grid.tiles * rounds
     copies = layer.loaded * mode.side + _sum_bytes(layer, slices - 1)
-    traffic = layer.channels * grid.windows * chunks + copies
-    activation = _input(layer, mode, loops) + SUM_BYTES * _chunk_bytes(layer, grid, loops)
+    traffic = layer.window_bytes * grid.windows * chunks + copies
+    activation = _input(layer, mode, loops) + _held_sums(layer, grid, loops)
     held = activation, layer.stationary_bytes(loops.chunk, min(loops.slice, part.reduction))
-    moved = Moved(updates, layer.loaded * mode.reads, traffic, updates, copies // 2)
+    weight_reads = layer.coming * grid.tiles * rounds
+    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, updates, copies // 2)
     return plan_of(layer, "TKC", mode, grid, loops, held, moved)
 
 
@@ -226,21 +228,22 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     part = layer.part
     chunks, rounds = _passes(layer, loops)
     rows = meet(layer.rows, 1) if mode.name == "block-row" else grid.rows
-    channels = sum(layer.producers[operand] for operand in layer.operands)
+    sizes = [row_bytes(*each) for each in zip(layer.producers, layer.producer_bits)]
+    each_window = sum(sizes[operand] for operand in layer.operands)
     full, rest = divmod(part.outputs, loops.chunk)
     passes = full * -(-loops.chunk // loops.inner) - -rest // loops.inner
     parts = sum(count for _, count in part.units)
     cuts = sum((-(-units * layer.word // loops.slice) - 1) * count for units, count in part.units)
     sums = _sum_bytes(layer, cuts) // parts
-    traffic = channels * rows.visits * grid.columns.visits * passes + sums
-    comes = sum(layer.passing[operand] for operand in layer.operands)
+    traffic = each_window * rows.visits * grid.columns.visits * passes + sums
+    comes = sum(sizes[operand] for operand in layer.operands if layer.passing[operand])
     held = (
-        loops.at_once * loops.slice * mode.held * (comes > 0) + SUM_BYTES * _chunk_bytes(layer, grid, loops),
+        loops.at_once * layer.inputs(loops.slice) * mode.held * (comes > 0) + _held_sums(layer, grid, loops),
         layer.stationary_bytes(loops.inner, min(loops.slice, part.reduction)),
     )
     updates = layer.weights * rounds
     moved = Moved(
-        updates * grid.tiles, comes * grid.windows * chunks, traffic,
+        layer.coming * rounds * grid.tiles, comes * grid.windows * chunks, traffic,
         updates * rows.tiles * grid.columns.tiles, sums // 2,
     )  # fmt: skip
     return plan_of(layer, "BC", mode, grid, loops, held, moved)
@@ -266,17 +269,22 @@ def _held(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> tuple[int, 
 
 
 def _input(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
-    return loops.at_once * mode.held * layer.part.channels
+    return loops.at_once * mode.held * layer.part.room
 
 
 def _chunk_bytes(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
-    """Return the bytes of a tile of the chunk: results, or so many sums."""
-    return loops.at_once * prod(grid.tile) * layer.round_up(loops.chunk)
+    """Return the bytes of the results of a tile of the chunk."""
+    return loops.at_once * prod(grid.tile) * layer.results(loops.chunk)
+
+
+def _held_sums(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
+    """Return the bytes of the sums of a tile of the chunk."""
+    return loops.at_once * prod(grid.tile) * layer.round_up(loops.chunk) * layer.bits.sum_bytes
 
 
 def _sum_bytes(layer: LoopLayer, cuts: int) -> int:
     """Return the traffic of sums that are read and written again for each slice but one."""
-    return 2 * SUM_BYTES * cuts * layer.output_bytes
+    return 2 * layer.bits.sum_bytes * cuts * layer.output_elements
 
 
 def plan_of(
@@ -292,7 +300,7 @@ def plan_of(
     buffered = samples * moved.traffic + results + outputs
     if layer.is_product:
         activation, weights = activation + weights, 0
-        inputs, buffered = inputs + (0 if layer.stays.second else weight_reads), buffered + weight_traffic
+        inputs, buffered = inputs + weight_reads, buffered + weight_traffic
         weight_reads = weight_traffic = 0
     return LoopPlan(
         order, mode.name, grid.tile, *loops, activation, weights, weight_reads, inputs, outputs,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from simulator.accelerator import Accelerator, static_pj_per_slot
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
+from simulator.model.apart import groups_apart, units_of
 from simulator.model.cheapest import Goal, Room, cheapest_plan, goal_of
 from simulator.model.kept import NOTHING, Kept, Reserved
 from simulator.model.least_room import least_room
@@ -27,7 +28,9 @@ from simulator.model.subgraph import Geometry, Subgraph
 from simulator.model.tiles import Candidates, TileShape
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.technology import Technology
+from workloads.errors import NetworkError
 from workloads.network.layer import Layer
+from workloads.network.network import Network
 
 OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
 OF_LOOPS = (OF_WEIGHTS[1], "no loop order of this layer fits")  #: what a single layer lacks
@@ -54,6 +57,8 @@ class Price(NamedTuple):
     weight_written_bytes: int = 0  #: of weight_buffer_bytes
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
     scheme: CoreScheme = ""  #: how several cores share it
+    operation_extra: int = 0  #: what its operations take beyond INT8 (technology.operation_units)
+    channel_groups: int = 1  #: that run one after the other; activation_bytes and weight_bytes are those of one
 
     @property
     def ema_bytes(self) -> int:
@@ -87,6 +92,8 @@ class PricingRules:
         check_metric(metric)
         if geometry.technology != technology:
             raise ValueError("geometry and accelerator have different technologies; they must have the same")
+        if accelerator.cores > 1:
+            _check_shared(geometry.network)
         self.geometry = geometry
         self.tiles = technology.tiles
         self.tile_rule = tile_rule
@@ -97,6 +104,7 @@ class PricingRules:
         self.max_regions = accelerator.max_regions
         self.mapper = accelerator.mapper
         self.bandwidth = accelerator.dram_bytes_per_cycle
+        self.units = units_of(geometry.network) if accelerator.groups_apart else []
         self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
         self.cycles = [least_cycles(self.crew, layer) for layer in geometry.network.layers]
         self._loop_layers: dict[tuple[int, Kept | None], LoopLayer] = {}
@@ -105,7 +113,7 @@ class PricingRules:
     def whole_bytes(self, tensor: int) -> int:
         """Return the bytes that a kept tensor takes in a core: all samples, its channels dealt to all cores."""
         height, width = (extent[tensor] for extent in self.geometry.extent)
-        return height * width * self.crew.deal.room(self.geometry.channels[tensor]) * self.batch
+        return height * width * self.geometry.held_bytes(tensor, cores=self.cores) * self.batch
 
     @property
     def has_loop_orders(self) -> bool:
@@ -171,14 +179,15 @@ class SubgraphModel:
         self.rules, self.kept = rules, kept
         self.subgraph = subgraph = Subgraph(rules.geometry, layers, kept)
         self.weights = subgraph.weight_bytes
-        self.ways = ways_of(rules.crew, subgraph)
+        self.is_single = len(subgraph.layers) == 1
+        self.ways = ways_of(rules.crew, subgraph, self._groups())
         self.weight_need = self.ways[0].weight_need
         self.inputs, self.outputs = subgraph.input_bytes, subgraph.output_bytes
         self.operations = rules.batch * sum(rules.geometry.operations[v] for v in subgraph.layers)
-        self.is_single = len(subgraph.layers) == 1
+        self.operation_extra = rules.batch * sum(rules.geometry.operation_extra[v] for v in subgraph.layers)
         self.candidates = self._candidates()
         self._tilings: dict[TileShape, tuple[Tiling, dict[int, Region]] | None] = {}
-        self._needs: dict[tuple[TileShape, bool], int] = {}
+        self._needs: dict[tuple[TileShape, bool, int], int] = {}
         self._work: dict[tuple[TileShape, bool], Any] = {}
         self._rule_broken = None if self.is_single else self._check_rules()
 
@@ -242,7 +251,8 @@ class SubgraphModel:
 
     def way(self, price: Price) -> OneCore:
         """Return the way in which the cores share a price of this subgraph that is held."""
-        return next((way for way in self.ways if way.scheme == price.scheme), self.ways[0])
+        asked = price.scheme, price.channel_groups
+        return next((way for way in self.ways if (way.scheme, way.groups) == asked), self.ways[0])
 
     def layer_cycles(self, price: Price) -> dict[int, int]:
         """Return the cycles of each layer of a price of this subgraph; they add up to its compute_cycles."""
@@ -290,8 +300,21 @@ class SubgraphModel:
 
     @property
     def least_activation(self) -> int:
-        """Bytes of one core that the activations of one sample take at least, whatever the tile."""
-        return self._need(self.least_tile(self.ways[0]))
+        """Bytes of one core that the activations of one sample take at least, whatever the tile.
+
+        On several cores of the first way, channels dealt; on one in as many groups of channels as there may be.
+        """
+        way = self._least_held
+        return self._need(self.least_tile(way), way)
+
+    @property
+    def least_weights(self) -> int:
+        """Bytes of one core that the weights take at least where they are held that way."""
+        return self._least_held.weight_need
+
+    @property
+    def _least_held(self) -> OneCore:
+        return self.ways[-1] if self.rules.cores == 1 else self.ways[0]
 
     def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
         """The execution scheme and the regions of one sample for such output tiles, None without a solution.
@@ -307,6 +330,14 @@ class SubgraphModel:
         found = self.tiling(tile) if way is self.ways[0] else way.derive(tile)
         assert found is not None, "its updates can be aligned"
         return found
+
+    def _groups(self) -> tuple[int, ...]:
+        """Return in how many groups of channels the layers may run: 1 and, of several layers, others; ascending."""
+        rules, layers = self.rules, self.subgraph.layers
+        if self.is_single or not rules.units:
+            return (1,)
+        geometry = rules.geometry
+        return 1, *groups_apart(geometry.network, layers, rules.units, geometry.technology)
 
     def _candidates(self) -> Candidates:
         """Return the tiles to try, by the largest map that no layer of the subgraph reads."""
@@ -334,7 +365,7 @@ class SubgraphModel:
     def _least_beside(self) -> int:
         """Return what is needed at least of the activation buffer beside kept tensors."""
         if not self.is_single:
-            return self.least_activation + (self.weight_need if self.rules.is_shared else 0)
+            return self.least_activation + (self.least_weights if self.rules.is_shared else 0)
         if not self.rules.has_loop_orders:
             return 0
         layer = self.rules.loop_layer(self.subgraph.layers[0], self.kept)
@@ -350,7 +381,7 @@ class SubgraphModel:
     def _need(self, tile: TileShape, way: OneCore | None = None) -> int:
         """Return the bytes of one sample's regions; both ways to share columns have the same."""
         way = way or self.ways[0]
-        key = tile, way is self.ways[0]
+        key = tile, way is self.ways[0], way.groups
         if key not in self._needs:
             self._needs[key] = activation_bytes(self._found(way, tile)[1])
         return self._needs[key]
@@ -370,9 +401,10 @@ class SubgraphModel:
         return [(tile, at_once) for at_once in together for tile in self.candidates.largest(need, room // at_once)]
 
     def _held(self, way: OneCore, tile: TileShape, at_once: int) -> Price:
-        key = tile, way is self.ways[0]
+        key = tile, way is self.ways[0] or way.groups > 1  # groups of channels move what all do together
         if key not in self._work:
-            self._work[key] = way.work(self._found(way, tile))
+            of = self.ways[0] if key[1] else way
+            self._work[key] = of.work(self._found(of, tile))
         moves, batch = way.moves(self._work[key], at_once), self.rules.batch
         inputs, outputs = batch * self.inputs, batch * self.outputs
         return Price(
@@ -385,6 +417,8 @@ class SubgraphModel:
             global_written_bytes=inputs + moves.written,
             weight_written_bytes=moves.weights_written,
             scheme=way.scheme,
+            operation_extra=self.operation_extra,
+            channel_groups=way.groups,
         )  # fmt: skip
 
     def _rank(self, price: Price, goal: Goal) -> tuple[float, ...]:
@@ -419,6 +453,7 @@ class SubgraphModel:
             self.operations, self._loop_cycles(v, plan),
             plan.global_written_bytes, plan.weight_written_bytes,
             scheme="" if rules.cores == 1 else "alone",
+            operation_extra=self.operation_extra,
         )  # fmt: skip
 
     def _loop_cycles(self, v: int, plan: LoopPlan) -> int:
@@ -435,6 +470,15 @@ class SubgraphModel:
         if weights > weight_capacity:
             return Shortage(OF_WEIGHTS[0], weights, weight_capacity)
         return Shortage("activations exceed the global buffer", activations, activation_capacity)
+
+
+def _check_shared(network: Network) -> None:
+    """Raise NetworkError for what several cores have no scheme for: other than 8 bits, experts that pass by."""
+    for layer in network.layers:
+        if layer.experts is not None and layer.experts.used > layer.experts.active:
+            raise NetworkError(f"layer {layer.name!r} has no price on several cores: more experts are used than active")
+    if not network.has_paper_types:
+        raise NetworkError(f"network {network.name!r} has no price on several cores: not all its numbers are INT8")
 
 
 def least_cycles(crew: Crew, layer: Layer) -> int:

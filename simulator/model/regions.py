@@ -73,17 +73,21 @@ def is_one_operation(subgraph: Subgraph, tiling: Tiling) -> bool:
 
 
 def allocate_regions(
-    subgraph: Subgraph, tiling: Tiling, samples: int = 1, bands: Mapping[int, int] | None = None, cores: int = 1
+    subgraph: Subgraph,
+    tiling: Tiling,
+    samples: int = 1,
+    bands: Mapping[int, int] | None = None,
+    cores: int = 1,
+    groups: int = 1,
 ) -> dict[int, Region]:
     """Return MAIN and SIDE of every tensor of S and in(S), for a core with so many samples.
 
     bands: the columns that a core has of each tensor, None for all. cores: to which the channels are dealt; core 0 has
-    the most. A tensor that is kept on chip has its whole map and takes nothing here: that is the plan's, not the
-    subgraph's.
+    the most. groups: of channels, one after the other; regions are those of one. A tensor that is kept on chip has its
+    whole map and takes nothing here: that is the plan's, not the subgraph's.
     """
     geometry = subgraph.geometry
     height, width = geometry.extent
-    alignment = geometry.technology.channel_alignment
     one_operation = is_one_operation(subgraph, tiling)
     regions = {}
     for u in subgraph.tensors:
@@ -92,7 +96,7 @@ def allocate_regions(
         if u in subgraph.on_chip:
             regions[u] = Region((height[u], band), (0, 0), 0, 0)
             continue
-        element_bytes = -(-geometry.channels[u] // (alignment * cores)) * alignment * samples
+        element_bytes = geometry.held_bytes(u, groups, cores) * samples
         main = (min(tiling.held[u], height[u]), min(columns.size, band))
         side = (0, 0)
         if subgraph.readers[u] and columns.size < band and rows.size > rows.step:

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from simulator.model.kept import Kept
-from simulator.technology import Technology
+from simulator.technology import OPERATION_UNITS, Technology, operation_units
 from workloads.errors import NetworkError
+from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
+from workloads.network.types import INT8, row_bytes
 
 ROWS, COLUMNS = 0, 1
 
@@ -35,13 +37,19 @@ class Geometry:
                 f"network {network.name!r} has no price: {timed!r} is a window over the frames of a clip, and tiles "
                 "have no time axis; whole-tensor scheduling takes such networks"
             )
+        _check_numbers(network)
         self.network, self.technology = network, technology or Technology()
         self.count = len(network.layers)
         self.extent = ([t.height for t in network.tensors], [t.width for t in network.tensors])
         self.channels = [t.channels for t in network.tensors]
         self.size_bytes = [t.size_bytes for t in network.tensors]
+        self.row_bytes = [row_bytes(t.channels, t.bits) for t in network.tensors]  #: of a position
         self.weight_bytes = [layer.weight_bytes for layer in network.layers]
         self.operations = [layer.macs + layer.light_ops for layer in network.layers]
+        self.operation_extra = [
+            count * (operation_units(*_operand_bits(network, v)) - OPERATION_UNITS)
+            for v, count in enumerate(self.operations)
+        ]  #: units beyond those of INT8
         self.reach = tuple([layer.reach[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.stride = tuple([layer.stride[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.upsample = tuple([layer.upsample[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
@@ -51,17 +59,73 @@ class Geometry:
             for tensor, consumers in enumerate(network.consumers)
         ]
 
+    def held_bytes(self, tensor: int, groups: int = 1, cores: int = 1) -> int:
+        """Return the bytes of a position in a buffer: words of channels, of one of so many groups of them.
+
+        cores: to which the words are dealt; core 0 has the most.
+        """
+        alignment = self.technology.channel_alignment
+        channels = -(-self.channels[tensor] // groups // (alignment * cores)) * alignment
+        return row_bytes(channels, self.network.tensors[tensor].bits)
+
     def _reader(self, layer: int, tensor: int) -> Reader:
         whole = self.network.layers[layer].whole
         positions = [i for i, operand in enumerate(self.network.operands[layer]) if operand == tensor]
         return Reader(layer, any(i not in whole for i in positions), any(i in whole for i in positions))
 
 
+def _check_numbers(network: Network) -> None:
+    """Raise NetworkError for numbers that no memory has: parts of a layer that do not fill whole bytes."""
+    for v, layer in enumerate(network.layers):
+        operands = [network.tensors[u] for u in network.operands[v]]
+        if layer.bits == INT8 and layer.experts is None and all(each.bits == 8 for each in operands):
+            continue
+        if layer.op == "matmul" and len({each.bits for each in operands[1:]}) > 1:
+            raise NetworkError(f"layer {layer.name!r} has no price: its second operand has rows of different bits")
+        for elements, bits in _parts(layer, operands):
+            if elements * bits % 8:
+                raise NetworkError(
+                    f"layer {layer.name!r} has no price: {elements} numbers of {bits} bits do not fill whole bytes"
+                )
+        experts = layer.experts
+        if experts is not None and experts.used > experts.active:
+            is_whole = 8 * layer.bits.weights * experts.used % experts.active == 0
+            if layer.channels % 8 or layer.in_channels % 8 or not is_whole:
+                raise NetworkError(
+                    f"layer {layer.name!r} has no price: words of 8 x 8 weights are no whole share of "
+                    f"{experts.active} experts"
+                )
+
+
+def _operand_bits(network: Network, v: int) -> tuple[int, int]:
+    """Return the bits of the two numbers of an operation: the widest input, and a weight or the second operand."""
+    layer, bits = network.layers[v], [network.tensors[u].bits for u in network.operands[v]]
+    if layer.op == "matmul":
+        return bits[0], bits[1]
+    return max(bits), layer.bits.weights if layer.has_weights else max(bits)
+
+
+def _parts(layer: Layer, operands: list[Tensor]) -> list[tuple[int, int]]:
+    """Return how many numbers of how many bits lie together: all weights, the channels of a head or group."""
+    parts = [(layer.weight_elements // layer.groups, layer.bits.weights)]
+    if layer.has_weights and layer.is_depthwise:  # channels of one operand after the other
+        taps = layer.kernel[0] * layer.kernel[1]
+        return [(each.channels * taps, layer.bits.weights) for each in operands]
+    if layer.groups == 1:
+        return parts
+    parts += [(layer.channels // layer.groups, layer.output_bits)]
+    if layer.op == "matmul":
+        parts += [(operands[1].channels // layer.second_heads, operands[1].bits)]
+        operands = operands[:1]
+    return parts + [(layer.in_channels // layer.groups, each.bits) for each in operands]
+
+
 class Subgraph:
     """Layers that run together, with in(S) and out(S) of model.md, section 1.
 
     layers: ascending ids. inputs: in(S), the distinct producers outside S. outputs: out(S), the layers whose
-    tensor is stored to DRAM: model outputs and those with a reader outside S (Cocco, footnote 3).
+    tensor is stored to DRAM: model outputs, rows that a cache gets, and those with a reader outside S (Cocco,
+    footnote 3).
     readers[u]: the readers of u that are in S.
 
     With tensors that stay on chip: on_chip, those of S and in(S); loaded, what of in(S) comes from DRAM; outputs, what
@@ -77,7 +141,7 @@ class Subgraph:
         self.tensors = self.layers + self.inputs
         self.readers = {u: [r for r in geometry.readers[u] if r.layer in inside] for u in self.tensors}
         self.outputs = tuple(
-            v for v in self.layers if not geometry.readers[v] or len(self.readers[v]) < len(geometry.readers[v])
+            v for v in self.layers if network.is_output[v] or len(self.readers[v]) < len(geometry.readers[v])
         )
         self.on_chip: frozenset[int] = frozenset()
         self.loaded = self.inputs

@@ -49,10 +49,10 @@ def buffer_bytes(
             if local:
                 window = window_elements(geometry, ROWS, v, u, rows[v])
                 window *= window_elements(geometry, COLUMNS, v, u, columns[v])
-                total += often(window * geometry.channels[u], work_of(works, v).inputs)
+                total += often(window * geometry.row_bytes[u], work_of(works, v).inputs)
         if regions[u].side_bytes:
             again = rows_again(subgraph, tiling, regions[u], u, is_full)
-            copied = again * geometry.extent[COLUMNS][u] * geometry.channels[u]
+            copied = again * geometry.extent[COLUMNS][u] * geometry.row_bytes[u]
             total, written = total + 2 * copied, written + copied
     return total, written
 

@@ -47,7 +47,7 @@ def steps_with(network: Network, subgraphs: Sequence[Sequence[int]], spans: Iter
     found = []
     for step, (group, needed) in enumerate(zip(subgraphs, inputs)):
         on_chip = tuple(u for u in needed if u in kept[step] and u not in begins[step])
-        written = tuple(v for v in sorted(group) if v in from_dram or not network.consumers[v])
+        written = tuple(v for v in sorted(group) if v in from_dram or network.is_output[v])
         touched = frozenset(kept[step].intersection((*group, *needed)))
         found.append(Step(tuple(sorted(kept[step])), loaded[step], on_chip, written, touched))
     return tuple(found)

@@ -54,20 +54,31 @@ def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     nest, rounded = cuts.nest(plan.order), [layer.round_up(chunk) for chunk in cuts.chunks]
     channels = layer.loaded * layer.part.outputs // layer.outputs
     inputs = _inputs(plan, cuts, nest, channels, cuts.slices) if layer.loaded else []
-    ahead = _inputs(plan, cuts, nest, layer.part.channels, cuts.slice_rooms) if layer.loaded else []
+    ahead = _inputs(plan, cuts, nest, layer.part.room, cuts.slice_rooms) if layer.loaded else []
     if plan.order == "WK" and cuts.parts * len(cuts.rounds) == 1:
         ahead = []  # the input whole has its room, and no other follows it
-    weights = _stationary(layer, plan, cuts, nest, cuts.chunks, cuts.slices)
+    weights = _stationary(layer, plan, cuts, nest, *_coming(layer, cuts.chunks, cuts.slices))
     if layer.is_product:
         is_transposed = layer.kind == "transposed"
         rooms = (cuts.chunks, cuts.slice_rooms) if is_transposed else (rounded, cuts.slices)
-        inputs, weights = inputs + ([] if layer.stays.second else weights), []
-        ahead = ahead + ([] if layer.stays.second else _stationary(layer, plan, cuts, nest, *rooms))
+        inputs, weights = inputs + ([] if layer.has_second else weights), []
+        ahead = ahead + ([] if layer.has_second else _stationary(layer, plan, cuts, nest, *rooms))
     made: dict[str, Sizes] = {"rounds": cuts.rounds, "rows": cuts.rows.outputs, "columns": cuts.columns.outputs}
     work = nest.term({**made, "chunks": cuts.chunks, "slices": cuts.slices, "inner": cuts.inner})
     end: dict[str, Sizes] = dict.fromkeys(WITHIN, "last")
     outputs, behind = (nest.term({**made, **end, "chunks": chunks}) for chunks in (cuts.chunks, rounded))
     return Moves(nest, inputs, weights, [outputs], [work], ahead, [behind])
+
+
+def _coming(layer: LoopLayer, chunks: list[int], slices: list[int]) -> tuple[list[int], list[int]]:
+    """Return outputs of the chunks and inputs of the slices without rows of a second operand that are on chip."""
+    rows = chunks if layer.kind == "transposed" else slices
+    left, first = [], 0
+    for count in rows:
+        there = sum(max(0, min(first + count, b) - max(first, a)) for a, b in layer.stays.second_rows)
+        left.append(count - there)
+        first += count
+    return (left, slices) if rows is chunks else (chunks, left)
 
 
 def _slices(layer: LoopLayer, plan: LoopPlan) -> tuple[list[int], list[int]]:

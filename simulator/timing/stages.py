@@ -144,7 +144,7 @@ def _stage(model: SubgraphModel, slots: dict[int, int], crossing: Crossing, befo
     height, width = geometry.extent
 
     def moved(tensors: tuple[int, ...]) -> int:
-        return batch * sum((after[u] - before[u]) * width[u] * geometry.channels[u] for u in tensors)
+        return batch * sum((after[u] - before[u]) * width[u] * geometry.row_bytes[u] for u in tensors)
 
     made = [v for v in subgraph.layers if after[v] > before[v]]
     return Stage(

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from workloads.errors import NetworkError, shown
 from workloads.network.concats import dissolve
 from workloads.network.frames import Frames, check_frames, rows_of_a_frame
+from workloads.network.kinds import check_input
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
 from workloads.network.shapes import (
@@ -22,6 +23,7 @@ from workloads.network.shapes import (
     text,
     whole_operands,
 )
+from workloads.network.types import Experts, TensorKind
 from workloads.network.windows import (
     Inputs,
     Method,
@@ -65,11 +67,13 @@ class Builder:
         self._layers: list[Layer] = []  # as written: concats are among the layers and among their inputs
         self._shapes: dict[str, Shape] = {}
 
-    def input(self, name: str, height: int, width: int, channels: int) -> str:
-        """Add a model input: a tensor in DRAM. A sequence of text is (length, 1, features)."""
+    def input(self, name: str, height: int, width: int, channels: int, kind: TensorKind = "input") -> str:
+        """Add a model input: a tensor in DRAM. A sequence of text is (length, 1, features); so is a cache."""
         self._check_new(name)
         check_tensor(name, (height, width, channels))
-        self._inputs.append(Tensor(name, height, width, channels))
+        tensor = Tensor(name, height, width, channels, kind)
+        check_input(tensor)
+        self._inputs.append(tensor)
         self._shapes[name] = (height, width, channels)
         return name
 
@@ -175,15 +179,24 @@ class Builder:
         """Add a depth-wise convolution `name`_dw and a 1x1 convolution `name`_pw; returns the latter."""
         return self.conv(f"{name}_pw", self.depthwise(f"{name}_dw", inputs, kernel, stride, padding), channels)
 
-    def fc(self, name: str, inputs: Inputs, features: int, flatten: bool | None = None) -> str:
+    def fc(
+        self,
+        name: str,
+        inputs: Inputs,
+        features: int,
+        flatten: bool | None = None,
+        experts: Experts | None = None,
+        appended: bool = False,
+    ) -> str:
         """Add a fully connected layer.
 
         It flattens a map, as a convolution with the kernel of that map; each row of a sequence (width 1) goes through
-        a 1x1 convolution. `flatten` says which, where the map of width 1 is no sequence.
+        a 1x1 convolution. `flatten` says which, where the map of width 1 is no sequence. With experts, `features` are
+        those of the active ones together, or its inputs' are. appended: its rows are appended to a cache.
         """
         height, width, _ = self._channels_joined(name, listed(inputs))
         kernel = (height, width) if (width > 1 if flatten is None else flatten) else (1, 1)
-        return self._window("fc", name, inputs, kernel, channels=features)
+        return self._window("fc", name, inputs, kernel, channels=features, experts=experts, appended=appended)
 
     def maxpool(
         self,
@@ -234,23 +247,41 @@ class Builder:
         """Add a local response normalisation across neighbouring channels."""
         return self._elementwise("lrn", name, source)
 
-    def matmul(self, name: str, first: str, second: str, heads: int = 1, transpose: bool = False) -> str:
+    def matmul(
+        self,
+        name: str,
+        first: str,
+        second: Inputs,
+        heads: int = 1,
+        transpose: bool = False,
+        operand_heads: int | None = None,
+    ) -> str:
         """Add a product of two activations, head by head; every row needs all of `second`.
 
         `first` is L x (heads R). Transposed (scores), `second` is M x (heads R) and the output L x (heads M); else
-        (context) `second` is R x (heads M) and the output L x (heads M) too.
+        (context) `second` is R x (heads M) and the output L x (heads M) too. With fewer operand heads `second` has so
+        many, each for heads / operand_heads of the first. `second` may be a cache and the rows below it.
         """
-        operands = [self.shape(first), self.shape(second)]
-        forms = matmul_forms(operands, heads) if type(heads) is int and heads > 0 else {}
+        sources = (first, *listed(second))
+        operands = [self.shape(source) for source in sources]
+        own = 0 if operand_heads in (None, heads) else operand_heads
+        for value in (heads, operand_heads):
+            if value is not None and (type(value) is not int or value < 1):
+                raise NetworkError(f"layer {name!r} (matmul) has {shown(value)} heads; it must be an integer from 1")
+        if own and heads % own:
+            raise NetworkError(f"layer {name!r} (matmul) has {own} operand heads; they must divide its {heads} heads")
+        forms = matmul_forms(operands, heads, own or 0)
         if transpose not in forms:
             raise NetworkError(
                 f"layer {name!r} (matmul) cannot multiply {text(operands[0])} with "
-                f"{text(operands[1])}{' transposed' if transpose else ''} in {shown(heads)} heads"
+                f"{' over '.join(map(text, operands[1:]))}{' transposed' if transpose else ''} in {shown(heads)} heads"
             )
         height, width, inner = operands[0]
+        whole = tuple(range(1, len(sources)))
         return self.append(
-            Layer(name, "matmul", (first, second), height, width, forms[transpose], inner, groups=heads, whole=(1,))
-        )
+            Layer(name, "matmul", sources, height, width, forms[transpose], inner, groups=heads, whole=whole,
+                  operand_heads=own or 0)
+        )  # fmt: skip
 
     def concat(self, name: str, inputs: Sequence[str]) -> str:
         """Add a concatenation by channel; whether it is a layer follows from its readers."""
@@ -295,6 +326,8 @@ class Builder:
         groups: int = 1,
         upsample: tuple[int, int] = (1, 1),
         frames: Frames | None = None,
+        experts: Experts | None = None,
+        appended: bool = False,
     ) -> str:
         """Add a layer with windows; without a stride they touch, without channels it keeps those of its inputs."""
         sources = listed(inputs)
@@ -314,7 +347,7 @@ class Builder:
         height *= frames.outputs if frames else 1
         return self.append(
             Layer(name, op, sources, height, width, out, in_channels, taps, steps, sides, apart, groups,
-                  upsample=upsample, frames=frames)
+                  upsample=upsample, frames=frames, experts=experts, appended=appended)
         )  # fmt: skip
 
     def _elementwise(self, op: str, name: str, inputs: Inputs) -> str:

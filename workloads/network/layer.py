@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from workloads.network.frames import Frames
 from workloads.network.ops import DENSE_OPS, ELEMENTWISE_OPS
+from workloads.network.types import INT8, Bits, Experts, TensorKind, row_bytes
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """A feature map of one sample: height x width x channels elements of one byte (INT8).
+    """A feature map of one sample: height x width x channels elements, of one byte (INT8) unless told.
 
     Examples
     --------
@@ -25,11 +26,23 @@ class Tensor:
     height: int  #: rows; the positions of a sequence
     width: int  #: columns; 1 for a sequence
     channels: int
+    kind: TensorKind = "input"  #: of a model input: a cache has the rows of earlier positions, each sample its own
+    bits: int = 8  #: of an element
+
+    def __repr__(self) -> str:
+        shape = f"name={self.name!r}, height={self.height}, width={self.width}, channels={self.channels}"
+        more = f", kind={self.kind!r}" if self.kind != "input" else ""
+        return f"Tensor({shape}{more}{f', bits={self.bits}' if self.bits != INT8.activations else ''})"
+
+    @property
+    def elements(self) -> int:
+        """Elements of one sample."""
+        return self.height * self.width * self.channels
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of one sample, without padding or channel rounding."""
-        return self.height * self.width * self.channels
+        """Bytes of one sample, without channel rounding: a position has whole bytes."""
+        return self.height * self.width * row_bytes(self.channels, self.bits)
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,10 @@ class Layer:
     resize slide their window over the map with `upsample` - 1 empty rows and columns between each two.
     An element-wise operand may have one channel, or height or width 1, where the output has more (broadcast).
     A matmul has `groups` heads and `in_channels` channels of operand 0; head by head its second operand is
-    multiplied transposed where its channels are `in_channels` and its positions times heads are `channels`.
+    multiplied transposed where its channels are `in_channels` and its positions times heads are `channels`. The second
+    operand may have fewer heads, each for several of operand 0 (grouped queries), and may be several inputs, whose rows
+    stand one below the other: a cache, then the rows that this step makes. Rows that are appended to a cache go to
+    DRAM, whoever reads them.
 
     Examples
     --------
@@ -72,6 +88,10 @@ class Layer:
     whole: tuple[int, ...] = ()
     upsample: tuple[int, int] = (1, 1)  #: the window slides over the map with upsample - 1 empty rows in between
     frames: Frames | None = None  #: of a layer over time (conv, pools): its map is a stack of frames
+    operand_heads: int = 0  #: of a matmul: heads of the second operand where they are fewer than `groups`; 0: as many
+    appended: bool = False  #: its rows are appended to a cache in DRAM
+    experts: Experts | None = None  #: of an fc: `channels` or `in_channels` are those of the active ones together
+    bits: Bits = INT8  #: of its weights, output and sums
 
     def __repr__(self) -> str:
         window = "" if self.kernel == (1, 1) else f" {_pair(self.kernel)}"
@@ -82,12 +102,27 @@ class Layer:
     @property
     def output(self) -> Tensor:
         """The tensor this layer computes; it carries the layer's name."""
-        return Tensor(self.name, self.height, self.width, self.channels)
+        return Tensor(self.name, self.height, self.width, self.channels, bits=self.output_bits)
+
+    @property
+    def output_bits(self) -> int:
+        """Bits of an element of the output."""
+        return self.bits.cache if self.appended else self.bits.activations
+
+    @property
+    def elements(self) -> int:
+        """Elements of the output, one sample."""
+        return self.height * self.width * self.channels
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the output, one sample."""
-        return self.height * self.width * self.channels
+        """Bytes of the output, one sample: a position has whole bytes."""
+        return self.height * self.width * row_bytes(self.channels, self.output_bits)
+
+    @property
+    def second_heads(self) -> int:
+        """Heads of the second operand of a matmul: each is shared by groups / second_heads of the first."""
+        return self.operand_heads or self.groups
 
     @property
     def reach(self) -> tuple[int, int]:
@@ -121,12 +156,29 @@ class Layer:
         return min(taps, max(1, self._source_extent(axis))) if self.op == "resize" else taps  # a repeated row: 1
 
     @property
-    def weight_bytes(self) -> int:
-        """kernel x in_channels / groups x out_channels, without bias; 0 for layers without weights."""
+    def weight_elements(self) -> int:
+        """kernel x in_channels / groups x out_channels of the experts in use, without bias; 0 without weights."""
+        elements = self._reduced_elements
+        return elements if self.experts is None else elements // self.experts.active * self.experts.used
+
+    @property
+    def parameters(self) -> int:
+        """Weights of all experts, whether in use or not."""
+        elements = self._reduced_elements
+        return elements if self.experts is None else elements // self.experts.active * self.experts.count
+
+    @property
+    def _reduced_elements(self) -> int:
+        """Weights that one position meets."""
         if not self.has_weights:
             return 0
         frames = self.frames.kernel if self.frames else 1
         return self.kernel[0] * self.kernel[1] * frames * (self.in_channels // self.groups) * self.channels
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of the weights that are loaded, without bias; 0 for layers without weights."""
+        return -(-self.weight_elements * self.bits.weights // 8)
 
     @property
     def macs(self) -> int:
@@ -136,9 +188,9 @@ class Layer:
         """
         if self.op == "conv_transpose":
             rows, columns = (self._source_extent(axis) for axis in (0, 1))
-            return rows * columns * self.weight_bytes
+            return rows * columns * self._reduced_elements
         if self.has_weights or self.op == "matmul":
-            return self.size_bytes * self.taps * (self.in_channels // self.groups)
+            return self.elements * self.taps * (self.in_channels // self.groups)
         return 0
 
     def _source_extent(self, axis: int) -> int:
@@ -152,7 +204,7 @@ class Layer:
         """Operations of pools and element-wise layers, H W C taps; 0 where there are MACs."""
         if self.has_weights or self.op == "matmul":
             return 0
-        return self.size_bytes * self.taps
+        return self.elements * self.taps
 
 
 @dataclass(frozen=True)

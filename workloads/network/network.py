@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from workloads.display import html
 from workloads.errors import NetworkError, check_type, shown
+from workloads.network.kinds import check_input
 from workloads.network.layer import Concat, Layer, Note, Tensor
 from workloads.network.ops import OPS
 from workloads.network.shapes import Shape, check_layer, check_name, check_tensor
+from workloads.network.types import INT8, Bits
 
 if TYPE_CHECKING:
     import networkx
@@ -63,6 +65,7 @@ class Network:
             _check_new("model input", tensor.name, shapes)
             shape = (tensor.height, tensor.width, tensor.channels)
             check_tensor(tensor.name, shape)
+            check_input(tensor)
             shapes[tensor.name] = shape
         for layer in self.layers:
             _check_new("layer", layer.name, shapes)
@@ -238,8 +241,14 @@ class Network:
 
     @cached_property
     def outputs(self) -> tuple[int, ...]:
-        """Layers without readers: the model outputs."""
-        return tuple(i for i in range(len(self.layers)) if not self.consumers[i])
+        """Layers that go to DRAM whoever reads them: those without readers, and rows that a cache gets."""
+        return tuple(i for i, layer in enumerate(self.layers) if layer.appended or not self.consumers[i])
+
+    @cached_property
+    def is_output(self) -> tuple[bool, ...]:
+        """Per tensor id whether it is one of `outputs`; model inputs are not."""
+        found = set(self.outputs)
+        return tuple(i in found for i in range(len(self.tensors)))
 
     @property
     def edges(self) -> int:
@@ -253,8 +262,21 @@ class Network:
 
     @property
     def weight_bytes(self) -> int:
-        """Bytes of all weights, one byte each, without bias."""
+        """Bytes of all weights that are loaded, without bias."""
         return sum(layer.weight_bytes for layer in self.layers)
+
+    @property
+    def has_paper_types(self) -> bool:
+        """Whether all numbers have the bits of the paper: INT8."""
+        return all(layer.bits == INT8 for layer in self.layers) and all(t.bits == 8 for t in self.inputs)
+
+    def with_bits(self, bits: Bits) -> Network:
+        """Return the same network with these bits in every layer, and in what it reads."""
+        layers = tuple(replace(layer, bits=bits) for layer in self.layers)
+        inputs = tuple(
+            replace(tensor, bits=bits.cache if tensor.kind == "cache" else bits.activations) for tensor in self.inputs
+        )
+        return replace(self, inputs=inputs, layers=layers)
 
     def names(self, layers: Iterable[int]) -> tuple[str, ...]:
         """Names of the given layer or tensor ids."""

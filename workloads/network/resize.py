@@ -91,7 +91,7 @@ def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape], facto
     if layer.op in WINDOW_OPS:
         return _follow_window(layer, before[0], after)
     if layer.op == "matmul":
-        old, new = matmul_forms(before, layer.groups), matmul_forms(after, layer.groups)
+        old, new = (matmul_forms(each, layer.groups, layer.operand_heads) for each in (before, after))
         found = [new[form] for form, channels in old.items() if channels == layer.channels and form in new]
         if not found:
             raise NetworkError(f"layer {layer.name!r} (matmul) cannot multiply {text(after[0])} with {text(after[1])}")
@@ -107,7 +107,7 @@ def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape], facto
 def _follow_rearrange(layer: Layer, before: Sequence[Shape], after: Sequence[Shape]) -> Layer:
     """As many rows as the elements make that its operands lost; width and channels stay."""
     row = layer.width * layer.channels
-    rows, rest = divmod(layer.size_bytes + sum(map(prod, after)) - sum(map(prod, before)), row)
+    rows, rest = divmod(layer.elements + sum(map(prod, after)) - sum(map(prod, before)), row)
     if rest or rows < 1:
         raise NetworkError(f"layer {layer.name!r} (rearrange) has no whole rows of {row} elements any more")
     return replace(layer, height=rows)
@@ -150,6 +150,8 @@ def _follow_window(layer: Layer, before: Shape, after: Sequence[Shape]) -> Layer
             side = same_padding(after[0][axis], reach, stride)
         elif side[1] < 0 and before[axis] + sum(side) == reach:  # cropped to one window
             side = side[0], reach - side[0] - after[0][axis]
+        elif side[0] < 0 and before[axis] + sum(side) == reach:  # the same, of the last
+            side = reach - side[1] - after[0][axis], side[1]
         sides.append(side)
         extent = spread_extent(after[0][axis], layer.upsample[axis])
         extents.append(output_extent(layer.name, extent, reach, stride, *side, rounds_up))

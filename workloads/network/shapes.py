@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from workloads.errors import NetworkError, shown
 from workloads.network.frames import check_frames, rows_of_a_frame
-from workloads.network.ops import JOIN_OPS, POOL_OPS, SPREAD_OPS, WINDOW_OPS
+from workloads.network.kinds import check_kind
+from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, POOL_OPS, SPREAD_OPS, WINDOW_OPS
+from workloads.network.types import INT8
 
 if TYPE_CHECKING:
     from workloads.network.layer import Layer
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 
 # Limits, our choice: far above any network we know, low enough that products of them stay exact in 64 bits.
 MAX_EXTENT = 2**20  #: height, width, channels, kernel, stride, dilation, groups, padding
+MAX_SCORES = 2**26  #: channels of products of activations and of element-wise layers: positions of all heads
 MAX_BYTES = 2**40  #: one tensor, or the weights of one layer
+MAX_ROWS_OF = 3  #: inputs of a matmul: the first operand, a cache and new rows
 MAX_OPERANDS = 4096  #: producers of one layer
 MAX_EDGES = 2**20  #: operands of all layers together
 MAX_NAME = 256  #: characters of a name
@@ -82,7 +86,7 @@ def whole_operands(op: str, operands: Sequence[Shape], height: int, width: int) 
     A matmul's second, all of a rearrangement, and those that are broadcast over the map.
     """
     if op == "matmul":
-        return (1,)
+        return tuple(range(1, len(operands)))
     if op == "rearrange":
         return tuple(range(len(operands)))
     if op in WINDOW_OPS:
@@ -90,19 +94,21 @@ def whole_operands(op: str, operands: Sequence[Shape], height: int, width: int) 
     return tuple(i for i, (rows, columns, _) in enumerate(operands) if (rows, columns) != (height, width))
 
 
-def matmul_forms(operands: Sequence[Shape], heads: int) -> dict[bool, int]:
+def matmul_forms(operands: Sequence[Shape], heads: int, operand_heads: int = 0) -> dict[bool, int]:
     """Return the possible output channels of a matmul: {transposed: channels}.
 
     Operand 0 is L x (heads R). The second operand is M x (heads R) if transposed (scores: the product of rows with
-    rows), R x (heads M) if not (context). Each head multiplies its own slice of the channels.
+    rows), R x (heads M) if not (context). Each head multiplies its own slice of the channels. With fewer operand heads
+    that is how many the second operand has. Of several inputs it has the rows of each.
     """
-    (_, _, inner), (rows, columns, channels) = operands
-    positions, forms = rows * columns, {}
-    if inner % heads == 0 and channels % heads == 0:
-        if channels == inner:
+    inner, (_, _, channels) = operands[0][2], operands[1]
+    positions, forms = sum(rows * columns for rows, columns, _ in operands[1:]), {}
+    second_heads = operand_heads or heads
+    if inner % heads == 0 and channels % second_heads == 0 and heads % second_heads == 0:
+        if channels // second_heads == inner // heads:
             forms[True] = positions * heads
         if positions == inner // heads:
-            forms[False] = channels
+            forms[False] = channels // second_heads * heads
     return forms
 
 
@@ -151,10 +157,14 @@ def _check_fields(layer: Layer) -> None:
     ):  # fmt: skip
         if type(pair) is not tuple or len(pair) != count:
             raise NetworkError(f"layer {layer.name!r} has {what} {shown(pair)}; it must be a tuple of {count} integers")
-    numbers = (
-        layer.height, layer.width, layer.channels, layer.in_channels, layer.groups,
-        *layer.kernel, *layer.stride, *layer.dilation, *layer.upsample,
-    )  # fmt: skip
+    numbers = [
+        layer.height, layer.width, layer.groups, *layer.kernel, *layer.stride, *layer.dilation, *layer.upsample,
+    ]  # fmt: skip
+    if layer.op == "matmul" or layer.op in ELEMENTWISE_OPS:  # channels may be positions of all heads
+        _check_number(layer.name, "channels", layer.channels, MAX_SCORES)
+        _check_number(layer.name, "in_channels", layer.in_channels, MAX_SCORES)
+    else:
+        numbers += [layer.channels, layer.in_channels]
     for value in numbers:
         if type(value) is not int or not 0 < value <= MAX_EXTENT:
             for what in ("height", "width", "channels", "in_channels", "groups"):
@@ -167,20 +177,23 @@ def _check_fields(layer: Layer) -> None:
             raise NetworkError(
                 f"layer {layer.name!r} has padding {shown(value)}; it must be an integer from -2**20 to 2**20"
             )
+    if layer.bits is not INT8 or layer.operand_heads != 0 or layer.experts is not None or layer.appended is not False:
+        check_kind(layer)
     if layer.frames is not None:
         check_frames(layer.name, layer.frames)
         if layer.op not in ("conv", "maxpool", "avgpool"):
             raise _broken(layer, "must have no frames; a conv or pool may", layer.frames)
-    if layer.size_bytes > MAX_BYTES or layer.weight_bytes > MAX_BYTES:
+    if layer.size_bytes > MAX_BYTES or layer.elements > MAX_BYTES or layer.weight_bytes > MAX_BYTES:
         raise NetworkError(
             f"layer {layer.name!r} has {layer.size_bytes} bytes of output and {layer.weight_bytes} of weights; "
             "each must be of at most 2**40 bytes"
         )
 
 
-def _check_number(name: str, what: str, value: object) -> None:
-    if type(value) is not int or not 0 < value <= MAX_EXTENT:
-        raise NetworkError(f"{name!r} has {what} {shown(value)}; it must be an integer from 1 to 2**20")
+def _check_number(name: str, what: str, value: object, most: int = MAX_EXTENT) -> None:
+    if type(value) is not int or not 0 < value <= most:
+        limit = most.bit_length() - 1
+        raise NetworkError(f"{name!r} has {what} {shown(value)}; it must be an integer from 1 to 2**{limit}")
 
 
 def _check_window(layer: Layer, operands: Sequence[Shape]) -> None:
@@ -237,19 +250,25 @@ def _check_window(layer: Layer, operands: Sequence[Shape]) -> None:
 
 
 def _check_matmul(layer: Layer, operands: Sequence[Shape]) -> None:
-    if len(operands) != 2:
-        raise _broken(layer, "must have 2 inputs", len(operands))
+    if not 2 <= len(operands) <= MAX_ROWS_OF:
+        raise _broken(layer, "must have 2 inputs, or a cache and new rows for the second", len(operands))
     height, width, inner = operands[0]
+    if any(each[1:] != operands[1][1:] for each in operands[2:]):
+        joined = " and ".join(text(each) for each in operands[1:])
+        raise NetworkError(f"layer {layer.name!r} (matmul) joins the rows of {joined}; they must be as wide")
     if layer.in_channels != inner:
         raise _broken(layer, f"must have in_channels {inner}, the channels of its first input", layer.in_channels)
     if layer.in_channels % layer.groups:
         raise _broken(layer, f"must have in_channels {inner} divisible by its heads", layer.groups)
-    forms = matmul_forms(operands, layer.groups)
+    if layer.groups % layer.second_heads:
+        raise _broken(layer, f"must have operand heads that divide its {layer.groups} heads", layer.operand_heads)
+    forms = matmul_forms(operands, layer.groups, layer.operand_heads)
     if (layer.height, layer.width) != (height, width) or layer.channels not in forms.values():
         possible = " or ".join(text((height, width, channels)) for channels in sorted(set(forms.values())))
+        second = " over ".join(text(each) for each in operands[1:])
         raise NetworkError(
             f"layer {layer.name!r} (matmul) has shape {text((layer.height, layer.width, layer.channels))}; from "
-            f"{text(operands[0])} and {text(operands[1])} with {layer.groups} heads follows {possible or 'no product'}"
+            f"{text(operands[0])} and {second} with {layer.groups} heads follows {possible or 'no product'}"
         )
 
 

@@ -205,7 +205,8 @@ class _Search:
                 total += 0.0 if self.layers >> v & 1 else self.question.layer_floor[v]
                 crosses = self.question.crosses >> v & ~self.tensors >> v & 1
                 beyond = self.moves.read_beyond(v)
-                if crosses or (beyond and not self.window.goal.unwritten >> v & 1):
+                is_output = self.question.network.is_output[v]  # its writing is part of the layer's floor
+                if not is_output and (crosses or (beyond and not self.window.goal.unwritten >> v & 1)):
                     total += self.question.crossing_floor[v]
                 if crosses and not beyond:
                     total += self.question.crossing_floor[v]

@@ -27,7 +27,7 @@ class Kin(NamedTuple):
     """A tensor and its places, the first one that of its maker unless it is a model input."""
 
     tensor: int
-    is_made: bool
+    is_made: bool  #: by a step, and need not be written where it stays over all its places
     whole: int  #: bytes while it is kept
     moved: int  #: bytes of one crossing of DRAM, all samples
     places: tuple[Place, ...]

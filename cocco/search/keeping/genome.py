@@ -20,6 +20,7 @@ from simulator.accelerator import Accelerator
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import NOTHING, Kept, Reserved
 from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.subgraph import Geometry
 from simulator.partition.intervals import Span
 from simulator.partition.order import order_subgraphs
 from simulator.partition.partition import Partition
@@ -133,6 +134,11 @@ def added(rows: Iterable[Totals]) -> Totals:
     return Totals(*map(sum, zip(*rows)))
 
 
+def _is_spared(geometry: Geometry, u: int) -> bool:
+    """Return whether a tensor need not be written where it stays from its maker to its last reader."""
+    return u < geometry.count and not geometry.network.is_output[u]
+
+
 class _Run:
     """The steps of one network in execution order, and what stays over them."""
 
@@ -198,7 +204,7 @@ class _Run:
             for u, takes in floor.takes.items():
                 places[u].append(Place(step, takes))
         return [
-            Kin(u, u < geometry.count, rules.whole_bytes(u), rules.batch * geometry.size_bytes[u], tuple(each))
+            Kin(u, _is_spared(geometry, u), rules.whole_bytes(u), rules.batch * geometry.size_bytes[u], tuple(each))
             for u, each in enumerate(places)
             if len(each) > 1
         ]

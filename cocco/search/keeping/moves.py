@@ -146,9 +146,12 @@ class Moves:
         loaded, stored = inputs & ~kept, 0
         choices: list[list[_Option]] = []
         for v in members(group):
-            if not self.memo.consumers[v]:
+            is_read = self.readers[v] & ~executed or self.read_beyond(v)
+            if self.question.network.is_output[v]:
                 stored |= 1 << v
-            elif self.readers[v] & ~executed or self.read_beyond(v):
+                if is_read:
+                    choices.append(self._loaded(v, executed))  # DRAM has it, as it has an input
+            elif is_read:
                 choices.append(self._made(v, executed))
         for u in members(loaded):
             options = self._loaded(u, executed)

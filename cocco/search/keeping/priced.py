@@ -84,8 +84,8 @@ class _Table:
         self.question, self.groups = question, groups
         self.made, self.read = made_and_read(question.network, groups)
         self.touched = [bits(both[0] + both[1]) for both in zip(self.made, self.read)]
-        consumers = question.network.consumers
-        self.outputs = [bits(tuple(v for v in group if not consumers[v])) for group in groups]
+        is_output = question.network.is_output
+        self.outputs = [bits(tuple(v for v in group if is_output[v])) for group in groups]
         self.reads: dict[int, list[int]] = {}
         for step, tensors in enumerate(self.read):
             for tensor in tensors:
@@ -106,14 +106,19 @@ class _Table:
                 yield loaded._replace(written=way.written | bit, bytes=way.bytes + whole)
 
     def make(self, step: int, tensor: int, ways: Iterable[_Way]) -> Iterator[_Way]:
-        """Make a tensor that is read later: write it, keep it until its last reader, or, with several, both."""
+        """Make a tensor that is read later: write it, keep it until its last reader, or, with several, both.
+
+        One that is written whoever reads it is written, or both.
+        """
         bit, whole, crossing = self._of(tensor)
         for way in ways:
             stored = way._replace(stored=way.stored | bit, pending=way.pending + crossing)
             yield stored
+            is_output = self.question.network.is_output[tensor]
             if way.bytes + whole <= self.question.room:
-                yield way._replace(unwritten=way.unwritten | bit, bytes=way.bytes + whole)
-                if len(self.reads[tensor]) > 1:
+                if not is_output:
+                    yield way._replace(unwritten=way.unwritten | bit, bytes=way.bytes + whole)
+                if is_output or len(self.reads[tensor]) > 1:
                     yield stored._replace(written=way.written | bit, bytes=way.bytes + whole)
 
     def run(self, step: int, ways: Iterable[_Way]) -> Iterator[_Way]:

@@ -75,7 +75,7 @@ class Pricing:
     def __init__(self, question: KeepQuestion) -> None:
         self.question, self.reads = question, sets_of_producers(question.network)
         layers = len(question.network.layers)
-        self.outputs = sum(1 << v for v in range(layers) if not question.network.consumers[v])
+        self.outputs = sum(1 << v for v in range(layers) if question.network.is_output[v])
         self.memo: dict[tuple[int, int, int, int], float] = {}
         self.inputs_of: dict[int, int] = {}
 

@@ -313,10 +313,10 @@ cdef class Kernel:
 
 
 cdef tuple numbers_of(Row* row):
-    """A row as simulator.model.cost.Totals."""
+    """A row as simulator.model.cost.Totals; its operations are of INT8."""
     return (
         row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
-        row.global_written, row.weight_written,
+        row.global_written, row.weight_written, 0,
     )
 
 

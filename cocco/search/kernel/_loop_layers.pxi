@@ -31,14 +31,14 @@ cdef class LoopLayers:
         into.kind = list(KINDS).index(layer.kind)
         into.windows[0], into.windows[1] = layer.rows.windows, layer.columns.windows
         into.taps = layer.rows.taps * layer.columns.taps
-        into.producer_count, into.channels = len(layer.producers), layer.channels
+        into.producer_count, into.channels = len(layer.producers), layer.window_bytes
         into.often = most_often(layer) if layer.operands else 0
         into.operand_channels = sum(layer.producers[each] for each in layer.operands)
         into.loaded, into.operands_loaded = layer.loaded, sum(layer.passing[each] for each in layer.operands)
-        into.broadcast_count, into.is_second_kept = len(layer.broadcast), layer.stays.second
+        into.broadcast_count, into.is_second_kept = len(layer.broadcast), layer.has_second
         into.is_output_kept, into.is_written = layer.stays.output, layer.stays.is_written
         into.arriving_bytes = layer.stays.arriving_bytes
-        into.part.channels, into.part.outputs = layer.part.channels, layer.part.outputs
+        into.part.channels, into.part.outputs = layer.part.room, layer.part.outputs
         into.part.words = -(-layer.part.outputs // layer.word)
         into.part.reduction, into.part.unit_count = layer.part.reduction, len(layer.part.units)
         into.outputs, into.output_bytes, into.weights = layer.outputs, layer.output_bytes, layer.weights
@@ -113,7 +113,7 @@ def _most_moved(layer):
     outputs = rows.windows * columns.windows
     met = outputs * rows.taps * columns.taps + rows.extent * columns.extent + sum(h * w for h, w, _ in layer.whole)
     channels = [layer.producers[each] for each in layer.operands]
-    channels += [*layer.producers, part.channels, part.reduction, layer.outputs, *(each for _, _, each in layer.whole)]
+    channels += [*layer.producers, part.room, part.reduction, layer.outputs, *(each for _, _, each in layer.whole)]
     size = met * sum(each + word for each in channels)
     passes = 2 * layer.outputs if layer.kind == "join" else 2 * -(-part.outputs // word) + 2
     cuts = sum(units * count for units, count in part.units)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Asked = TypeVarTuple("Asked")
 Answered = TypeVar("Answered")
-Row = tuple[int, int, int, int, int, int, int, int]  # as simulator.model.cost.Totals
+Row = tuple[int, int, int, int, int, int, int, int, int]  # as simulator.model.cost.Totals
 Enumerated = tuple[list[list[int]] | None, int, int, int, float]  # groups, states, transitions, steps, cost
 
 

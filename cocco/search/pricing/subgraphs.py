@@ -13,12 +13,14 @@ from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Group, Pricer
 from simulator.model.cost import METRICS, Totals
 from simulator.model.subgraph import COLUMNS, ROWS
+from workloads.network.types import row_bytes
 
 MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
 
 GroupPrice = Callable[[Group], Totals | None]  #: what a subgraph adds to the totals, None where it does not fit
 Asked = tuple[int, int, int, int, bool]  # steps and slacks, by rows and by columns; whether in full
 Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its window, in full)
+Held = tuple[int, int, int, int, int]  # height, width, band, bytes of an element, and of one word of it
 
 
 class SubgraphCosts:
@@ -82,16 +84,19 @@ class SubgraphCosts:
         Of several cores each has the channels dealt to it, or the columns of its band, at the least.
         """
         problem = self.problem
-        layers: list[tuple[int, int, int]] = []
-        inputs: list[tuple[int, int, int]] = []
+        layers: list[tuple[int, int, list[int], int]] = []
+        inputs: list[tuple[int, int, list[int], int]] = []
         reads: list[Reads] = []
         windows: list[tuple[int, int, int, int, int, int]] = []
         first_input, alignment = problem.size, problem.accelerator.technology.channel_alignment
+        self._may_part = [unit != 1 for rules in problem.rules for unit in rules.units] or [False] * problem.size
         for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
                 height, width = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
-                (layers if u < count else inputs).append((height, width, geometry.channels[u]))
+                sizes = [geometry.held_bytes(u, cores=cores) for _, cores in self._shares]
+                word = row_bytes(alignment, network.tensors[u].bits)
+                (layers if u < count else inputs).append((height, width, sizes, word))
             read: list[list[tuple[int, bool, bool]]] = [[] for _ in range(count)]
             for u, readers in enumerate(geometry.readers):
                 union = offset + u if u < count else first_input + u - count
@@ -106,12 +111,9 @@ class SubgraphCosts:
                 more_h = (geometry.reach[ROWS][v] - stride_h) // down
                 more_w = (geometry.reach[COLUMNS][v] - stride_w) // across
                 windows.append((stride_h, stride_w, down, across, more_h, more_w))
-        self._tensors = [  # for each share: height, width, band, bytes of an element
-            [
-                (height, width, -(-width // bands), -(-channels // (alignment * cores)) * alignment)
-                for height, width, channels in layers + inputs
-            ]
-            for bands, cores in self._shares
+        self._tensors: list[list[Held]] = [  # for each share
+            [(height, width, -(-width // bands), sizes[i], word) for height, width, sizes, word in layers + inputs]
+            for i, (bands, _) in enumerate(self._shares)
         ]
         self._reads = reads
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
@@ -123,14 +125,19 @@ class SubgraphCosts:
         S; a search that grows sets may stop where it fails. Weights of one core, the number of tensors and
         `least_activation` only grow with the set. (A single layer that fails can still be streamed.)
         """
-        weights = -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
+        parts = self._parts(group)
+        weights = 0 if parts else -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
         room = self._room - weights if self._is_shared else self._room
         if room < 0 or weights > self._weight_room:
             return False
         asked = self._asked(group)
         if self._most_tensors is not None and len(asked) > self._most_tensors and len(group) > 1:
             return False
-        return self._bytes_held(asked) <= room
+        return self._bytes_held(asked, parts) <= room
+
+    def _parts(self, group: Group) -> bool:
+        """Return whether these layers may run in groups of channels; where they may not, no larger set does."""
+        return all(self._may_part[v] for v in group)
 
     def least_activation(self, group: Group) -> int:
         """Return a lower bound of the bytes that these layers, or any set around them, hold in one core's buffer.
@@ -151,15 +158,17 @@ class SubgraphCosts:
           what u holds where a layer of T needs it whole.
         * Several cores: the channels of all tensors are dealt, or all their columns are shared; the less of both.
         """
-        return self._bytes_held(self._asked(group))
+        return self._bytes_held(self._asked(group), self._parts(group))
 
     def least_held(self, group: Group) -> tuple[int, dict[int, int]]:
         """Return what these layers take at least: weights, where the buffer is shared, and bytes by tensor.
 
         The parts of `least_activation`: no step with these layers and more takes less, for any tensor.
         """
-        weights = -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores) if self._is_shared else 0
-        return weights, {u: self._bytes_held({u: asked}) for u, asked in self._asked(group).items()}
+        parts, weights = self._parts(group), 0
+        if self._is_shared and not parts:
+            weights = -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
+        return weights, {u: self._bytes_held({u: asked}, parts) for u, asked in self._asked(group).items()}
 
     def bytes_for(self, u: int, v: int | None) -> int:
         """Return what tensor u holds at least where its reader v is in S; None: where it is of S or in(S), that is all.
@@ -175,14 +184,15 @@ class SubgraphCosts:
                     rows, columns, down, across, slack_h, slack_w = self._windows[v]
                 is_whole |= tensor == u and whole
         rows, columns = -(-rows // down), -(-columns // across)
-        return self._bytes_held({u: (max(1, rows), max(1, columns), max(0, slack_h), max(0, slack_w), is_whole)})
+        asked = {u: (max(1, rows), max(1, columns), max(0, slack_h), max(0, slack_w), is_whole)}
+        return self._bytes_held(asked, any(self._may_part))
 
     def _asked(self, group: Group) -> dict[int, Asked]:
         """Return what the layers of S ask of each tensor of S and in(S)."""
         nothing: Asked = (1, 1, 0, 0, False)
         asked = dict.fromkeys(group, nothing)
         for v in reversed(group):
-            height, width, _, _ = self._tensors[0][v]
+            height, width, *_ = self._tensors[0][v]
             rows, columns, _, _, is_whole = asked[v]
             if is_whole:
                 rows, columns = height, width
@@ -195,14 +205,18 @@ class SubgraphCosts:
                 asked[u] = (a, b, c, d, e or whole)
         return asked
 
-    def _bytes_held(self, asked: dict[int, Asked]) -> int:
-        return min([self._bytes_in_share(asked, tensors) for tensors in self._tensors])
+    def _bytes_held(self, asked: dict[int, Asked], in_parts: bool) -> int:
+        return min([self._bytes_in_share(asked, tensors, in_parts) for tensors in self._tensors])
 
-    def _bytes_in_share(self, asked: dict[int, Asked], tensors: list[tuple[int, int, int, int]]) -> int:
-        """Return the bytes of a core that has such a share of all tensors."""
+    def _bytes_in_share(self, asked: dict[int, Asked], tensors: list[Held], in_parts: bool) -> int:
+        """Return the bytes of a core that has such a share of all tensors.
+
+        in_parts: of one group of channels, which has a word at least.
+        """
         held = 0
         for u, (rows, columns, slack_h, slack_w, is_whole) in asked.items():
-            height, width, band, element_bytes = tensors[u]
+            height, width, band, element_bytes, word = tensors[u]
+            element_bytes = min(element_bytes, word) if in_parts else element_bytes
             if is_whole:
                 held += height * width * element_bytes
                 continue

@@ -43,9 +43,11 @@ class HeadedArithmetic(Arithmetic):
         if layer.op != "matmul":
             return super().block(v, rows, columns, read, whole)
         left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
-        heads = zip(*(np.split(each, layer.groups) for each in (left, whole(operands[1]))))
-        outputs = self.channels[v] // layer.groups
-        return np.concatenate([Arithmetic._matmul(self, left, right, outputs) for left, right in heads])
+        rows = [np.split(whole(u), layer.second_heads) for u in operands[1:]]
+        second = [np.concatenate([part.reshape(-1) for part in parts]) for parts in zip(*rows)]
+        outputs, shared = self.channels[v] // layer.groups, layer.groups // layer.second_heads
+        parts = enumerate(np.split(left, layer.groups))
+        return np.concatenate([Arithmetic._matmul(self, part, second[i // shared], outputs) for i, part in parts])
 
 
 def run_team(

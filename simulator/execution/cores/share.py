@@ -90,11 +90,14 @@ def wanted(network: Network, v: int, u: int, outputs: range, counts: Sequence[in
     if layer.op in JOIN_OPS:
         return frozenset(each % counts[u] for each in outputs)
     if layer.op == "matmul" and is_full:
-        return _of_heads(counts[u], layer, outputs)
+        operands = network.operands[v]
+        heads = {layer.groups for each in operands[:1] if each == u}
+        heads |= {layer.second_heads for each in operands[1:] if each == u}
+        return frozenset().union(*(_of_heads(counts[u], layer, outputs, each) for each in heads))
     has_parts = _is_apart(layer) or (layer.groups > 1 and is_full)
     if layer.op not in WINDOW_OPS or not has_parts:
         return frozenset(range(counts[u]))
-    joined = frozenset(outputs) if _is_apart(layer) else _of_heads(layer.in_channels, layer, outputs)
+    joined = frozenset(outputs) if _is_apart(layer) else _of_heads(layer.in_channels, layer, outputs, layer.groups)
     found, first = set(), 0
     for operand in network.operands[v]:  # one after the other; a tensor may come twice
         count = counts[operand]
@@ -109,8 +112,8 @@ def _is_apart(layer: Layer) -> bool:
     return layer.op not in DENSE_OPS and layer.channels == layer.in_channels
 
 
-def _of_heads(channels: int, layer: Layer, outputs: range) -> frozenset[int]:
-    """Return the channels of the heads or groups to which these outputs belong."""
-    size, inputs = layer.channels // layer.groups, channels // layer.groups
+def _of_heads(channels: int, layer: Layer, outputs: range, heads: int) -> frozenset[int]:
+    """Return the channels of the heads or groups to which these outputs belong, of a tensor with so many of them."""
+    size, inputs = layer.channels // heads, channels // heads
     groups = {each // size for each in outputs}
     return frozenset(each for group in groups for each in range(group * inputs, (group + 1) * inputs))

@@ -8,6 +8,7 @@ from collections import Counter
 from simulator.execution.count import Count, operations
 from simulator.execution.miss import Miss
 from workloads.network.layer import Layer
+from workloads.network.types import row_bytes
 
 
 class Memory:
@@ -63,9 +64,9 @@ class Chip:
         self.ema_weights = self.ema_inputs = self.ema_outputs = self.global_buffer = self.weight_buffer = 0
         self.global_written = self.weight_written = 0  #: of global_buffer and of weight_buffer
 
-    def rounded(self, channels: int) -> int:
+    def rounded(self, channels: int, bits: int = 8) -> int:
         """Return the bytes that so many channels of a position take."""
-        return -(-channels // self.word) * self.word
+        return row_bytes(-(-channels // self.word) * self.word, bits)
 
     def load_input(self, size: int) -> None:
         """Move activations from DRAM into their buffer."""
@@ -89,9 +90,10 @@ class Chip:
         self.weight_buffer += size
         self.weight_written += size
 
-    def store(self, size: int) -> None:
-        """Write results to the buffer and move them to DRAM, unless they only stay."""
-        self.results += size
+    def store(self, elements: int, size_bytes: int | None = None) -> None:
+        """Write results to the buffer and move them to DRAM, unless they only stay; a byte each unless told."""
+        size = elements if size_bytes is None else size_bytes
+        self.results += elements
         self.ema_outputs += size * self.is_written
         self.write(size)
         self.global_buffer += size * self.is_written

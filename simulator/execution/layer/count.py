@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from simulator.execution.count import Count
+from simulator.execution.count import Count, extra_units, position_bytes
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count_apart import count_apart, count_copy, count_joined, count_sums
 from simulator.execution.layer.count_dense import count_dense
+from simulator.execution.layer.folded import folded, on_chip_of, rows_there
 from simulator.execution.layer.plan import DENSE, LayerPlan, check_plan
 from simulator.execution.layer.windows import lines_of, masks, union
 from simulator.execution.stays import NOTHING_STAYS, Lies
@@ -55,13 +56,17 @@ def count_layer(
     (True, True)
     """
     layer, ids, on_chip = network.layers[v], set(network.operands[v]), lies.on_chip
+    whole, original = network, v
     is_written = lies.written is None or v in lies.written
     chip = Chip(word=word, has_results=v not in on_chip, is_written=is_written)
+    there = rows_there(network, v, on_chip)
+    network, v = folded(network, v)
+    layer, on_chip = network.layers[v], on_chip_of(whole, original, network, on_chip)
     check_plan(plan, layer)
     if plan.order == "copy":
         count_copy(network, v, chip, batch, on_chip)
     elif plan.order in DENSE:
-        count_dense(network, v, chip, plan, batch, on_chip)
+        count_dense(network, v, chip, plan, batch, on_chip, there)
     elif plan.order == "RS":
         count_sums(network, v, chip, batch, on_chip)
     elif layer.op in ELEMENTWISE_OPS:
@@ -69,9 +74,10 @@ def count_layer(
     else:
         count_apart(network, v, chip, plan, batch, on_chip)
     chip.load_input(batch * _unmet_bytes(network, v, on_chip))  # what no window meets passes by once
-    for u in ids & on_chip - lies.there:  # kept from here on
-        chip.load_input(batch * network.tensors[u].size_bytes)
-    return chip.count(layer, batch)
+    for u in ids & lies.on_chip - lies.there:  # kept from here on
+        chip.load_input(batch * whole.tensors[u].size_bytes)
+    found = chip.count(layer, batch)
+    return found._replace(operation_extra=extra_units(whole, original, found.operations or 0))
 
 
 def _unmet_bytes(network: Network, v: int, on_chip: Set[int]) -> int:
@@ -80,5 +86,5 @@ def _unmet_bytes(network: Network, v: int, on_chip: Set[int]) -> int:
         return 0
     rows, columns = lines_of(network, v)
     met = union(masks(rows, 1)).bit_count() * union(masks(columns, 1)).bit_count()
-    channels = sum(network.tensors[u].channels for u in set(network.operands[v]) - on_chip)
-    return (rows.extent * columns.extent - met) * channels
+    size = sum(position_bytes(network, u) for u in set(network.operands[v]) - on_chip)
+    return (rows.extent * columns.extent - met) * size

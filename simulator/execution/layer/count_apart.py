@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import product
 
+from simulator.execution.count import position_bytes
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.plan import LayerPlan, channel_steps, is_mixed, pieces
 from simulator.execution.layer.sweeps import pour, sweep
 from simulator.execution.layer.windows import lines_of, masks, union
 from simulator.execution.miss import Miss
-from simulator.technology import SUM_BYTES
+from workloads.network.layer import Layer
 from workloads.network.network import Network
+from workloads.network.types import row_bytes
 
 
 def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
@@ -20,23 +22,24 @@ def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
     found = sweep(lines_of(network, v), plan.tile, plan.mode)
     largest = min(plan.tile[0], layer.height) * min(plan.tile[1], layer.width)
     for u in dict.fromkeys(ids):
-        often = ids.count(u)
+        often, bits = ids.count(u), network.tensors[u].bits
         for channels, times in pieces(network.tensors[u].channels, plan.apart):
-            room = chip.rounded(channels)
+            room, made = chip.rounded(channels, bits), chip.rounded(channels, layer.output_bits)
             weights = often * channels * layer.kernel[0] * layer.kernel[1] if layer.has_weights else 0
+            weights = row_bytes(weights, layer.bits.weights)
             chip.weights.hold("weights", weights)
             chip.load_weights(times * weights)
             for samples, rounds in pieces(batch, plan.at_once):
-                moved = times * rounds * samples * channels
+                moved = times * rounds * samples * row_bytes(channels, bits)
                 chip.global_buffer += moved * found.windows
                 chip.weight_buffer += times * rounds * found.tiles * weights
-                chip.hold_results(samples * room * largest * often)
+                chip.hold_results(samples * made * largest * often)
                 if u not in on_chip:
                     chip.load_input(moved * found.loads)
                     chip.copy(moved * found.copies)
                     chip.activations.hold("MAIN", samples * room * found.main)
                     chip.activations.hold("SIDE", samples * room * found.side)
-    chip.store(batch * layer.size_bytes)
+    chip.store(batch * layer.elements, batch * layer.size_bytes)
 
 
 def count_sums(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
@@ -46,14 +49,19 @@ def count_sums(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[in
     across, down = union(masks(columns, 1)).bit_count(), union(masks(rows, 1)).bit_count()
     pairs, additions, most = pour(rows)
     for u in dict.fromkeys(ids):
-        moved, sums = batch * across * network.tensors[u].channels, ids.count(u) * layer.width
+        moved, sums = batch * across * position_bytes(network, u), ids.count(u) * layer.width
         chip.global_buffer += moved * pairs
         if u not in on_chip:
             chip.load_input(moved * down)
-            chip.activations.hold("row", across * chip.word * (down > 0))
-        chip.activations.hold("sums", SUM_BYTES * chip.word * most * sums)
-    chip.copy(2 * SUM_BYTES * batch * additions * layer.width * layer.channels)
-    chip.store(batch * layer.size_bytes)
+            chip.activations.hold("row", across * chip.rounded(chip.word, network.tensors[u].bits) * (down > 0))
+        chip.activations.hold("sums", sum_bytes(layer) * chip.word * most * sums)
+    chip.copy(2 * sum_bytes(layer) * batch * additions * layer.width * layer.channels)
+    chip.store(batch * layer.elements, batch * layer.size_bytes)
+
+
+def sum_bytes(layer: Layer) -> int:
+    """Return the bytes of a running sum, or of a statistic."""
+    return -(-layer.bits.sums // 8)
 
 
 def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
@@ -68,8 +76,8 @@ def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: i
     for u in dict.fromkeys(network.operands[v]):
         _count_operand(network, v, one, plan, u, u in on_chip)
     tile = min(plan.tile[0], layer.height) * min(plan.tile[1], layer.width)
-    one.hold_results(tile * one.rounded(min(plan.apart, layer.channels)))
-    one.store(layer.size_bytes)
+    one.hold_results(tile * one.rounded(min(plan.apart, layer.channels), layer.output_bits))
+    one.store(layer.elements, layer.size_bytes)
     chip.add(one, batch)
 
 
@@ -77,7 +85,9 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
     """TCC: tiles; channels for the statistics; channels for the outputs. Those that stay come in once."""
     layer = network.layers[v]
     kept, steps = channel_steps(layer.channels, plan)
-    rooms = [chip.rounded(len(each)) for each in steps]
+    bits, size = network.tensors[network.operands[v][0]].bits, sum_bytes(layer)
+    rooms = [chip.rounded(len(each), bits) for each in steps]
+    made = max(chip.rounded(len(each), layer.output_bits) for each in steps)
     staying = sum(room for each, room in zip(steps, rooms) if each.start < kept)
     passing = max((room for each, room in zip(steps, rooms) if each.start >= kept), default=0)
     for (down, lower), (across, further) in product(
@@ -85,16 +95,17 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
     ):
         area, times = down * across, batch * lower * further
         chip.activations.hold("operand", 0 if is_there else area * (staying + passing))
-        chip.activations.hold("statistics", area * 2 * SUM_BYTES)
-        chip.hold_results(area * max(rooms))
+        chip.activations.hold("statistics", area * 2 * size)
+        chip.hold_results(area * made)
         for is_first in (True, False):
             for i, channels in enumerate(steps):
                 comes = is_first or channels.start >= kept
-                chip.load_input(0 if is_there else times * area * len(channels) * comes)
+                coming = row_bytes(len(channels), bits)
+                chip.load_input(0 if is_there else times * area * coming * comes)
                 reads = not is_first or i > 0  # read and written; the first written only, then read only
-                chip.global_buffer += times * area * (len(channels) + 2 * SUM_BYTES * reads)
-                chip.write(times * area * 2 * SUM_BYTES * is_first)
-    chip.store(batch * layer.size_bytes)
+                chip.global_buffer += times * area * (coming + 2 * size * reads)
+                chip.write(times * area * 2 * size * is_first)
+    chip.store(batch * layer.elements, batch * layer.size_bytes)
 
 
 def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int, is_there: bool) -> None:
@@ -112,17 +123,18 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
         height = down if tensor.height == layer.height else 1
         width = across if tensor.width == layer.width else 1
         tiles = lower * further
-        chip.global_buffer += times * tiles * channels * height * width
+        chip.global_buffer += times * tiles * row_bytes(channels, tensor.bits) * height * width
         if not is_whole and not is_there:
-            chip.activations.hold(f"operand {u}", down * across * chip.rounded(channels))
-            chip.load_input(0 if comes_once else times * tiles * channels * down * across)
+            chip.activations.hold(f"operand {u}", down * across * chip.rounded(channels, tensor.bits))
+            size = row_bytes(channels, tensor.bits)
+            chip.load_input(0 if comes_once else times * tiles * size * down * across)
     if is_there:
         return
     if is_whole:
         size = tensor.height * tensor.width
         most = tensor.channels if plan.order == "TC" else max(channels for channels, _ in steps)
-        chip.activations.hold(f"operand {u}", size * chip.rounded(most))
-        chip.load_input(size * tensor.channels)
+        chip.activations.hold(f"operand {u}", size * chip.rounded(most, tensor.bits))
+        chip.load_input(tensor.size_bytes)
     elif comes_once:
         chip.load_input(tensor.size_bytes)
 
@@ -130,8 +142,9 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
 def count_copy(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
     """Copy: a word at a time, read once and written wherever it belongs."""
     size = sum(network.tensors[u].size_bytes for u in dict.fromkeys(network.operands[v]))
-    chip.activations.hold("word", chip.word)
+    bits = max(network.layers[v].output_bits, *(network.tensors[u].bits for u in network.operands[v]))
+    chip.activations.hold("word", chip.rounded(chip.word, bits))
     there = sum(network.tensors[u].size_bytes for u in dict.fromkeys(network.operands[v]) if u in on_chip)
     chip.load_input(batch * (size - there))
     chip.global_buffer += batch * size
-    chip.store(batch * network.layers[v].size_bytes)
+    chip.store(batch * network.layers[v].elements, batch * network.layers[v].size_bytes)

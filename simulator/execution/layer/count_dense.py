@@ -12,43 +12,74 @@ from itertools import accumulate, pairwise
 
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.dense import slices_of_words
-from simulator.execution.layer.held import load_part, read_part
-from simulator.execution.layer.plan import Kind, LayerPlan, kind_of, pieces
+from simulator.execution.layer.folded import Rows, rows_within
+from simulator.execution.layer.plan import Kind, LayerPlan, cuts, kind_of, pieces
 from simulator.execution.layer.sweeps import Lines, Sweep, sweep, sweep_with_rows
 from simulator.execution.layer.windows import lines_of
-from simulator.technology import SUM_BYTES
+from workloads.network.layer import Layer
 from workloads.network.network import Network
+from workloads.network.types import row_bytes
 
 
-def count_dense(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
-    """Count groups, or heads of all samples, one after the other: equal ones once."""
+def count_dense(
+    network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int], there: Rows = ()
+) -> None:
+    """Count groups, or heads of all samples, one after the other: equal ones once.
+
+    there: the rows of a product's second operand that are on chip.
+    """
     layer, lines = network.layers[v], lines_of(network, v)
     kind, outputs, inputs = kind_of(network, v), layer.channels // layer.groups, layer.in_channels // layer.groups
     if kind == "dense":
         times, samples, words = 1, batch, _words(network, v, plan, on_chip)
     else:
-        times, samples, words = layer.groups * batch, 1, [((inputs, network.operands[v][0] not in on_chip),)]
+        first = network.operands[v][0]
+        times, samples = layer.groups * batch, 1
+        words = [((inputs, first not in on_chip, network.tensors[first].bits),)]
     taps = layer.kernel[0] * layer.kernel[1]
+    numbers = _Numbers(layer, layer.bits.weights if kind == "dense" else network.tensors[network.operands[v][1]].bits)
     for each, count in Counter(words).items():
-        one, comes = chip.like(), [is_coming for _, is_coming in each]
-        channels, second = tuple(size for size, _ in each), kind != "dense" and network.operands[v][1] in on_chip
-        ORDERS[plan.order](_Run(one, plan, lines, kind, channels, comes, second, outputs, inputs, taps, samples))
+        one, (channels, comes, bits) = chip.like(), zip(*each)
+        run = _Run(one, plan, lines, kind, channels, comes, bits, there, outputs, inputs, taps, samples, numbers)
+        ORDERS[plan.order](run)
         chip.add(one, count * times)
 
 
-def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list[tuple[tuple[int, bool], ...]]:
-    """Return the channels of each input that a group reads, and whether they come from DRAM.
+def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list[tuple[tuple[int, bool, int], ...]]:
+    """Return the channels of each input that a group reads, whether they come from DRAM, and their bits.
 
     An input twice is read once but by groups and slices.
     """
     layer, ids = network.layers[v], network.operands[v]
     if layer.groups == 1:
         ids = ids if plan.order == "BC" else tuple(dict.fromkeys(ids))
-        return [tuple((network.tensors[u].channels, u not in on_chip) for u in ids)]
+        return [tuple((network.tensors[u].channels, u not in on_chip, network.tensors[u].bits) for u in ids)]
     size = layer.in_channels // layer.groups
     ends = list(accumulate((network.tensors[u].channels for u in ids), initial=0))
     overlaps = ([min(b, i + size) - max(a, i) for a, b in pairwise(ends)] for i in range(0, ends[-1], size))
-    return [tuple((channels, u not in on_chip) for channels, u in zip(each, ids) if channels > 0) for each in overlaps]
+    return [
+        tuple((channels, u not in on_chip, network.tensors[u].bits) for channels, u in zip(each, ids) if channels > 0)
+        for each in overlaps
+    ]
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """What the numbers of a layer take: those of its weights or second operand, results, sums."""
+
+    layer: Layer
+    bits: int  #: of weights, or of the second operand
+
+    @property
+    def sum_bytes(self) -> int:
+        """Bytes of a running sum."""
+        return -(-self.layer.bits.sums // 8)
+
+    def weights(self, elements: int) -> int:
+        """Return the bytes of so many weights, with those of the other experts in use."""
+        experts = self.layer.experts
+        used, active = (1, 1) if experts is None else (experts.used, experts.active)
+        return -(-elements * self.bits * used // (8 * active))
 
 
 @dataclass(frozen=True)
@@ -60,12 +91,19 @@ class _Run:
     lines: Lines
     kind: Kind
     words: tuple[int, ...]  #: channels of each input
-    comes: list[bool]  #: whether each comes from DRAM; else it is on chip, whole
-    has_second: bool  #: whether the second operand of a product is on chip, whole
+    comes: tuple[bool, ...]  #: whether each comes from DRAM; else it is on chip, whole
+    bits: tuple[int, ...]  #: of each input
+    there: Rows  #: of the second operand of a product, on chip
     outputs: int
     inputs: int  #: of its reduction
     taps: int
     samples: int
+    numbers: _Numbers
+
+    @property
+    def window_bytes(self) -> int:
+        """Bytes of a position of all inputs."""
+        return sum(map(row_bytes, self.words, self.bits))
 
     def sweep(self) -> Sweep:
         """Return one sweep over the tiles."""
@@ -75,50 +113,74 @@ class _Run:
         """Yield samples at once, and how often so many."""
         return pieces(self.samples, self.plan.at_once)
 
-    def chunks(self, outputs: int | None = None) -> Iterator[tuple[int, int]]:
-        """Yield outputs of a chunk, and how many chunks of so many; of all outputs, or of the first so many."""
-        return pieces(self.outputs if outputs is None else outputs, self.plan.chunk)
+    def chunks(self, first: int = 0, last: int | None = None) -> Iterator[tuple[range, int]]:
+        """Yield the outputs of a chunk, and how many chunks are as it; of all outputs, or from one to another."""
+        return _alike(range(first, self.outputs if last is None else last), self.plan.chunk, bool(self.there))
 
     def bring(self, found: Sweep, samples: int, times: int, words: tuple[int, ...] | None = None) -> None:
         """Bring the input of so many samples in for a sweep, so often."""
-        words = tuple(size for size, comes in zip(words or self.words, self.comes) if comes)
-        moved, room = times * samples * sum(words), samples * sum(map(self.chip.rounded, words))
+        coming = [(size, bits) for size, bits, comes in zip(words or self.words, self.bits, self.comes) if comes]
+        moved = times * samples * sum(row_bytes(*each) for each in coming)
+        room = samples * sum(self.chip.rounded(*each) for each in coming)
         self.chip.load_input(moved * found.loads)
         self.chip.copy(moved * found.copies)
         for region, positions in (("MAIN", found.main), ("SIDE", found.side), ("input that stays", found.stays)):
             self.chip.activations.hold(region, positions * room)
 
-    def load(self, outputs: int, inputs: int, times: int, region: str = "weights") -> None:
-        """Bring weights in, so often."""
-        if self.has_second:
+    def load(self, outputs: range, inputs: range, times: int, region: str = "weights") -> None:
+        """Bring weights in, so often; of a second operand what is not on chip, into room for all unless all is."""
+        rows = {"transposed": self.outputs, "product": self.inputs}.get(self.kind, 0)
+        if rows and rows_within(self.there, range(rows)) == rows:
             return
-        load_part(self.chip, self.kind, (outputs, inputs, self.taps), region, times)
-        memory = self.chip.weights if self.kind == "dense" else self.chip.activations
-        memory.give(region, memory.used[region])
+        if self.kind == "dense":
+            size = self.numbers.weights(len(outputs) * len(inputs) * self.taps)
+            self.chip.load_weights(times * size)
+            self.chip.weights.hold(region, size)
+            return
+        span, channels = (outputs, len(inputs)) if self.kind == "transposed" else (inputs, len(outputs))
+        count = len(span) - rows_within(self.there, span)
+        self.chip.load_input(times * count * row_bytes(channels, self.numbers.bits))
+        self.chip.activations.hold(region, len(span) * self.chip.rounded(channels, self.numbers.bits))
 
-    def make(self, found: Sweep, samples: int, outputs: int, times: int) -> None:
+    def read(self, outputs: int, inputs: int, times: int) -> None:
+        """Read a part of the weights, or of the second operand, so often."""
+        if self.kind == "dense":
+            self.chip.weight_buffer += times * self.numbers.weights(outputs * inputs * self.taps)
+            return
+        count, channels = (outputs, inputs) if self.kind == "transposed" else (inputs, outputs)
+        self.chip.global_buffer += times * count * row_bytes(channels, self.numbers.bits)
+
+    def make(self, found: Sweep, samples: int, chunk: range, times: int) -> None:
         """Make a chunk of all tiles, so often: windows and weights are read, results leave."""
-        self.chip.global_buffer += times * samples * sum(self.words) * found.windows
-        read_part(self.chip, self.kind, (outputs, self.inputs, self.taps), times * found.tiles)
+        outputs = len(chunk)
+        self.chip.global_buffer += times * samples * self.window_bytes * found.windows
+        self.read(outputs, self.inputs, times * found.tiles)
         self.chip.hold_results(self.tile_bytes(samples, outputs))
         self.store(samples, outputs, times)
 
     def store(self, samples: int, outputs: int, times: int) -> None:
         """Write a chunk of the whole map and bring it to DRAM, so often."""
         rows, columns = self.lines
-        self.chip.store(times * samples * outputs * rows.outputs * columns.outputs)
+        positions = times * samples * rows.outputs * columns.outputs
+        self.chip.store(positions * outputs, positions * row_bytes(outputs, self.numbers.layer.output_bits))
 
     def sums(self, samples: int, outputs: int, slices: int, times: int) -> None:
         """Hold sums of a tile; those of the map are written in all slices but the last, read in all but the first."""
-        self.chip.activations.hold("sums", SUM_BYTES * self.tile_bytes(samples, outputs))
+        each = self.numbers.sum_bytes
+        self.chip.activations.hold("sums", each * self.positions * samples * self.chip.rounded(outputs))
         rows, columns = self.lines
-        size = SUM_BYTES * samples * outputs * rows.outputs * columns.outputs
+        size = each * samples * outputs * rows.outputs * columns.outputs
         self.chip.copy(2 * times * size * (slices - 1))
 
     def tile_bytes(self, samples: int, outputs: int) -> int:
-        """Return the bytes of the largest tile."""
+        """Return the bytes of the results of the largest tile."""
+        return samples * self.positions * self.chip.rounded(outputs, self.numbers.layer.output_bits)
+
+    @property
+    def positions(self) -> int:
+        """Positions of the largest tile."""
         height, width = (min(size, line.outputs) for size, line in zip(self.plan.tile, self.lines))
-        return samples * height * width * self.chip.rounded(outputs)
+        return height * width
 
 
 def tiles_chunks(run: _Run) -> None:
@@ -135,12 +197,12 @@ def _passing(run: _Run, often: int) -> None:
     """Count chunks that pass by so often for the samples at once."""
     found, is_cut = run.sweep(), run.plan.chunk < run.outputs
     if not is_cut:
-        run.load(run.outputs, run.inputs, 1)
+        run.load(range(run.outputs), range(run.inputs), 1)
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
         for outputs, times in run.chunks():
             if is_cut:
-                run.load(outputs, run.inputs, times * rounds * often)
+                run.load(outputs, range(run.inputs), times * rounds * often)
             run.make(found, samples, outputs, times * rounds)
 
 
@@ -148,7 +210,7 @@ def chunks_tiles(run: _Run) -> None:
     """KT: chunks; samples; tiles. KS: the same with the input whole."""
     found = run.sweep()
     for outputs, times in run.chunks():
-        run.load(outputs, run.inputs, times)
+        run.load(outputs, range(run.inputs), times)
         for samples, rounds in run.rounds():
             run.bring(found, samples, rounds * times)
             run.make(found, samples, outputs, rounds * times)
@@ -157,13 +219,13 @@ def chunks_tiles(run: _Run) -> None:
 def tiles_partly(run: _Run) -> None:
     """TP: as TK, and the weights of some outputs stay."""
     found, kept = run.sweep(), min(run.plan.kept, run.outputs)
-    run.load(kept, run.inputs, 1, "weights that stay")
+    run.load(range(kept), range(run.inputs), 1, "weights that stay")
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
-        for outputs, times in run.chunks(kept):
+        for outputs, times in run.chunks(0, kept):
             run.make(found, samples, outputs, times * rounds)
-        for outputs, times in run.chunks(run.outputs - kept):
-            run.load(outputs, run.inputs, times * rounds * found.tiles)
+        for outputs, times in run.chunks(kept):
+            run.load(outputs, range(run.inputs), times * rounds * found.tiles)
             run.make(found, samples, outputs, times * rounds)
 
 
@@ -174,11 +236,11 @@ def chunks_partly(run: _Run) -> None:
     for samples, rounds in run.rounds():
         run.bring(first, samples, rounds)
         run.bring(again, samples, rounds * (chunks - 1))
-    words = (size for size, comes in zip(run.words, run.comes) if comes)
-    room = run.samples * sum(map(run.chip.rounded, words))
+    coming = (each for *each, comes in zip(run.words, run.bits, run.comes) if comes)
+    room = run.samples * sum(run.chip.rounded(*each) for each in coming)
     run.chip.activations.hold("input that stays", first.stays * room)
     for outputs, times in run.chunks():
-        run.load(outputs, run.inputs, times)
+        run.load(outputs, range(run.inputs), times)
         for samples, rounds in run.rounds():
             run.make(first, samples, outputs, rounds * times)
 
@@ -186,17 +248,17 @@ def chunks_partly(run: _Run) -> None:
 def tiles_slices(run: _Run) -> None:
     """TKC: tiles; chunks; slices of the inputs, with sums of the tile's chunk."""
     found = run.sweep()
-    slices = list(pieces(run.inputs, run.plan.slice))
+    slices = list(_alike(range(run.inputs), run.plan.slice, bool(run.there)))
     for samples, rounds in run.rounds():
         run.bring(found, samples, rounds)
         for outputs, times in run.chunks():
-            run.chip.global_buffer += times * rounds * samples * sum(run.words) * found.windows
+            run.chip.global_buffer += times * rounds * samples * run.window_bytes * found.windows
             for inputs, count in slices:
                 steps = times * rounds * found.tiles * count
                 run.load(outputs, inputs, steps)
-                read_part(run.chip, run.kind, (outputs, inputs, run.taps), steps)
-            run.sums(samples, outputs, sum(count for _, count in slices), times * rounds)
-            run.store(samples, outputs, times * rounds)
+                run.read(len(outputs), len(inputs), steps)
+            run.sums(samples, len(outputs), sum(count for _, count in slices), times * rounds)
+            run.store(samples, len(outputs), times * rounds)
 
 
 def block_slices(run: _Run) -> None:
@@ -206,8 +268,8 @@ def block_slices(run: _Run) -> None:
         for outputs, times in run.chunks():
             for inputs in slices:
                 _count_slice(run, samples, outputs, inputs, times * rounds)
-            run.sums(samples, outputs, len(slices), times * rounds)
-            run.store(samples, outputs, times * rounds)
+            run.sums(samples, len(outputs), len(slices), times * rounds)
+            run.store(samples, len(outputs), times * rounds)
 
 
 ORDERS: dict[str, Callable[[_Run], None]] = {
@@ -222,13 +284,25 @@ ORDERS: dict[str, Callable[[_Run], None]] = {
 }
 
 
-def _count_slice(run: _Run, samples: int, outputs: int, inputs: range, times: int) -> None:
+def _alike(span: range, size: int, is_each: bool) -> Iterator[tuple[range, int]]:
+    """Yield the steps of a loop, and how many are as it: each for itself, or the first of its length."""
+    if is_each:
+        yield from ((range(span.start + each.start, span.start + each.stop), 1) for each in cuts(len(span), size))
+        return
+    first = span.start
+    for length, count in pieces(len(span), size):
+        yield range(first, first + length), count
+        first += length * count
+
+
+def _count_slice(run: _Run, samples: int, outputs: range, inputs: range, times: int) -> None:
     """Count a slice of the inputs of all blocks, with weights of one inner chunk after the other."""
     found, blocks = run.sweep(), sweep(run.lines, run.plan.tile, "block").tiles
     ends = accumulate(run.words, initial=0)
     words = tuple(max(0, min(b, inputs.stop) - max(a, inputs.start)) for a, b in pairwise(ends))
     run.bring(found, samples, times, words)
-    for inner, count in pieces(outputs, run.plan.inner):
-        run.load(inner, len(inputs), times * count * blocks)
-        read_part(run.chip, run.kind, (inner, len(inputs), run.taps), times * count * found.tiles)
-        run.chip.global_buffer += times * count * samples * len(inputs) * found.windows
+    for inner, count in _alike(outputs, run.plan.inner, bool(run.there)):
+        run.load(inner, inputs, times * count * blocks)
+        run.read(len(inner), len(inputs), times * count * found.tiles)
+        size = sum(map(row_bytes, words, run.bits))
+        run.chip.global_buffer += times * count * samples * size * found.windows

@@ -89,7 +89,7 @@ def run_convolution(problem: Problem, chip: Chip, plan: LayerPlan, output: Value
 
 def run_product(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
     """Run samples, and heads, one after the other: each has its own second operand."""
-    layer, (first, second) = problem.layer, (u in problem.on_chip for u in problem.ids)
+    layer, first = problem.layer, problem.ids[0] in problem.on_chip
     outputs, inputs = layer.channels // layer.groups, layer.in_channels // layer.groups
     for sample in range(problem.batch):
         for head in range(layer.groups):
@@ -97,7 +97,7 @@ def run_product(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -
             values = problem.maps[problem.ids[0]][sample : sample + 1, head * inputs : (head + 1) * inputs]
             run = Task(
                 problem.windows, chip, problem.seen, values, np.arange(inputs), [range(inputs)],
-                [not first], Stationary(chip, matrix, kind_of(problem.network, problem.v), is_there=second),
+                [not first], Stationary(chip, matrix, kind_of(problem.network, problem.v), there=problem.there),
                 output[sample : sample + 1, head * outputs : (head + 1) * outputs],
             )  # fmt: skip
             run_dense(run, plan)
@@ -144,7 +144,7 @@ def whole_chunks(run: Task, plan: LayerPlan) -> None:
 
 def tiles_partly(run: Task, plan: LayerPlan) -> None:
     """TP: as TK, and the weights of some outputs stay."""
-    stay = Stationary(run.chip, run.weights.values, run.weights.kind, "weights that stay", run.weights.is_there)
+    stay = Stationary(run.chip, run.weights.values, run.weights.kind, "weights that stay", run.weights.there)
     stay.load(range(plan.kept), run.inputs)
     for samples in cuts(len(run.values), plan.at_once):
         source = run.source(samples)

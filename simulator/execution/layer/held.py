@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from simulator.execution.layer.chip import Chip
+from simulator.execution.layer.folded import Rows, rows_within
 from simulator.execution.layer.plan import Kind, cuts
 from simulator.execution.layer.problem import Values
 from simulator.execution.layer.windows import Windows
@@ -108,11 +109,13 @@ def sweep(windows: Windows, tile: tuple[int, int], mode: str, source: Map) -> It
 class Stationary:
     """Weights, or the second operand of a product, of which a part is in its memory.
 
-    is_there: it is on chip, whole, and no part comes in or takes a region.
+    there: its rows that are on chip. They do not come in; where all are, no part takes a region.
     """
 
-    def __init__(self, chip: Chip, values: Values, kind: Kind, region: str = "weights", is_there: bool = False) -> None:
-        self.chip, self.values, self.kind, self.region, self.is_there = chip, values, kind, region, is_there
+    def __init__(self, chip: Chip, values: Values, kind: Kind, region: str = "weights", there: Rows = ()) -> None:
+        self.chip, self.values, self.kind, self.region, self.there = chip, values, kind, region, there
+        rows = 0 if kind == "dense" else len(values) if kind == "transposed" else values.shape[1]
+        self.is_there = 0 < rows == rows_within(there, range(rows))
         self.held: tuple[range, range] | None = None
 
     def load(self, outputs: range, inputs: range) -> None:
@@ -122,7 +125,8 @@ class Stationary:
         self.clear()
         self.held = outputs, inputs
         if not self.is_there:
-            load_part(self.chip, self.kind, self._part(outputs, inputs), self.region)
+            there = rows_within(self.there, outputs if self.kind == "transposed" else inputs)
+            load_part(self.chip, self.kind, self._part(outputs, inputs), self.region, there)
 
     def read(self, outputs: range) -> Values:
         """Return the weights of some of the outputs that are there."""
@@ -143,23 +147,25 @@ class Stationary:
         return len(outputs), len(inputs), self.values.shape[2] * self.values.shape[3]
 
 
-def load_part(chip: Chip, kind: Kind, part: Sequence[int], region: str = "weights", times: int = 1) -> None:
-    """Bring (outputs, inputs, taps) in so often: weights, or a part of a product's second operand, an activation."""
+def load_part(chip: Chip, kind: Kind, part: Sequence[int], region: str, there: int) -> None:
+    """Bring (outputs, inputs, taps) in: weights, or a part of a product's second operand, an activation.
+
+    there: its rows that are on chip.
+    """
     outputs, inputs, taps = part
-    size = times * outputs * inputs * taps
     if kind == "dense":
-        chip.load_weights(size)
+        chip.load_weights(outputs * inputs * taps)
         chip.weights.take(region, outputs * inputs * taps)
         return
-    chip.load_input(size)
-    room = outputs * chip.rounded(inputs) if kind == "transposed" else inputs * chip.rounded(outputs)
-    chip.activations.take(region, room)
+    rows, channels = (outputs, inputs) if kind == "transposed" else (inputs, outputs)
+    chip.load_input((rows - there) * channels)
+    chip.activations.take(region, rows * chip.rounded(channels))
 
 
-def read_part(chip: Chip, kind: Kind, part: Sequence[int], times: int = 1) -> None:
-    """Read (outputs, inputs, taps) so often."""
+def read_part(chip: Chip, kind: Kind, part: Sequence[int]) -> None:
+    """Read (outputs, inputs, taps)."""
     outputs, inputs, taps = part
     if kind == "dense":
-        chip.weight_buffer += times * outputs * inputs * taps
+        chip.weight_buffer += outputs * inputs * taps
     else:
-        chip.global_buffer += times * outputs * inputs * taps
+        chip.global_buffer += outputs * inputs * taps

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
+from simulator.execution.layer.folded import Rows
 from simulator.execution.layer.plan import kind_of
 from simulator.execution.layer.statistics import normalized, statistics_of
 from simulator.execution.layer.windows import Met, Windows, lines_of
@@ -19,11 +20,14 @@ class Problem:
     """The inputs, weights and output of a layer. Numbers stand for the real ones: each result depends on all it meets.
 
     ids: tensors by operand; an input that is several operands is one. seen: positions that came from DRAM once.
-    on_chip: tensors that are whole in the activation buffer: they do not come, and take no region.
+    on_chip: tensors that are whole in the activation buffer: they do not come, and take no region. there: the rows of
+    a product's second operand that are.
     """
 
-    def __init__(self, network: Network, v: int, batch: int, seed: int, on_chip: frozenset[int] = frozenset()) -> None:
-        rng = np.random.default_rng(seed)
+    def __init__(
+        self, network: Network, v: int, batch: int, seed: int, on_chip: Set[int] = frozenset(), there: Rows = ()
+    ) -> None:
+        rng, self.there = np.random.default_rng(seed), there
         self.network, self.v, self.batch, self.on_chip = network, v, batch, on_chip
         self.layer, self.ids = network.layers[v], network.operands[v]
         self.tensors = [network.tensors[u] for u in self.ids]

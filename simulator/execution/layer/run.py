@@ -8,6 +8,7 @@ from simulator.execution.count import Count
 from simulator.execution.layer.apart import run_apart, run_copy, run_sums
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.dense import run_convolution, run_product
+from simulator.execution.layer.folded import folded, on_chip_of, plain, rows_there
 from simulator.execution.layer.held import LOST
 from simulator.execution.layer.joined import run_joined
 from simulator.execution.layer.plan import LayerPlan, check_plan
@@ -67,15 +68,17 @@ def run_layer(
     >>> run_layer(b.build(), 0, LayerPlan("KT", "ring", (1, 4), chunk=8), (128, 576)).ema_input_bytes
     256
     """
-    problem = Problem(network, v, batch, seed, lies.on_chip)
-    is_written = lies.written is None or v in lies.written
-    chip, layer = Chip(*rooms, word, has_results=v not in lies.on_chip, is_written=is_written), problem.layer
+    whole, original, there = plain(network), v, rows_there(network, v, lies.on_chip)
+    network, v = folded(whole, v)
+    problem = Problem(network, v, batch, seed, on_chip_of(whole, original, network, lies.on_chip), there)
+    is_written = lies.written is None or original in lies.written
+    chip, layer = Chip(*rooms, word, has_results=original not in lies.on_chip, is_written=is_written), problem.layer
     check_plan(plan, layer)
     output = np.full((batch, layer.channels, layer.height, layer.width), LOST)
     _run(problem, chip, plan, output)
     chip.load_input(problem.unmet_bytes)  # what no window meets passes by once
-    for u in set(problem.ids) & lies.on_chip - lies.there:  # kept from here on
-        chip.load_input(problem.maps[u].size)
+    for u in set(whole.operands[original]) & lies.on_chip - lies.there:  # kept from here on
+        chip.load_input(batch * whole.tensors[u].size_bytes)
     if (output != problem.direct()).any():
         raise Miss(f"tensor {layer.name!r}: differs from the output computed directly")
     assert not any(chip.activations.used.values()) and not any(chip.weights.used.values())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from simulator.execution.checks import compare
 from simulator.execution.layer.count import count_layer
+from simulator.execution.layer.folded import folded, plain
 from simulator.execution.layer.plan import LayerPlan, check_plan
 from simulator.execution.layer.run import run_layer
 from simulator.execution.layer.small_layer import Scale, SmallLayer, shrink_layer
@@ -75,6 +76,7 @@ def run_scaled(
     >>> run_scaled(vgg16, vgg16.index["fc6"], LayerPlan("KT", "ring", (1, 1), chunk=8))
     True
     """
+    network, v = folded(plain(network), v)
     check_plan(plan, network.layers[v])
     most = FULL_WORK if full else WORK
     if estimate_work(network, v, plan, batch, word) <= most:

@@ -75,11 +75,14 @@ def _wanted(network: Network, v: int, u: int, outputs: Interval) -> list[Interva
     if layer.op in JOIN_OPS:
         return [outputs if channels > 1 else (0, 1)]
     if layer.op == "matmul":
-        return [_of_groups(channels, layer, outputs)]
+        operands = network.operands[v]
+        heads = {layer.groups for each in operands[:1] if each == u}
+        heads |= {layer.second_heads for each in operands[1:] if each == u}
+        return _union([_of_groups(channels, layer, outputs, each) for each in heads])
     is_apart = layer.op not in DENSE_OPS and layer.channels == layer.in_channels
     if layer.op not in WINDOW_OPS or not (is_apart or layer.groups > 1):
         return [(0, channels)]
-    first, stop = outputs if is_apart else _of_groups(layer.in_channels, layer, outputs)
+    first, stop = outputs if is_apart else _of_groups(layer.in_channels, layer, outputs, layer.groups)
     found, before = [], 0
     for operand in network.operands[v]:
         count = network.tensors[operand].channels
@@ -89,9 +92,9 @@ def _wanted(network: Network, v: int, u: int, outputs: Interval) -> list[Interva
     return _union(found)
 
 
-def _of_groups(channels: int, layer: Layer, outputs: Interval) -> Interval:
-    """Return the channels of the groups or heads to which these outputs belong."""
-    size, inputs = layer.channels // layer.groups, channels // layer.groups
+def _of_groups(channels: int, layer: Layer, outputs: Interval, heads: int) -> Interval:
+    """Return the channels of the groups or heads to which these outputs belong, of a tensor with so many of them."""
+    size, inputs = layer.channels // heads, channels // heads
     return outputs[0] // size * inputs, ((outputs[1] - 1) // size + 1) * inputs
 
 

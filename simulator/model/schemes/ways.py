@@ -6,6 +6,7 @@ rotate, and weights that every core holds. A price takes the cheapest (simulator
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -56,14 +57,14 @@ class Crew(NamedTuple):
 
 
 class OneCore:
-    """All on one core."""
+    """All on one core, or one group of channels after the other (simulator/model/apart.py)."""
 
     scheme: CoreScheme = ""
 
-    def __init__(self, crew: Crew, subgraph: Subgraph) -> None:
-        self.crew, self.subgraph = crew, subgraph
+    def __init__(self, crew: Crew, subgraph: Subgraph, groups: int = 1) -> None:
+        self.crew, self.subgraph, self.groups = crew, subgraph, groups
         self.samples = crew.batch  #: of one core
-        self.weight_need = subgraph.weight_bytes  #: of one core
+        self.weight_need = subgraph.weight_bytes // groups  #: of one core
 
     def derive(self, tile: TileShape) -> Found | None:
         """Return scheme and regions for such output tiles, None where updates cannot be aligned."""
@@ -72,12 +73,12 @@ class OneCore:
 
     def regions(self, tiling: Tiling, samples: int) -> dict[int, Region]:
         """Return the regions of so many samples at once."""
-        return allocate_regions(self.subgraph, tiling, samples)
+        return allocate_regions(self.subgraph, tiling, samples, groups=self.groups)
 
     def row_bytes(self, tensor: int) -> int:
-        """Return the bytes that a row of a tensor takes in a core, one sample."""
+        """Return the bytes that a row of a tensor takes in a core, one sample, all its groups of channels."""
         geometry = self.crew.geometry
-        return geometry.extent[COLUMNS][tensor] * self.crew.deal.room(geometry.channels[tensor])
+        return geometry.extent[COLUMNS][tensor] * geometry.held_bytes(tensor, cores=self.crew.cores)
 
     def work(self, found: Found) -> Any:
         """Return what does not depend on the samples at once, for `moves`."""
@@ -90,7 +91,7 @@ class OneCore:
 
     def moves(self, work: Any, at_once: int) -> TeamMoves:
         """Return what all samples move, so many at once."""
-        (buffered, written), weighed, cycles = work
+        (buffered, written), weighed, cycles = work  # the same whatever the groups: each makes its part of every update
         batch, rounds = self.crew.batch, -(-self.samples // at_once)
         return TeamMoves(batch * buffered, batch * written, self.subgraph.weight_bytes, rounds * weighed, 0, cycles)
 
@@ -173,7 +174,7 @@ class MirroredColumns(OneCore):
         """Return the bytes that a row of a core's columns takes, one sample."""
         geometry = self.crew.geometry
         columns = geometry.extent[COLUMNS][tensor] if self.bands is None else self.bands.most[tensor]
-        return columns * Deal(1, geometry.technology.channel_alignment).room(geometry.channels[tensor])
+        return columns * geometry.held_bytes(tensor)
 
     def work(self, found: Found) -> Any:
         """Return traffic and crossing of one sample, updates by layer and core, cycles."""
@@ -211,14 +212,15 @@ class MirroredColumns(OneCore):
         return found
 
 
-def ways_of(crew: Crew, subgraph: Subgraph) -> tuple[OneCore, ...]:
+def ways_of(crew: Crew, subgraph: Subgraph, groups: Sequence[int] = (1,)) -> tuple[OneCore, ...]:
     """Return the ways in which a subgraph can run on all cores, the one that always can first.
 
+    groups: in how many groups of channels it may run on one core, ascending.
     Columns and samples are shared where nothing is kept on chip (it lies there with its channels dealt), where all of
     the layer that a mapper says is its cycles, and by the exact rule only.
     """
     if crew.cores == 1:
-        return (OneCore(crew, subgraph),)
+        return tuple(OneCore(crew, subgraph, each) for each in groups)
     ways: list[OneCore] = [DealtChannels(crew, subgraph)]
     if not crew.mapper.is_flat or crew.tile_rule != "exact" or subgraph.on_chip:
         return tuple(ways)

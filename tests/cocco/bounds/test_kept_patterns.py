@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -121,6 +122,21 @@ def test_no_state_of_more_problems_costs_less():
     for seed in range(60, 3_000):
         for problem in small_problems(seed, 6):
             check(problem, seed)
+
+
+def test_no_state_costs_less_where_rows_go_to_a_cache():
+    """Some layers are written whoever reads them: no crossing of theirs is counted twice."""
+    results = []
+    for seed in range(40):
+        stream, wide = random.Random(seed), wide_problem(seed, 5)
+        (network,), size = wide.networks, stream.choice((700, 1400, 3000))
+        network = replace(
+            network, layers=tuple(replace(layer, appended=stream.random() < 0.5) for layer in network.layers)
+        )
+        metric = stream.choice(("ema", "energy", "latency"))
+        results.append(check(on_hardware(network, Accelerator(shared_buffer=size), metric=metric), seed))
+    assert sum(states for states, _, _ in results) > 1_000
+    assert sum(more for _, _, more in results) > 50
 
 
 def test_both_engines_agree_with_patterns():

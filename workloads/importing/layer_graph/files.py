@@ -29,6 +29,16 @@ By op it has too
 A conv or pool over the frames of a clip (workloads/network/frames.py) has "frames" too: how many its inputs have, and
 kernel, stride and padding along time. Its maps are the frames one below the other, [1, C, frames * H, W].
 
+Language models (workloads/network/types.py):
+
+    matmul                    a third input: rows below those of the second, a cache and then new rows; operand_heads
+                              where the second operand has fewer heads than the first, each for several of them
+    input                     cache: true of the rows of earlier positions, of which each sample has its own
+    appended: true            rows of this output are appended to a cache: they go to DRAM, whoever reads them
+    experts: [n, k, d]        of an fc: n experts, k for each token, d of them in use and loaded
+    bits: {"weights": 4}      of a node: weights, activations (its output), cache (of rows that a cache gets), sums;
+                              beside "nodes" those of all nodes that say none. Otherwise 8, 8, 8 and 32
+
 Other keys are information for people and ignored. Limits: shapes.MAX_EXTENT, shapes.MAX_BYTES, files.MAX_JSON_BYTES.
 """
 
@@ -41,6 +51,7 @@ from typing import Any
 
 from workloads.errors import FileFormatError, NetworkError, shown
 from workloads.files import read_mapping, write_atomic
+from workloads.importing.layer_graph.marks import marks_of
 from workloads.importing.layer_graph.reader import read_nodes
 from workloads.network.concats import sources
 from workloads.network.layer import Layer
@@ -81,7 +92,7 @@ def decode(content: Mapping[str, Any]) -> Network:
     check_name("a network", content["name"])
     if type(content["nodes"]) is not list:
         raise NetworkError(f"network {content['name']!r} has nodes {shown(content['nodes'])}; it must be a list")
-    return read_nodes(content["name"], content["nodes"])
+    return read_nodes(content["name"], content["nodes"], content.get("bits"))
 
 
 def encode(network: Network) -> dict[str, Any]:
@@ -93,6 +104,7 @@ def encode(network: Network) -> dict[str, Any]:
     inputs = sources(network)
     nodes = [
         {"name": tensor.name, "op": "input", "inputs": [], "out_shape": _plain_shape(*_shape(tensor))}
+        | marks_of(tensor)
         for tensor in network.inputs
     ]
     heads: dict[str, int] = {}
@@ -144,7 +156,7 @@ def _node(layer: Layer, inputs: tuple[str, ...], heads: dict[str, int], shapes: 
             node |= {"groups": layer.groups, "in_channels": layer.in_channels}
         elif layer.dilation == (1, 1):
             del node["dilation"]
-    return node
+    return node | marks_of(layer)
 
 
 def _shape(tensor: Any) -> Shape:

@@ -65,6 +65,13 @@ class Node:
         rows, columns = self.numbers(key, 2)
         return rows, columns
 
+    def flag(self, key: str) -> bool:
+        """Whether a key says so; it need not be there."""
+        value = self.content.get(key, False)
+        if type(value) is not bool:
+            raise self.wrong(key, value, "true or false")
+        return value
+
     def wrong(self, key: str, value: object, rule: str) -> NetworkError:
         """The error for a value that breaks a rule."""
         return NetworkError(f"node {self.name!r} ({self.op}) has {key} {shown(value)}; it must be {rule}")

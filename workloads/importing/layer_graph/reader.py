@@ -10,18 +10,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from workloads.errors import NetworkError
+from workloads.importing.layer_graph.marks import mark
 from workloads.importing.layer_graph.node import Node, nodes_of
 from workloads.network.builder import Builder
 from workloads.network.frames import Frames
 from workloads.network.layer import Layer
 from workloads.network.network import Network
 from workloads.network.ops import DENSE_OPS, ELEMENTWISE_OPS, SPREAD_OPS
-from workloads.network.shapes import MAX_BYTES, MAX_EXTENT, text, whole_operands
+from workloads.network.shapes import MAX_BYTES, MAX_EXTENT, MAX_ROWS_OF, text, whole_operands
+from workloads.network.types import INT8, bits_of
 
 
-def read_nodes(name: str, entries: Sequence[Any]) -> Network:
-    """Return the network with these nodes; raises NetworkError naming the node, the rule and the value."""
-    return _Reader(name, nodes_of(entries)).read()
+def read_nodes(name: str, entries: Sequence[Any], bits: object = None) -> Network:
+    """Return the network with these nodes; raises NetworkError naming the node, the rule and the value.
+
+    bits: of all nodes that do not say their own.
+    """
+    nodes = nodes_of(entries)
+    default = INT8 if bits is None else bits_of(bits)
+    return mark(_Reader(name, nodes).read(), nodes, default)
 
 
 class _Reader:
@@ -66,7 +73,7 @@ class _Reader:
                 raise NetworkError(f"node {node.name!r} (embed) reads {source!r}, a layer; it must read model inputs")
         readers = self.readers[node.name]
         if not readers or any(reader.op != "embed" for reader in readers):
-            self.builder.input(node.name, *node.shape)
+            self.builder.input(node.name, *node.shape, kind="cache" if node.flag("cache") else "input")
 
     def _read_pad(self, node: Node) -> None:
         (source,) = self._sources(node, 1)
@@ -106,17 +113,19 @@ class _Reader:
         self.builder.append(Layer(node.name, node.op, sources, height, width, channels, channels, whole=whole))
 
     def _read_matmul(self, node: Node) -> None:
-        sources = self._sources(node, 2)
+        sources = self._sources(node, *range(2, MAX_ROWS_OF + 1))
         heads, (height, width, channels) = 1, node.shape
         if "heads" in node.content:
             heads = node.number("heads")
         elif len(node.out_shape) == 4:
             heads, (height, width, channels) = node.out_shape[1], node.shape_in_heads()
             self.heads[node.name] = heads
-        inner = self.builder.shape(sources[0])[2]
+        inner, whole = self.builder.shape(sources[0])[2], tuple(range(1, len(sources)))
+        own = node.number("operand_heads") if "operand_heads" in node.content else 0
         self.builder.append(
-            Layer(node.name, "matmul", sources, height, width, channels, inner, groups=heads, whole=(1,))
-        )
+            Layer(node.name, "matmul", sources, height, width, channels, inner, groups=heads, whole=whole,
+                  operand_heads=0 if own == heads else own)
+        )  # fmt: skip
 
     def _read_rearrange(self, node: Node) -> None:
         self.builder.rearrange(node.name, self._sources(node), *node.shape)
@@ -168,8 +177,8 @@ class _Reader:
             raise node.wrong("padding", own, f"0 or of the sign of the pad it reads ({pad})")
         return own + pad
 
-    def _sources(self, node: Node, count: int = 0) -> tuple[str, ...]:
-        """The inputs of a layer, through pads; as many as `count`, or at least one."""
-        if not node.inputs or (count and len(node.inputs) != count):
-            raise node.wrong("inputs", list(node.inputs), f"a list of {count or 'at least 1'}")
+    def _sources(self, node: Node, *counts: int) -> tuple[str, ...]:
+        """The inputs of a layer, through pads; as many as one of `counts`, or at least one."""
+        if not node.inputs or (counts and len(node.inputs) not in counts):
+            raise node.wrong("inputs", list(node.inputs), f"a list of {' or '.join(map(str, counts)) or 'at least 1'}")
         return tuple(self.by_name[name].inputs[0] if name in self.pads else name for name in node.inputs)

@@ -1,0 +1,81 @@
+"""A product as its loops run it: query heads that share a head of the second operand are more rows of one product.
+
+Of g heads of operand 0, h of the second operand: L x (g R) is g / h L rows of h heads, in another order of the same
+elements. The second operand is one map: the rows of its inputs one below the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+from itertools import accumulate, pairwise
+
+from workloads.network.layer import Tensor
+from workloads.network.network import Network
+from workloads.network.types import INT8
+
+Rows = tuple[tuple[int, int], ...]  #: of the second operand of a product: first and last + 1
+FIRST = 1  #: operand 0 of a folded network
+
+
+def folded(network: Network, v: int) -> tuple[Network, int]:
+    """Return a network and the layer in it that is this one as its loops run it.
+
+    Examples
+    --------
+    >>> from workloads import Builder
+    >>> b = Builder("one")
+    >>> keys = [b.input("cache", 7, 1, 16), b.input("k", 1, 1, 16)]
+    >>> _ = b.matmul("scores", b.input("q", 1, 1, 64), keys, 8, transpose=True, operand_heads=2)
+    >>> network, v = folded(b.build(), 0)
+    >>> network.layers[v], network.layers[v].groups
+    (Layer(scores: matmul of rows, second, 4x1x16), 2)
+    """
+    layer, operands = network.layers[v], network.operands[v]
+    if layer.op != "matmul" or (len(operands) == 2 and not layer.operand_heads):
+        return network, v
+    first, second = network.tensors[operands[0]], network.tensors[operands[1]]
+    sharing = layer.groups // layer.second_heads
+    positions = sum(network.tensors[u].height * network.tensors[u].width for u in operands[1:])
+    rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
+    whole = Tensor("second", positions, 1, second.channels, bits=second.bits)
+    one = replace(
+        layer, inputs=("rows", "second"), height=layer.height * sharing, channels=layer.channels // sharing,
+        in_channels=layer.in_channels // sharing, groups=layer.second_heads, operand_heads=0, whole=(1,),
+    )  # fmt: skip
+    return Network("folded", (rows, whole), (one,)), 0
+
+
+def on_chip_of(whole: Network, v: int, network: Network, on_chip: frozenset[int]) -> frozenset[int]:
+    """Return which tensors of a folded network are on chip; of a second operand its rows say so (rows_there)."""
+    if network is whole:
+        return on_chip
+    return frozenset({FIRST} if whole.operands[v][0] in on_chip else ())
+
+
+def plain(network: Network) -> Network:
+    """Return the network with a byte for each number and no more experts than take part: values run so."""
+    if network.has_paper_types and not any(layer.experts for layer in network.layers):
+        return network
+    network = network.with_bits(INT8)
+    return replace(network, layers=tuple(replace(layer, experts=None) for layer in network.layers))
+
+
+def rows_there(network: Network, v: int, on_chip: Set[int]) -> Rows:
+    """Return which rows of the second operand of a product are on chip."""
+    if network.layers[v].op != "matmul":
+        return ()
+    operands = network.operands[v][1:]
+    ends = accumulate((network.tensors[u].height * network.tensors[u].width for u in operands), initial=0)
+    return tuple(span for u, span in zip(operands, pairwise(ends)) if u in on_chip)
+
+
+def rows_within(rows: Rows, span: range) -> int:
+    """Return how many of these rows lie in a span.
+
+    Examples
+    --------
+    >>> rows_within(((0, 4), (7, 8)), range(2, 8))
+    3
+    """
+    return sum(max(0, min(last, span.stop) - max(first, span.start)) for first, last in rows)

@@ -1,0 +1,79 @@
+"""Groups of channels apart: a subgraph that needs nothing of one group for another runs group by group.
+
+Scores, softmax and context of one head need nothing of another; neither do depth-wise convolutions, pools and
+element-wise layers across groups of 8 channels. If all layers of a subgraph keep g groups apart, its regions may be
+those of one group after the other, and the weights on chip, too; what crosses, what the buffers move and what is
+computed is the same (our choice: Cocco has all channels of a tile together).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import gcd
+
+from simulator.technology import Technology
+from workloads.network.network import Network
+from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, POOL_OPS
+
+ANY = 0  #: groups of any size: gcd(ANY, n) == n
+
+
+def heads_of(network: Network) -> list[int]:
+    """Return per tensor how many heads its channels have: those of a product, and of element-wise layers on it."""
+    found = [1] * len(network.tensors)
+    for v, layer in enumerate(network.layers):
+        if layer.op == "matmul":
+            found[v] = layer.groups
+        elif layer.op in ELEMENTWISE_OPS:
+            found[v] = max(found[u] for u in network.operands[v])
+    return found
+
+
+def units_of(network: Network) -> list[int]:
+    """Return per layer a number whose divisors are the numbers of groups that it keeps apart; ANY where all do.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> network = workloads.load("gpt2", layers=1)
+    >>> {layer.name: unit for layer, unit in zip(network.layers, units_of(network)) if unit != 1}
+    {'l1_scores': 12, 'l1_softmax': 12, 'l1_context': 12, 'l1_add1': 0, 'l1_add2': 0}
+    """
+    heads = heads_of(network)
+    return [_unit(network, v, heads) for v in range(len(network.layers))]
+
+
+def _unit(network: Network, v: int, heads: list[int]) -> int:
+    layer = network.layers[v]
+    channels = [network.tensors[u].channels for u in network.operands[v]]
+    if layer.op == "matmul":
+        return layer.second_heads
+    if layer.op == "softmax":
+        return heads[v]
+    if layer.op in JOIN_OPS:
+        return ANY if all(each == layer.channels for each in channels) else 1
+    if len(channels) > 1 or layer.op not in POOL_OPS | {"conv", "conv_transpose", "slice"}:
+        return 1
+    if layer.has_weights:
+        return ANY if layer.is_depthwise else layer.groups
+    return ANY if layer.channels == layer.in_channels else 1
+
+
+def groups_apart(
+    network: Network, layers: Iterable[int], units: list[int], technology: Technology | None = None
+) -> tuple[int, ...]:
+    """Return the numbers of groups, above 1, in which a subgraph may run, ascending.
+
+    Heads have any number of channels; other groups are words of the layout, so that rounding up takes no more.
+    """
+    layers = tuple(layers)
+    whole = gcd(*[units[v] for v in layers])
+    if whole == 1:
+        return ()
+    alignment = (technology or Technology()).channel_alignment
+    tensors = {*layers, *(u for v in layers for u in network.producers[v])}
+    channels = gcd(*[network.tensors[u].channels for u in tensors])
+    if whole == ANY:
+        whole = 1 if channels % alignment else channels // alignment
+    whole = gcd(whole, channels)
+    return tuple(g for g in range(2, whole + 1) if whole % g == 0)

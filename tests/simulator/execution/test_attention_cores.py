@@ -1,0 +1,109 @@
+"""Grouped queries, caches and new rows on several cores: values, counts and prices; what has no scheme is refused."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import workloads
+from simulator import Accelerator, Partition, evaluate
+from simulator.execution import verify
+from simulator.execution.cores import SCHEMES, count_cores, derive_team, run_team
+from simulator.execution.cores.count import count_moves
+from simulator.execution.cores.run import HeadedArithmetic
+from simulator.execution.count import Plan
+from simulator.execution.part import Part
+from simulator.model.subgraph import Geometry
+from simulator.partition.partition import connected_parts
+from simulator.technology import Technology
+from tests.helpers.random_attention import random_attention_product, random_decoder
+from tests.helpers.random_cores import CORES
+from tests.helpers.random_kept import random_kept_plan
+from tests.helpers.teams import NAMES, claim_team
+from workloads import Bits, Builder, NetworkError
+
+ROOM = 10**9
+
+
+def random_team(seed):
+    rng = random.Random(seed)
+    network = (random_attention_product, random_decoder)[seed % 2](rng)
+    layers = list(range(len(network.layers)))
+    first = rng.randrange(len(layers))
+    part = max(connected_parts(network, layers[first : first + rng.randint(1, 6)]), key=len)
+    technology = Technology(channel_alignment=rng.choice((1, 2, 3, 8)))
+    cores, batch = rng.choice(CORES), rng.choice((1, 1, 2, 3))
+    chip = Accelerator(shared_buffer=ROOM, cores=cores, batch=batch, technology=technology)
+    return network, chip, Plan(tuple(part), (rng.choice((1, 2, 4)), 1), rng.randint(1, batch))
+
+
+def test_channels_dealt_run_and_move_what_is_claimed():
+    """Heads that cores do not divide, heads that share one of the second operand, which is two inputs."""
+    ran_on = 0
+    for seed in range(160):
+        network, chip, plan = random_team(seed)
+        for scheme in SCHEMES:
+            each = plan._replace(cores=scheme)
+            part, claim = Part(network, plan.layers), claim_team(network, chip, each)
+            if claim is None:
+                continue
+            counted = count_cores(part, each, chip, ROOM, ROOM)
+            assert {name: getattr(counted, name) for name in NAMES} == claim, (seed, scheme)
+            team, arithmetic = derive_team(part, each, chip), HeadedArithmetic(network)
+            values = arithmetic.run_layers(arithmetic.model_inputs())
+            moves, (outputs, ran) = count_moves(team), run_team(team, arithmetic, values)
+            assert all((found == values[v]).all() for v, found in outputs.items()), (seed, scheme)
+            assert (ran.loads, ran.stores, ran.reads, ran.crossing, ran.updates) == (
+                moves.loads, moves.stores, moves.reads, moves.crossing, moves.updates,
+            ), (seed, scheme)  # fmt: skip
+            ran_on += 1
+    assert ran_on > 200
+
+
+def test_random_plans_with_kept_tensors_are_verified():
+    verified = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        network = random_decoder(rng)
+        plan = random_kept_plan(network, seed)
+        size, cores, batch = int(10 ** rng.uniform(2.5, 4.5)), rng.choice(CORES), rng.choice((1, 2))
+        chip = Accelerator(shared_buffer=size, cores=cores, batch=batch)
+        if not evaluate(network, plan, chip).fits:
+            continue
+        found = verify(network, plan, chip)
+        assert found.verified, (seed, found.summary())
+        verified += 1
+    assert verified > 20
+
+
+def test_two_cores_hear_the_head_that_they_share_by_hand():
+    """4 query heads of 8 on 2 cores share 2 heads of 8 of keys: each core has 1 of them, and hears no other."""
+    b = Builder("scores")
+    second = [b.input("cache", 3, 1, 16, kind="cache"), b.input("k", 1, 1, 16)]
+    b.matmul("scores", b.input("q", 1, 1, 32), second, 4, transpose=True, operand_heads=2)
+    network = b.build()
+    chip = Accelerator(shared_buffer=ROOM, cores=2, technology=Technology(channel_alignment=8))
+    count = count_cores(Part(network, (0,)), Plan((0,), (1, 1), cores="channels"), chip, ROOM, ROOM)
+    read = 2 * 8 * 4 + 2 * 8 * 4  # 16 outputs are two words: heads 0, 1 and 2, 3; q of both, and one head of keys
+    assert count.global_buffer_bytes == (32 + 64) + 16 + 16 + 32 + read // 2
+    assert count.crossbar_bytes == 0
+
+
+@pytest.mark.parametrize("bits", [Bits(weights=4), Bits(activations=16), Bits(sums=16)])
+def test_other_than_int8_is_refused_in_one_line(bits):
+    network = workloads.load("gpt2", length=16, layers=1).with_bits(bits)
+    with pytest.raises(NetworkError, match="no price on several cores: not all its numbers are INT8$"):
+        evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=2**22, cores=2))
+    Geometry(network)
+
+
+def test_experts_that_pass_by_are_refused_and_those_of_one_token_are_not():
+    for length, is_refused in ((4, True), (1, False)):
+        network = workloads.load("mixtral_8x7b", phase="decode", length=length, past=4, layers=1)
+        plan, chip = Partition.layerwise(network), Accelerator(shared_buffer=2**26, cores=2)
+        if is_refused:
+            with pytest.raises(NetworkError, match="more experts are used than active"):
+                evaluate(network, plan, chip)
+        else:
+            assert evaluate(network, plan, chip).fits

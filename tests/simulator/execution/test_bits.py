@@ -1,0 +1,171 @@
+"""Numbers of 1 to 32 bits: every byte that a price says is what is counted, and INT8 is what it was."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+import workloads
+from simulator import Accelerator, KiB, MiB, Partition, evaluate
+from simulator.execution import verify
+from simulator.execution.claims import plan_of
+from simulator.execution.judge import check, count_plan, judge
+from simulator.execution.stays import Lies
+from simulator.metrics import METRIC_NAMES
+from simulator.model.cheapest import Room, cheapest_plan
+from simulator.model.kept import Kept, Reserved
+from simulator.model.least_room import can_run
+from simulator.model.priced import price_partition
+from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
+from simulator.model.subgraph import Geometry
+from simulator.technology import operation_units
+from tests.helpers.random_attention import random_attention_product, random_decoder
+from tests.helpers.random_graphs import random_network
+from tests.helpers.random_kept import random_kept_plan
+from tests.helpers.random_layers import random_layer, random_norm
+from workloads import Bits, Experts, NetworkError
+
+
+def with_random_bits(network, rng):
+    """Return the network with bits of its own for each layer and input; rows of one operand have the same."""
+    of_weights = rng.choice(((8,), (4, 8, 16), (1, 3, 5, 32)))
+    of_others = rng.choice(((8, 16), (4, 8), (2, 8, 12, 32)))
+    cache = rng.choice(of_others)
+    seconds = {name for layer in network.layers if layer.op == "matmul" for name in layer.inputs[1:]}
+
+    def of(name):
+        return cache if name in seconds else rng.choice(of_others)
+
+    layers = [
+        replace(layer, bits=Bits(rng.choice(of_weights), of(layer.name), cache, rng.choice((8, 24, 32))))
+        for layer in network.layers
+    ]
+    inputs = [replace(tensor, bits=of(tensor.name)) for tensor in network.inputs]
+    return replace(network, layers=tuple(layers), inputs=tuple(inputs))
+
+
+def geometry_of(network):
+    """Return the geometry, None where parts of a layer do not fill whole bytes."""
+    try:
+        return Geometry(network)
+    except NetworkError as error:
+        assert "do not fill whole bytes" in str(error)
+        return None
+
+
+@pytest.mark.parametrize("make", [random_layer, random_norm, random_attention_product])
+@pytest.mark.parametrize("part", range(5))
+def test_every_number_of_a_layer_is_what_is_counted(part, make):
+    found = [layer_is_counted(seed, make) for seed in range(40 * part, 40 * part + 40)]
+    assert sum(found) > 8
+
+
+def layer_is_counted(seed, make):
+    """Compare a layer in random memory, some of its tensors on chip; return whether it ran."""
+    rng = random.Random(seed)
+    network, batch = with_random_bits(make(rng), rng), rng.choice((1, 1, 2, 3))
+    geometry = geometry_of(network)
+    if geometry is None:
+        return False
+    inputs = sorted(set(network.operands[0]))
+    on_chip = frozenset(u for u in (*inputs, 0) if rng.random() < 0.3)
+    there = frozenset(u for u in on_chip if u and rng.random() < 0.7)
+    written = frozenset(v for v in (0,) if v not in on_chip or rng.random() < 0.5)
+    rooms = [int(10 ** rng.uniform(1.6, 4.8)) for _ in range(2)]
+    metric = rng.choice(METRIC_NAMES)
+    rules = PricingRules(geometry, Accelerator(shared_buffer=1, batch=batch), "exact", metric)
+    reserved = Reserved(sum(map(rules.whole_bytes, on_chip)))
+    chip = Accelerator(shared_buffer=rooms[0] + reserved.size_bytes, batch=batch)
+    if rng.random() < 0.5:
+        chip = Accelerator(global_buffer=rooms[0] + reserved.size_bytes, weight_buffer=rooms[1], batch=batch)
+    rules = PricingRules(geometry, chip, "exact", metric)
+    model = SubgraphModel(rules, [0], Kept(on_chip, frozenset(inputs) - there, written))
+    price = model.price(chip.activation_capacity, chip.weight_capacity, reserved)
+    layer, goal = rules.loop_layer(0, model.kept), rules.goal(1024, 1024)
+    for _ in range(3):
+        room = Room(int(10 ** rng.uniform(0.8, 4)), rng.choice((None, int(10 ** rng.uniform(0.8, 4)))))
+        assert (cheapest_plan(layer, room, goal) is not None) == can_run(layer, room), seed
+    if isinstance(price, Shortage):
+        return False
+    counted = count_plan(network, chip, plan_of([0], price, Lies(on_chip, there, written, on_chip)))
+    assert not counted.miss
+    assert not [each for each in check(chip, [price], [counted]) if each.status == "different"], seed
+    regions = model.residency(price).regions.values()
+    assert sum(region.main_bytes + region.side_bytes for region in regions) == price.activation_bytes
+    return True
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_number_of_a_plan_is_what_is_counted(seed):
+    rng = random.Random(seed)
+    network = random_decoder(rng) if seed % 3 == 0 else random_network(seed, whole=seed % 2 == 1)
+    network = with_random_bits(network, rng)
+    if geometry_of(network) is None:
+        return
+    plan = replace(random_kept_plan(network, seed), metric=rng.choice(METRIC_NAMES))
+    chip = Accelerator(shared_buffer=rng.choice((1024, 4096, 65536)), batch=rng.choice((1, 2, 3)))
+    found = price_partition(network, plan, chip)
+    if found.fits:
+        checks, message = judge(network, chip, plan, found.prices)
+        assert not message and not [each for each in checks if each.status == "different"]
+        assert verify(network, plan, chip).verified
+
+
+def test_weights_of_4_bits_halve_what_a_decode_step_moves_of_them():
+    network = workloads.load("llama3_8b", phase="decode", past=512, layers=1).with_bits(Bits(4, 16, 8))
+    spans = [(v, v, max(network.consumers[v])) for v in range(len(network.layers)) if network.consumers[v]]
+    tokens = len(network.layers)
+    spans.append((tokens, network.consumers[tokens][0], network.consumers[tokens][-1]))
+    plan = Partition.from_ids(network, [(v,) for v in range(len(network.layers))], keep=spans)
+    chip = Accelerator(shared_buffer=2 * MiB)
+    found = evaluate(network, plan, chip)
+    assert found.ema_weight_bytes == 218_103_808 // 2
+    assert found.ema_bytes == 218_103_808 // 2 + 2 * 513 * 1024 + 2 * 2 * 4096
+    assert verify(network, plan, chip).verified
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_weights_of_experts_in_use_are_loaded_and_counted(seed):
+    rng = random.Random(seed)
+    b = workloads.Builder("experts")
+    active, used = rng.choice(((1, 3), (2, 2), (2, 5), (4, 6)))
+    x = b.input("x", rng.randint(1, 9), 1, 8 * rng.randint(1, 4))
+    experts = Experts(8, active, used)
+    up = b.fc("up", x, 8 * active * rng.randint(1, 3), experts=experts)
+    b.fc("down", up, 8 * rng.randint(1, 4), experts=experts)
+    network = b.build().with_bits(Bits(rng.choice((4, 8, 16))))
+    groups = [["up", "down"]] if rng.random() < 0.4 else [["up"], ["down"]]
+    plan = Partition.from_groups(network, groups, rng.choice(METRIC_NAMES))
+    chip = Accelerator(shared_buffer=int(10 ** rng.uniform(2.5, 4.5)), batch=rng.choice((1, 2)))
+    found = price_partition(network, plan, chip)
+    if found.fits:
+        assert sum(price.ema_weight_bytes for price in found.prices) >= network.weight_bytes
+        checks, message = judge(network, chip, plan, found.prices)
+        assert not message and not [each for each in checks if each.status == "different"]
+        assert verify(network, plan, chip).verified
+
+
+def test_energy_of_an_operation_is_by_the_bits_of_both_numbers():
+    """8 x 8: 64 units, as INT8 is; 16 x 4: (20 x 64 + 24 x 16) / 23 = 72.3; and the sum of all layers by hand."""
+    assert [operation_units(*pair) for pair in ((8, 8), (16, 4), (4, 4), (32, 32))] == [64, 73, 19, 924]
+    network = workloads.load("gpt2", length=8, layers=1)
+    plan, chip = Partition.layerwise(network), Accelerator(shared_buffer=MiB)
+    plain = evaluate(network, plan, chip)
+    assert evaluate(network.with_bits(Bits()), plan, chip).energy_pj == plain.energy_pj
+    found = evaluate(network.with_bits(Bits(weights=4, activations=16, cache=8)), plan, chip)
+    units = 0
+    for layer in network.layers:
+        pair = (16, 4) if layer.op in ("fc", "conv") else (16, 8) if layer.op == "matmul" else (16, 16)
+        units += (layer.macs + layer.light_ops) * operation_units(*pair)
+    each = sum(cost.energy_breakdown.compute for cost in found.subgraphs)
+    assert each == pytest.approx(0.31 * units / 64, rel=1e-12)
+
+
+def test_parts_that_do_not_fill_bytes_are_refused_in_one_line():
+    b = workloads.Builder("odd")
+    b.matmul("p", b.input("x", 2, 1, 6), b.input("y", 4, 1, 6), heads=2, transpose=True)
+    network = b.build().with_bits(Bits(activations=4))
+    with pytest.raises(NetworkError, match="'p' has no price: 3 numbers of 4 bits do not fill whole bytes"):
+        evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=KiB))

@@ -1,0 +1,59 @@
+"""What nodes of a layer-graph/1 say beside their shapes: bits, rows that a cache gets, experts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from workloads.errors import NetworkError
+from workloads.importing.layer_graph.node import Node
+from workloads.network.layer import Layer, Tensor
+from workloads.network.network import Network
+from workloads.network.types import INT8, Bits, Experts, bits_of
+
+MARKS = ("bits", "appended", "experts")
+
+
+def mark(network: Network, nodes: Sequence[Node], default: Bits) -> Network:
+    """Return the network with what its nodes say; raises NetworkError naming the node, the rule and the value."""
+    if default == INT8 and not any(key in node.content for node in nodes for key in MARKS):
+        return network
+    by_name = {node.name: node for node in nodes}
+    layers = tuple(_marked(layer, by_name[layer.name], default) for layer in network.layers)
+    inputs = tuple(_of_input(tensor, by_name[tensor.name], default) for tensor in network.inputs)
+    return replace(network, layers=layers, inputs=inputs)
+
+
+def marks_of(of: Layer | Tensor, default: Bits = INT8) -> dict[str, Any]:
+    """Return the keys that a node of this layer or model input has for them: none where they are the default."""
+    found: dict[str, Any] = {}
+    if isinstance(of, Tensor):
+        if of.kind == "cache":
+            found["cache"] = True
+        name = "cache" if of.kind == "cache" else "activations"
+        return found | ({"bits": {name: of.bits}} if of.bits != getattr(default, name) else {})
+    if of.operand_heads:
+        found["operand_heads"] = of.operand_heads
+    if of.appended:
+        found["appended"] = True
+    if of.experts is not None:
+        found["experts"] = [of.experts.count, of.experts.active, of.experts.used]
+    return found | ({"bits": of.bits.to_json()} if of.bits != default else {})
+
+
+def _marked(layer: Layer, node: Node, default: Bits) -> Layer:
+    experts = Experts(*node.numbers("experts", 3)) if "experts" in node.content else None
+    return replace(layer, bits=_bits(node, default), appended=node.flag("appended"), experts=experts)
+
+
+def _of_input(tensor: Tensor, node: Node, default: Bits) -> Tensor:
+    bits = _bits(node, default)
+    return replace(tensor, bits=bits.cache if tensor.kind == "cache" else bits.activations)
+
+
+def _bits(node: Node, default: Bits) -> Bits:
+    try:
+        return bits_of(node.content["bits"], default) if "bits" in node.content else default
+    except NetworkError as error:
+        raise NetworkError(f"node {node.name!r} ({node.op}): {error}") from None
