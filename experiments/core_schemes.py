@@ -42,7 +42,7 @@ def executed(point: Point) -> Point:
     found = result.evaluation
     assert found.source is not None
     judged = verify(found.source[0], result.plan, result.accelerator)
-    checks = [check.status for check in judged.checks]
+    checks: list[str] = [check.status for check in judged.checks]
     schemes = [cost.scheme for cost in found.subgraphs]
     return {
         **searches.memory(result.accelerator),
