@@ -109,7 +109,8 @@ def _shade(axes: Axes, result: Result) -> None:
             scale *= CRITERIA[result.metric].scale
             for margin, shade in reversed([*zip(MARGINS, SHADES)]):
                 low, high = (result.cost - ends) * scale, (ranges.most(margin) - ends) * scale
-                axes.fill_between(ends / 1024, low, high, color=shade, zorder=0, linewidth=0, label=f"{margin:.0%} more")
+                name = f"{margin:.0%} more"
+                axes.fill_between(ends / 1024, low, high, color=shade, zorder=0, linewidth=0, label=name)
         return
     sizes = [each.size_bytes for each in ranges.candidates]
     for margin, shade in reversed([*zip(MARGINS, SHADES)]):
