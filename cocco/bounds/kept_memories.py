@@ -7,9 +7,8 @@ capacity once nothing is left to save, so no memory is ruled out by its neighbou
 
 Of the memories left open the one in the middle, by bytes, comes first: its cost is soon close to the best, and the
 better that is known the less the others take. All are tried with a small budget before any is with a larger one. Until
-one is solved, the next tried is a smaller one: those are easier, and a network too wide for them is so for all. A
-larger budget is only tried where a smaller one came through a part of the layers. What a search that gives up has not
-ruled out is its memory's bound. (Our choices.)
+one is solved, the next tried is a smaller one: those are easier, and a network too wide for them is so for all. What
+a search that gives up has not ruled out is its memory's bound. (Our choices.)
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from cocco.problem.problem import Problem, in_memory
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 QUICK_TOTAL = 256_000_000  #: of all memories together
 TIERS = (64, 8, 1)  #: the budgets of one memory are its share of these
-LEAST_REACHED = 0.25  #: of the layers, with one budget, for the next one to be tried
 HOPELESS = (2, 2, 1)  #: memories that give up with each before any is solved, then the next one comes; our choices
 
 
@@ -49,7 +47,6 @@ class Solved(NamedTuple):
     is_decided: bool
     steps: int
     bound: float = 0.0  #: where it is not known: no plans cost less, in the cost of the problem
-    reached: float = 1.0  #: and the share of the layers that had run in some state
 
 
 def prove_kept(
@@ -68,7 +65,7 @@ def prove_kept(
     steps = failures = 0
     try:
         for tier, hopeless in zip(TIERS, HOPELESS):
-            untried, most, reached = order, failures + hopeless, 0.0
+            untried, most = order, failures + hopeless
             while steps < in_total and (solved or failures < most):
                 known = math.inf if best is None else best.cost
                 untried, order = ([m for m in each if left[m] < known] for each in (untried, order))
@@ -79,7 +76,7 @@ def prove_kept(
                 found = solve(problem, memory, engine, min(per_memory // tier, in_total - steps), known)
                 steps += found.steps
                 if not found.is_decided:
-                    failures, reached = failures + 1, max(reached, found.reached)
+                    failures += 1
                     left[memory] = max(left[memory], found.bound)
                     continue
                 order.remove(memory)
@@ -88,8 +85,6 @@ def prove_kept(
                     solved.append(found.best)
                     left[memory] = found.best.cost
                     best = found.best if found.best.cost < known else best
-            if not solved and reached < LEAST_REACHED:
-                break
     except KeyboardInterrupt:
         raise Stopped(_proof(best, left.values(), steps, solved)) from None
     return _proof(best, left.values(), steps, solved)
@@ -127,8 +122,7 @@ def solve(problem: Problem, memory: Memory, engine: EngineName, budget: int, bel
         value = last.bound
         for plan in solved:
             value += plan.cost
-        reached = last.reached / len(problem.networks[len(solved)].layers)
-        return Solved(None, False, steps, problem.objective.cost((1 - ROUNDING) * value, machine), reached)
+        return Solved(None, False, steps, problem.objective.cost((1 - ROUNDING) * value, machine))
     cost = problem.objective.cost(found.cost, machine)
     return Solved(Planned(memory, found.partitions, found.cost, cost), True, steps)
 

@@ -38,7 +38,7 @@ class CoresAxis(Shown):
     >>> space = cocco.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
     >>> found = cocco.explore_cores(workloads.load("vgg16"), [1, 2], space=space, keep="none", samples=200)
     >>> found.to_frame()[["cores", "capacity_bytes", "capacity_all_bytes"]].values.tolist()
-    [[1, 786432, 786432], [2, 524288, 1048576]]
+    [[1, 1048576, 1048576], [2, 524288, 1048576]]
     """
 
     cores: tuple[int, ...]

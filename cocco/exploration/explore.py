@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack, get_args
 from cocco.exploration.result import Result
 from cocco.problem.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.problem.exchange import exchange_of, exchanged
-from cocco.problem.names import Count, HardwareMethod, Keep, Metric, SpaceMethod
+from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
@@ -102,7 +102,6 @@ def explore(
     method: SpaceMethod = "auto",
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    count: Count = "one",
     effort: Effort | None = None,
     **fields: Unpack[ExploreFields],
 ) -> Result:
@@ -135,12 +134,11 @@ def explore(
         As in `simulator.evaluate`.
     keep
         As in `partition`: every memory is solved with its kept tensors, or ruled out.
-    count
-        Whose buffer bytes the cost has: "one", of one core, as in the paper, or "all", of all cores.
     effort
         Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
     **fields
-        Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...
+        Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...; and
+        count, whose buffer bytes the cost has: "one" core's, as in the paper (the default), or "all".
 
     Raises
     ------
@@ -161,6 +159,7 @@ def explore(
     (960, 'optimal')
     """
     check_keywords(explore, fields, ExploreFields.__optional_keys__)
+    count = fields.pop("count", "one")
     chosen = effort_of(effort, fields)
     problem = over_space(
         networks, space, machine=machine_of(machine, fields), alpha=alpha, metric=metric, weights=weights,

@@ -138,7 +138,7 @@ def minimize(
     networks
         One network, or several that run one after the other on the same memory.
     criterion
-        What to minimize: capacity, energy, ema, latency, area or bandwidth (cocco.problem.criteria).
+        What to minimize: capacity, energy, ema, latency, area, bandwidth or leakage (cocco.problem.criteria).
     limits
         The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2 or bytes per
         cycle.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
-from cocco.problem.names import EngineName
+from cocco.problem.names import Count, EngineName
 from cocco.problem.settings import Settings
 from cocco.problem.stream import check_seed
 from simulator.accelerator import MachineFields
@@ -46,7 +46,9 @@ class PartitionFields(EffortFields, total=False):
 
 
 class ExploreFields(MachineFields, EffortFields, total=False):
-    """The keywords of `explore`: fields of its machine and of its effort."""
+    """The keywords of `explore`: fields of its machine and of its effort, and whose buffers count."""
+
+    count: Count
 
     ranges: bool
 

@@ -38,17 +38,22 @@ def room_of(accelerator: Accelerator, price: Price, course: Course) -> Room:
 
 
 class Run:
-    """The run of a partition: its slices, and when each subgraph starts and ends, in slots."""
+    """The run of a partition: its slices, and when each subgraph starts and ends, in slots.
 
-    def __init__(self, names: list[str], courses: Sequence[Course], rooms: Sequence[Room], cores: int) -> None:
+    ahead: of all but the first subgraph, the bytes of weights of all cores that have room before it starts.
+    """
+
+    def __init__(
+        self, names: list[str], courses: Sequence[Course], rooms: Sequence[Room], ahead: Sequence[int]
+    ) -> None:
         self.names = names
         self.channel = Channel(names)
         self.array: list[Slice] = []
         self.crossbar: list[Slice] = []
         self.spans: list[tuple[int, int]] = []
         weights = [Weights(i, course) for i, course in enumerate(courses)]
-        for following, course, room in zip(weights[1:], courses[1:], rooms):
-            following.room = 0 if course.chunk_bytes is not None else room.left_bytes * cores
+        for following, course, most in zip(weights[1:], courses[1:], ahead):
+            following.room = 0 if course.chunk_bytes is not None else most
         for i, course in enumerate(courses):
             start = self.channel.now
             self._run(course, rooms[i], weights[i], weights[i + 1] if i + 1 < len(weights) else None)

@@ -156,7 +156,8 @@ def simulate_priced(priced: PricedPartition) -> Simulation:
     courses = [course_of(*each, chip.dram_bytes_per_cycle) for each in zip(priced.models, prices)]
     rooms = [room_of(chip, *each) for each in zip(prices, courses)]
     names = [tensor.name for tensor in priced.network.tensors]
-    run = Run(names, courses, rooms, chip.cores)
+    ahead = [_ahead(room.left_bytes, price, chip.cores) for room, price in zip(rooms, prices[1:])]
+    run = Run(names, courses, rooms, ahead)
     slices = tuple(sorted(run.channel.slices + run.array + run.crossbar, key=lambda each: (each.start, each.stop)))
     is_streamed = [course.chunk_bytes is not None for course in courses]
     return Simulation(
@@ -188,6 +189,11 @@ def _uses(
         found[start] = Use(start, *held, own, following, prices[running].kept_bytes)
     found[run.spans[-1][1]] = Use(run.spans[-1][1], 0, 0, 0, 0)
     return tuple(found.values())
+
+
+def _ahead(left: int, price: Price, cores: int) -> int:
+    """Return how many bytes of a subgraph's weights, of all cores, fit into these bytes of one."""
+    return left if cores == 1 or not price.weight_bytes else left * price.ema_weight_bytes // price.weight_bytes
 
 
 def _in_a_core(prices: Sequence[Price], i: int, loaded: int, cores: int) -> int:

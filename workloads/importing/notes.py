@@ -16,6 +16,7 @@ HOW = {
     "not loaded": "weights that no layer reads: constants are made of them, or nothing needs them",
     "cache": "written in place: read whole as a model input, and copied with its new rows",
     "recurrent": "steps in order: all of them are one layer for each gate",
+    "experts": "rows are spread evenly over experts, of which as many are loaded as there are rows to use them",
     "chosen": "rows of it are chosen by an input: they are a model input, the table is not loaded",
     "batch": "read as a batch of 1",
     "extent": "a symbolic extent that was given, or a batch of 1",

@@ -180,7 +180,7 @@ def check_plan(layer, plan, rng):
 def check_run(courses, rng):
     """Two layers after each other: never below computing or DRAM alone, never above both after each other."""
     rooms = [Free(*(rng.random() < 0.5 for _ in range(3)), 0, 0, rng.choice((0, 100, 10**6))) for _ in courses]
-    run = Run(list("abcdef"), courses, rooms, 1)
+    run = Run(list("abcdef"), courses, rooms, [room.left_bytes for room in rooms])
     stages = [stage for course in courses for stage in course.stages]
     moved = sum(stage.input_bytes + stage.output_bytes + sum(size for _, size in stage.weights) for stage in stages)
     computing = sum(slots for stage in stages for _, slots in stage.computing)
@@ -209,7 +209,7 @@ def test_two_tiles_run_by_hand():
     grid = orders.grid_of(layer, (2, 4))
     (mode,) = (each for each in orders.modes_of(grid) if each.name == RING)
     course = loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(16)), 0, 2000, MOST)
-    roomy, tight = (Run(["a"], [course], [Free(free, free, free, 0, 0, 0)], 1) for free in (True, False))
+    roomy, tight = (Run(["a"], [course], [Free(free, free, free, 0, 0, 0)], []) for free in (True, False))
     assert [(each.start, each.stop) for each in roomy.array] == [(2496, 3496), (3496, 4496)]
     assert [(each.start, each.stop) for each in tight.array] == [(2496, 3496), (3688, 4688)]
     assert roomy.spans == [(0, 4624)] and tight.spans == [(0, 4816)]

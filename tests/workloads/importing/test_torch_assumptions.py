@@ -174,7 +174,7 @@ def test_weights_that_no_layer_reads_are_said():
     assert noted(network, "not loaded") == {"spare.weight": 32}
 
 
-@pytest.mark.parametrize("function", [torch.special.i0, lambda x: torch.histc(x, 4)])
+@pytest.mark.parametrize("function", [torch.special.i0, torch.linalg.svdvals])
 def test_an_operator_hands_its_input_on_only_where_it_keeps_the_shape(function):
     class Odd(nn.Module):
         def forward(self, x):

@@ -10,7 +10,7 @@ from workloads.importing.families.moving import reshape, transpose
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, broadcast, derived
 from workloads.importing.views import CHANNELS, Dim, Dims, full, is_channels, numbered, positions
-from workloads.network.layer import Layer
+from workloads.network.layer import Layer, Note
 
 
 def linear(sketch: Sketch, value: Value, features: int, weights: Value | None = None) -> Value:
@@ -80,6 +80,25 @@ def _by_batch(sketch: Sketch, value: Value, weights: Value, shape: tuple[int, ..
         Layer("", "conv", (value.source,), height, width, count * features, channels, groups=count), weights
     )
     return Value(shape, name, _product_dims(value, shape))
+
+
+def by_expert(sketch: Sketch, value: Value, weights: Value) -> Value:
+    """Return rows [rows, inner], each multiplied with the weights of one of several experts [experts, inner, features].
+
+    Our choice: rows are spread evenly, and as many experts are loaded as there are rows to use them, at most all:
+    groups of channels, with the rows of one expert as positions.
+    """
+    (rows, inner), (experts, _, features) = value.shape, weights.shape
+    used = min(experts, rows)
+    each = -(-rows // used)
+    value = sketch.rearranged([sketch.settle(value)], (used, each, inner), [1])
+    assert value.source is not None
+    layer = Layer("", "conv", (value.source,), each, 1, used * features, used * inner, groups=used)
+    name = sketch.dense(layer, weights)
+    sketch.notes.append(Note(name, f"{used} of {experts} experts", "experts"))
+    made = Value((used, each, features), name, _product_dims(value, (used, each, features)))
+    sketch.at = f"{name}.rows"
+    return sketch.rearranged([made], (rows, features), [0])
 
 
 def windowed(sketch: Sketch, value: Value, weights: Value, groups: int, taps: int, shape: tuple[int, ...]) -> Value:

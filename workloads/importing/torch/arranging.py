@@ -58,6 +58,11 @@ def _parts(call: TorchCall) -> Answer:
     extent = value.shape[axis]
     if call.op == "unbind":
         return [moving.pick(call.sketch, value, axis, i) for i in range(extent)]
+    if call.op == "tensor_split":
+        ends = [0, *(call.get("indices") or []), extent]
+        if not isinstance(call.get("indices"), list):
+            raise NetworkError("is split into equal parts; places to split at are known")
+        return [moving.part(call.sketch, value, axis, a, b) for a, b in zip(ends, ends[1:])]
     sizes = call.get("split_size", call.get("split_sizes"))
     if call.op == "chunk":
         sizes = -(-extent // call.get("chunks"))
@@ -118,7 +123,7 @@ def _embed(call: TorchCall) -> Answer:
 
 
 def _make(call: TorchCall) -> Answer:
-    """Zeros, ones and the like: what is given says their shape only."""
+    """Zeros, ones and the like: what is given says their shape only; counts of rows by expert cost nothing."""
     made = [constant(shape) for shape in call.shapes]
     return made if len(made) > 1 else made[0]
 
@@ -192,7 +197,7 @@ MOVES: dict[str, Callable[[TorchCall], Answer]] = {
         "slice narrow"
     ).split(), _part),
     **dict.fromkeys((
-        "split split_with_sizes chunk unbind unsafe_split unsafe_chunk"
+        "split split_with_sizes chunk unbind unsafe_split unsafe_chunk tensor_split"
     ).split(), _parts),
     "select": _pick,
     **dict.fromkeys((
@@ -207,7 +212,7 @@ MOVES: dict[str, Callable[[TorchCall], Answer]] = {
     "embedding": _embed,
     **dict.fromkeys((
         "new_zeros new_ones new_full new_empty zeros_like ones_like full_like empty_like rand_like "
-        "randn_like new_empty_strided zeros ones full empty arange randn rand scalar_tensor"
+        "randn_like new_empty_strided zeros ones full empty arange randn rand scalar_tensor histc bincount"
     ).split(), _make),
     **dict.fromkeys((
         "cumsum cumprod logcumsumexp"

@@ -139,6 +139,15 @@ def _product(call: TorchCall) -> Answer:
     return found
 
 
+def _by_expert(call: TorchCall) -> Answer:
+    """Rows sorted by expert with the weights of theirs; offsets that the network computes say whose is which."""
+    first = call.value("input" if "input" in call.arguments else "self")
+    weights = call.value("weight" if "weight" in call.arguments else "mat2")
+    if first.rank != 2 or weights.rank != 3 or not weights.is_constant or first.is_constant:
+        raise NetworkError(f"multiplies {list(first.shape)} with {list(weights.shape)} group by group")
+    return multiplying.by_expert(call.sketch, first, weights)
+
+
 def _vectors(call: TorchCall, first: Value, second: Value) -> Value:
     """The product; a vector is a matrix of one row or column, which is left out again."""
     from workloads.importing.families.moving import reshape
@@ -204,5 +213,6 @@ WEIGHTED: dict[str, Callable[[TorchCall], Answer]] = {
     **dict.fromkeys("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d".split(), _adaptive("avgpool")),
     **dict.fromkeys("adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d".split(), _adaptive("maxpool")),
     "linear": _linear, **dict.fromkeys([*PRODUCTS, "addmm", "baddbmm"], _product),
+    "_grouped_mm": _by_expert, "grouped_mm_fallback": _by_expert, "grouped_mm": _by_expert,
     "scaled_dot_product_attention": _attend, "lstm": _recur, "gru": _recur,
 }  # fmt: skip
