@@ -327,9 +327,9 @@ class SubgraphModel:
 
     def _found(self, way: OneCore, tile: TileShape) -> tuple[Tiling, dict[int, Region]]:
         """Return scheme and regions of one sample in one of the ways."""
-        found = self.tiling(tile) if way is self.ways[0] else way.derive(tile)
+        found = self.tiling(tile) if way is self.ways[0] or way.groups > 1 else way.derive(tile)
         assert found is not None, "its updates can be aligned"
-        return found
+        return found if way.groups == 1 else (found[0], way.regions(found[0], 1))
 
     def _groups(self) -> tuple[int, ...]:
         """Return in how many groups of channels the layers may run: 1 and, of several layers, others; ascending."""
