@@ -52,7 +52,7 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     >>> len(course.stages), [k for k, stage in enumerate(course.stages) if stage.weights]
     (448, [0, 224])
     >>> course.stages[1], course.ahead_bytes
-    (Stage(input_bytes=14336, weights=(), computing=((1, 1000),), output_bytes=7168), 28672)
+    (Stage(input_bytes=14336, weights=(), computing=((1, 1000),), output_bytes=7168, crossing=()), 28672)
     """
     moves = moves_of(layer, plan)
     together = -(-moves.nest.count // most)
