@@ -96,7 +96,6 @@ def explore(
     space: Space | None = None,
     machine: Machine | None = None,
     alpha: float = 0.002,
-    exchange: str | None = None,
     metric: Metric = "energy",
     weights: Sequence[float] | None = None,
     method: SpaceMethod = "auto",
@@ -120,9 +119,6 @@ def explore(
         that looks at tiles searches with the reference engine.
     alpha
         Bytes of buffer per unit of the metric: cost = buffer bytes + alpha * metric.
-    exchange
-        Alpha in other words, in its place: what a byte (B, KB, MB) or a mm2 of buffer is worth, such as "500pJ/B",
-        which is 0.002, or "2mJ/mm2".
     metric
         "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles).
     weights
@@ -138,7 +134,8 @@ def explore(
         Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
     **fields
         Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...; and
-        count, whose buffer bytes the cost has: "one" core's, as in the paper (the default), or "all".
+        count, whose buffer bytes the cost has: "one" core's, as in the paper (the default), or "all"; and exchange, in
+        place of alpha what a byte (B, KB, MB) or a mm2 of buffer is worth: "500pJ/B", which is 0.002, or "2mJ/mm2".
 
     Raises
     ------
@@ -159,12 +156,13 @@ def explore(
     (960, 'optimal')
     """
     check_keywords(explore, fields, ExploreFields.__optional_keys__)
-    count = fields.pop("count", "one")
+    count = fields.get("count", "one")
     chosen = effort_of(effort, fields)
     problem = over_space(
         networks, space, machine=machine_of(machine, fields), alpha=alpha, metric=metric, weights=weights,
         tile_rule=tile_rule, keep=keep, count=count,
     )  # fmt: skip
+    exchange = fields.get("exchange")
     if exchange is not None:
         problem = exchanged(problem, exchange)
     return _search(problem, method, chosen)

@@ -1,8 +1,8 @@
 """The search with kept tensors where no proof finishes: genomes with decoded intervals, then exact windows.
 
 It starts from what a search of half the samples finds without kept tensors and drops nothing that is better, so it is
-never worse than that. The best plans are improved in their memory, then in the neighbouring ones as long as that pays (our choices). Budgets are
-counts that grow with the samples.
+never worse than that. The best plans are improved in their memory, then in the neighbouring ones as long as that pays
+(our choices). Budgets are counts that grow with the samples.
 """
 
 from __future__ import annotations

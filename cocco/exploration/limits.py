@@ -25,7 +25,7 @@ from cocco.exploration.pareto import cheapest, front_question, of_metric, point_
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
 from cocco.problem.effort import Effort, FrontFields
-from cocco.problem.names import Count, Keep
+from cocco.problem.names import Keep
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
@@ -127,7 +127,6 @@ def minimize(
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    count: Count = "one",
     effort: Effort | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:
@@ -140,9 +139,9 @@ def minimize(
     criterion
         What to minimize: capacity, energy, ema, latency, area, bandwidth or leakage (cocco.problem.criteria).
     limits
-        The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2 or bytes per
-        cycle.
-    space, machine, weights, tile_rule, keep, count, effort, **fields
+        The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2, bytes per cycle
+        or mW.
+    space, machine, weights, tile_rule, keep, effort, **fields
         As in `pareto`.
 
     Raises
@@ -173,7 +172,7 @@ def minimize(
         objectives += ("capacity",)
     whole = over_space(
         networks, space, machine=machine_of(machine, fields), metric=metrics_of(objectives)[0], weights=weights,
-        tile_rule=tile_rule, count=count,
+        tile_rule=tile_rule, count=fields.get("count", "one"),
     )  # fmt: skip
     problem = _narrowed(whole, bounds)
     question = replace(front_question(whole, effort, fields), problem=problem)

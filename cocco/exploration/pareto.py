@@ -18,7 +18,7 @@ from cocco.exploration.question import Question, question_of
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
 from cocco.problem.effort import Effort, FrontFields, effort_of
 from cocco.problem.judge import judged
-from cocco.problem.names import Count, FrontMethod, Keep, Metric
+from cocco.problem.names import FrontMethod, Keep, Metric
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
@@ -51,7 +51,6 @@ def pareto(
     method: FrontMethod = "nsga2",
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    count: Count = "one",
     effort: Effort | None = None,
     **fields: Unpack[FrontFields],
 ) -> Front:
@@ -81,13 +80,12 @@ def pareto(
     keep
         As in `explore`. With "auto" every memory is also solved with kept tensors, where the exact search finishes; the
         front is never above the one without.
-    count
-        "one": capacity is that of one core, as in the paper; "all": of all cores.
     effort
         Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Its progress is called with
         the points on the front; initial, prove and check_addresses are not for fronts.
     **fields
-        Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...
+        Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...; and
+        count: with "one" (the default) capacity is that of one core, as in the paper, with "all" of all cores.
 
     Raises
     ------
@@ -116,7 +114,7 @@ def pareto(
         raise ValueError(f"method 'exact' needs two objectives, one of them capacity or area, got {', '.join(checked)}")
     problem = over_space(
         networks, space, machine=machine_of(machine, fields), metric=metrics_of(checked)[0], weights=weights,
-        tile_rule=tile_rule, keep=keep, count=count,
+        tile_rule=tile_rule, keep=keep, count=fields.get("count", "one"),
     )  # fmt: skip
     question, plane = front_question(problem, effort, fields), Plane(problem, checked)
     if keep == "auto":

@@ -46,15 +46,17 @@ class PartitionFields(EffortFields, total=False):
 
 
 class ExploreFields(MachineFields, EffortFields, total=False):
-    """The keywords of `explore`: fields of its machine and of its effort, and whose buffers count."""
+    """The keywords of `explore`: fields of its machine and of its effort, whose buffers count, alpha in other words."""
 
     count: Count
-
+    exchange: str | None
     ranges: bool
 
 
 class FrontFields(MachineFields, SearchFields, total=False):
-    """The keywords of `pareto` and `minimize`: fields of their machine and of their effort."""
+    """The keywords of `pareto` and `minimize`: fields of their machine and of their effort, and whose buffers count."""
+
+    count: Count
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,9 @@ def test_several_cores_say_how_they_share_each_subgraph():
             )
         else:
             assert row["scheme"] == scheme
-            assert f"  cores                   {scheme} 1 ({SCHEMES[scheme]})" in text.splitlines()
+            (line,) = (line for line in text.splitlines() if line.startswith("  cores "))
+            crossing = f"{evaluation.crossbar_bytes / 2**20:,.2f} MB cross between them"
+            assert line == f"  cores                   {scheme} 1 ({SCHEMES[scheme]}); {crossing}"
             assert f"({SCHEMES[scheme]})" in told
             assert text.splitlines()[-1].split()[:5] == ["0", "a", "..", "c", "(3)"]
             assert text.splitlines()[-1].split()[5] == scheme

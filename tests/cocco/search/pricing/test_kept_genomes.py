@@ -48,7 +48,7 @@ def test_random_genomes_of_random_problems_are_what_the_simulator_says(seeds):
     """Shared and separate buffers, spaces, cores, batch, metrics, tile rules, several networks."""
     found = [check(replace(random_twin(seed), keep="auto"), 3) for seed in seeds]
     kept, fits = (sum(each) for each in zip(*found))
-    assert fits > 1.5 * len(seeds) and kept > 0.7 * len(seeds)
+    assert fits > 1.2 * len(seeds) and kept > 0.7 * len(seeds)
 
 
 @pytest.mark.parametrize("name", workloads.PAPER_NETWORKS)
