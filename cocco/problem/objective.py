@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,8 +56,11 @@ class Objective:
         return self._weighted([getattr(evaluation, CRITERIA[self.metric].column) for evaluation in evaluations])
 
     def cost(self, value: float, accelerator: Accelerator) -> float:
-        """Return Formula 2 of a value of Formula 1, or the value itself where the hardware is given."""
-        return value if self.alpha is None else self.buffer_bytes(accelerator) + self.alpha * value
+        """Return Formula 2 of a value of Formula 1, or the value itself where the hardware is given.
+
+        What does not run costs infinitely much, also where alpha is 0.
+        """
+        return value if self.alpha is None or value == math.inf else self.buffer_bytes(accelerator) + self.alpha * value
 
     def buffer_bytes(self, accelerator: Accelerator) -> int:
         """Return BUF_SIZE of Formula 2: the bytes of all buffers of one core, or of all cores."""

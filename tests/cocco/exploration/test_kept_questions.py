@@ -26,8 +26,9 @@ def check_explore(seed: int) -> None:
         assert kept.lower_bound is not None and kept.lower_bound <= least * (1 + 1e-9), seed
         assert kept.cost >= least * (1 - 1e-9), seed
         assert kept.status != "optimal" or kept.cost == pytest.approx(least, rel=1e-9), seed
-        assert method == "ga" or kept.status == "optimal", seed
-        assert kept.points["best_cost"].iloc[-1] >= kept.cost * (1 - 1e-9)
+        # a plan that was changed for its addresses costs more than the bound
+        assert method == "ga" or kept.status == "optimal" or kept.moved, seed
+        assert kept.moved or kept.points["best_cost"].iloc[-1] >= kept.cost * (1 - 1e-9), seed
 
 
 def check_pareto(seed: int) -> None:

@@ -62,3 +62,8 @@ def test_factors_that_would_outgrow_a_float_are_refused():
         Objective("ema", 1e308, (1.0,))
     with pytest.raises(ValueError, match="weights must be at most"):
         Objective("ema", None, (1e300,))
+
+
+def test_what_does_not_run_costs_infinitely_much_also_where_energy_is_worth_nothing():
+    assert Objective("energy", 0.0, (1.0,)).cost(float("inf"), Accelerator(shared_buffer=64)) == float("inf")
+    assert Objective("energy", 0.0, (1.0,)).cost(7.0, Accelerator(shared_buffer=64)) == 64.0
