@@ -42,6 +42,11 @@ def test_a_mm2_is_one_of_all_cores():
     assert one == pytest.approx(2 * two)
 
 
+def test_where_the_bytes_of_all_cores_count_a_mm2_holds_as_many_as_with_one():
+    one, two = (alpha_of("2mJ/mm2", problem(cores=cores, count="all")) for cores in (1, 2))
+    assert one == pytest.approx(two)
+
+
 @pytest.mark.parametrize("more", [{}, {"cores": 2}, table_machine(), {"metric": "ema"}, {"metric": "latency"}])
 def test_words_say_the_same_number_back(more):
     asked = problem(**more)
