@@ -158,7 +158,7 @@ cdef void plans_inside(Place* at) noexcept nogil:
         joined_plans(at)
         if layer.kind == NORM:
             norm_plans(at)
-    elif may_win(at, layer.weights, layer.loaded * grid_united(at.grid), windows, updates_at(at)):
+    elif may_win(at, layer.coming, layer.loaded * grid_united(at.grid), windows, updates_at(at)):
         if layer.kind == APART:
             apart_plans(at)
         else:
@@ -168,6 +168,11 @@ cdef void plans_inside(Place* at) noexcept nogil:
 cdef inline i64 updates_at(Place* at) noexcept nogil:
     """Weights, once for each tile and round of samples."""
     return at.layer.weights * grid_tiles(at.grid) * rounds_of(at.layer, at.at_once)
+
+
+cdef inline i64 coming_at(Place* at) noexcept nogil:
+    """The same of what comes from DRAM."""
+    return at.layer.coming * grid_tiles(at.grid) * rounds_of(at.layer, at.at_once)
 
 
 cdef inline i64 word_bytes(Place* at) noexcept nogil:
@@ -251,16 +256,16 @@ cdef void dense_plans(Place* at) noexcept nogil:
     count = modes_of(at.grid, modes)
     for i in range(count):
         reads, side = layer.loaded * modes[i].reads, layer.loaded * modes[i].side
-        if may_win(at, layer.weights, reads, windows + side, updates):
+        if may_win(at, layer.coming, reads, windows + side, updates):
             chunked(at, &modes[i], TK, KT)
-            if may_win(at, updates, reads, windows + side, updates):
+            if may_win(at, coming_at(at), reads, windows + side, updates):
                 sliced(at, &modes[i])
-            if may_win(at, layer.weights, reads, 2 * windows + side, updates):  # two chunks and more
+            if may_win(at, layer.coming, reads, 2 * windows + side, updates):  # two chunks and more
                 partly(at, &modes[i])
     modes[0] = whole_mode(at.grid)
     chunked(at, &modes[0], WK, KS if at.at_once < layer.batch else WK)
     reads, windows = layer.operands_loaded * grid_windows(at.grid), layer.operand_channels * grid_windows(at.grid)
-    if may_win(at, updates, reads, windows, updates):
+    if may_win(at, coming_at(at), reads, windows, updates):
         count = block_modes(layer, at.grid, modes)
         for i in range(count):
             blocks(at, &modes[i], 0)
@@ -312,11 +317,11 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
     reads = layer.loaded * mode.reads
     traffic = layer.channels * grid_windows(at.grid) * passes + layer.loaded * mode.side
     more = (grid_tiles(at.grid) * rounds_of(layer, at.at_once) - 1)
-    more *= layer.weights * (part.outputs - weights) // part.outputs
-    if weights and not may_win(at, layer.weights + more, reads, traffic, updates):
+    more *= coming_after(layer, weights)
+    if weights and not may_win(at, layer.coming + more, reads, traffic, updates):
         weights = 0
     more = layer.loaded * (mode.reads - rows * at.grid.columns.united) * (passes - 1)
-    if rows and not may_win(at, layer.weights, reads + more, traffic, updates):
+    if rows and not may_win(at, layer.coming, reads + more, traffic, updates):
         rows = 0
     count = chunks(layer, fewest, tried) if weights or rows else 0
     for i in range(count):
@@ -388,7 +393,7 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
         return
     reads = layer.operands_loaded * grid_windows(at.grid) * fewest
     traffic = layer.operand_channels * grid_windows(at.grid) * (part.words if is_inner else fewest)
-    if not may_win(at, updates_at(at), reads, traffic, updates_at(at)):
+    if not may_win(at, coming_at(at), reads, traffic, updates_at(at)):
         return
     count = chunks(layer, fewest, tried)
     for i in range(part.unit_count):

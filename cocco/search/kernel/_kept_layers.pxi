@@ -6,7 +6,9 @@ cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed
     i64* places         # LoopLayer.operands
     i64 place_count
     i64* whole          # tensor of each of LoopLayer.whole
-    i64 second          # tensor of the second operand of a product, -1 for none
+    i64 second_count    # inputs that are the second operand of a product
+    i64 second[MOST_SECOND]
+    i64 second_rows[MOST_SECOND]
     i64 holes           # positions of the input that no window meets
     i64 groups
 
@@ -33,10 +35,22 @@ cdef LoopLayer layer_beside(
         u = net.producers[i]
         if has(kept.on_chip, u) and has(kept.loaded, u):
             layer.arriving_bytes += net.size_bytes[u]
-    layer.is_second_kept = also.second >= 0 and has(kept.on_chip, also.second)
+    stay_second(net, &layer, also, kept)
     layer.is_output_kept, layer.is_written = has(kept.on_chip, v), has(kept.written, v)
     layer.part.channels = part_channels(&layer, also)
     return layer
+
+
+cdef void stay_second(Net* net, LoopLayer* layer, KeptLayer* also, Kept* kept) noexcept nogil:
+    """What of the second operand of a product is on chip."""
+    cdef i64 i, row = 0
+    layer.coming, layer.second_count = layer.weights, 0
+    for i in range(also.second_count):
+        if has(kept.on_chip, also.second[i]):
+            layer.coming -= net.size_bytes[also.second[i]]
+            layer.second_first[layer.second_count], layer.second_end[layer.second_count] = row, row + also.second_rows[i]
+            layer.second_count += 1
+        row += also.second_rows[i]
 
 
 cdef i64 part_channels(LoopLayer* layer, KeptLayer* also) noexcept nogil:
@@ -75,6 +89,9 @@ def _kept_numbers(network, layer, v, first_input, offset):
     producers = local if layer.kind == "dense" and found.groups > 1 else list(dict.fromkeys(local))
     is_new = [u not in producers[:i] for i, u in enumerate(producers)]
     met = sum(channels for channels, new in zip(layer.producers, is_new) if new)
-    second = union(operands[1]) if found.op == "matmul" else -1
+    seconds = operands[1:] if found.op == "matmul" else ()
+    seconds = [(union(u), network.tensors[u].height * network.tensors[u].width) for u in seconds]
     holes = layer.unmet_bytes // met if met else 0
-    return [list(map(union, producers)), is_new, layer.operands, list(map(union, whole))], (second, holes, found.groups)
+    return [list(map(union, producers)), is_new, layer.operands, list(map(union, whole))], (
+        len(seconds), holes, found.groups, *seconds
+    )

@@ -101,6 +101,7 @@ cdef class Kernel:
         self.net.size_bytes = self._hold([rules[i].geometry.size_bytes[t] for i, t in order])
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
+        self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
         producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
         self.net.producers = self._hold([p for each in producers for p in each])
         self.net.producer_start = self._hold(_starts(producers))
@@ -168,7 +169,9 @@ cdef class Kernel:
         (producers, is_new, places, whole), numbers = _kept_numbers(network, layer, v, first_input, offset)
         into.producers, into.is_new = self._hold(producers), self._hold(is_new)
         into.places, into.place_count, into.whole = self._hold(places), len(places), self._hold(whole)
-        into.second, into.holes, into.groups = numbers
+        into.second_count, into.holes, into.groups, *seconds = numbers
+        for i, (tensor, rows) in enumerate(seconds):
+            into.second[i], into.second_rows[i] = tensor, rows
         self.kept_numbers = max(self.kept_numbers, len(producers) + 3 * len(whole))
 
     def __dealloc__(self):
@@ -366,7 +369,7 @@ cdef class Scratch:
         cdef i64 u, n = kernel.graph.size + 2, tensors = kernel.net.tensors, i
         cdef i64 places = kernel.net.reader_start[tensors] + tensors + 2
         p.layers, p.tensors = kernel.graph.size, tensors
-        p.whole, p.moved = kernel.net.whole, kernel.net.moved
+        p.whole, p.moved, p.is_output = kernel.net.whole, kernel.net.moved, kernel.net.is_output
         p.start, p.count = <i64*>self._hold(tensors, 8), <i64*>self._hold(tensors, 8)
         for u in range(tensors):
             p.start[u] = kernel.net.reader_start[u] + u

@@ -133,7 +133,7 @@ cdef inline Mode whole_mode(Grid* grid) noexcept nogil:
 cdef void tiles_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops), updates = updates_of_tiles(layer, grid, loops)
     cdef Moved moved = moved_of(
-        layer.weights if chunks == 1 else updates, layer.loaded * mode.reads,
+        layer.coming if chunks == 1 else coming_of_tiles(layer, grid, loops), layer.loaded * mode.reads,
         layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, updates, layer.loaded * mode.side // 2,
     )
     plan_held(layer, TK, mode, grid, loops, &moved, plan)
@@ -142,7 +142,7 @@ cdef void tiles_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_tiles(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.weights, layer.loaded * mode.reads * chunks,
+        layer.coming, layer.loaded * mode.reads * chunks,
         (layer.channels * grid_windows(grid) + layer.loaded * mode.side) * chunks,
         updates_of_tiles(layer, grid, loops), layer.loaded * mode.side // 2 * chunks,
     )
@@ -152,7 +152,7 @@ cdef void chunks_tiles(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.weights * (1 if chunks == 1 else rounds_of(layer, loops.at_once)), layer.loaded * grid_united(grid),
+        layer.coming * (1 if chunks == 1 else rounds_of(layer, loops.at_once)), layer.loaded * grid_united(grid),
         layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, WK, mode, grid, loops, &moved, plan)
@@ -161,17 +161,17 @@ cdef void whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_whole(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.weights, layer.loaded * grid_united(grid) * chunks, layer.channels * grid_windows(grid) * chunks,
+        layer.coming, layer.loaded * grid_united(grid) * chunks, layer.channels * grid_windows(grid) * chunks,
         updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, KS, mode, grid, loops, &moved, plan)
 
 
 cdef void tiles_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
-    cdef i64 passing = layer.part.outputs - loops.kept, updates = grid_tiles(grid) * rounds_of(layer, loops.at_once)
-    cdef i64 chunks = ceil_div(loops.kept, loops.chunk) + ceil_div(passing, loops.chunk)
+    cdef i64 updates = grid_tiles(grid) * rounds_of(layer, loops.at_once)
+    cdef i64 chunks = ceil_div(loops.kept, loops.chunk) + ceil_div(layer.part.outputs - loops.kept, loops.chunk)
     cdef Moved moved = moved_of(
-        layer.weights + (updates - 1) * (layer.weights * passing // layer.part.outputs), layer.loaded * mode.reads,
+        layer.coming + (updates - 1) * coming_after(layer, loops.kept), layer.loaded * mode.reads,
         layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, layer.weights * updates,
         layer.loaded * mode.side // 2,
     )
@@ -182,7 +182,7 @@ cdef void tiles_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops), stay = loops.kept * grid.columns.united
     cdef Moved moved = moved_of(
-        layer.weights, layer.loaded * (mode.reads * chunks - stay * (chunks - 1)),
+        layer.coming, layer.loaded * (mode.reads * chunks - stay * (chunks - 1)),
         layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, KP, mode, grid, loops, &moved, plan)
@@ -194,7 +194,7 @@ cdef void tiles_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 reduction = layer.part.reduction, slices = ceil_div(reduction, loops.slice)
     cdef i64 copies = layer.loaded * mode.side + sum_bytes(layer, slices - 1)
     cdef Moved moved = moved_of(
-        updates, layer.loaded * mode.reads,
+        coming_of_tiles(layer, grid, loops), layer.loaded * mode.reads,
         layer.channels * grid_windows(grid) * chunks + copies, updates, copies // 2,
     )
     plan_of(
@@ -216,7 +216,7 @@ cdef void block_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
         cuts += (ceil_div(part.units[2 * i] * layer.word, loops.slice) - 1) * part.units[2 * i + 1]
     sums = sum_bytes(layer, cuts) // parts
     moved = moved_of(
-        updates * grid_tiles(grid), layer.operands_loaded * grid_windows(grid) * chunks,
+        coming_of_tiles(layer, grid, loops), layer.operands_loaded * grid_windows(grid) * chunks,
         layer.operand_channels * rows.visits * grid.columns.visits * passes + sums,
         updates * rows.tiles * grid.columns.tiles, sums // 2,
     )
@@ -247,6 +247,10 @@ cdef inline i64 rounds_of(LoopLayer* layer, i64 at_once) noexcept nogil:
 
 cdef inline i64 updates_of_tiles(LoopLayer* layer, Grid* grid, Loops* loops) noexcept nogil:
     return layer.weights * grid_tiles(grid) * rounds_of(layer, loops.at_once)
+
+
+cdef inline i64 coming_of_tiles(LoopLayer* layer, Grid* grid, Loops* loops) noexcept nogil:
+    return layer.coming * grid_tiles(grid) * rounds_of(layer, loops.at_once)
 
 
 cdef inline i64 input_bytes(LoopLayer* layer, Mode* mode, Loops* loops) noexcept nogil:
@@ -299,7 +303,7 @@ cdef inline Totals total_of(LoopLayer* layer, Moved* moved) noexcept nogil:
     buffered = samples * moved.traffic + results + total.ema_outputs
     total.written = results + samples * moved.copied
     if is_product(layer):
-        total.ema_inputs += 0 if layer.is_second_kept else weight_reads
+        total.ema_inputs += weight_reads
         buffered += weight_traffic
         weight_reads = weight_traffic = 0
     total.ema_weights = weight_reads

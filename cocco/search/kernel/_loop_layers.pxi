@@ -35,7 +35,10 @@ cdef class LoopLayers:
         into.often = most_often(layer) if layer.operands else 0
         into.operand_channels = sum(layer.producers[each] for each in layer.operands)
         into.loaded, into.operands_loaded = layer.loaded, sum(layer.passing[each] for each in layer.operands)
-        into.broadcast_count, into.is_second_kept = len(layer.broadcast), layer.has_second
+        into.broadcast_count, into.coming = len(layer.broadcast), layer.coming
+        into.second_count = len(layer.stays.second_rows)
+        for i, (first, end) in enumerate(layer.stays.second_rows):
+            into.second_first[i], into.second_end[i] = first, end
         into.is_output_kept, into.is_written = layer.stays.output, layer.stays.is_written
         into.arriving_bytes = layer.stays.arriving_bytes
         into.part.channels, into.part.outputs = layer.part.room, layer.part.outputs
@@ -119,4 +122,5 @@ def _most_moved(layer):
     cuts = sum(units * count for units, count in part.units)
     weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps
     moved = size * passes + outputs * (cuts * layer.outputs + weights) + weights * part.outputs
-    return 16 * layer.batch * layer.repeat * len(channels) * moved
+    of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
+    return max(16 * layer.batch * layer.repeat * len(channels) * moved, of_second)

@@ -11,6 +11,10 @@ cdef enum:  # simulator.model.loops.KINDS, in its order
     NORM = 7
 
 
+cdef enum:
+    MOST_SECOND = 2     # inputs of the second operand: workloads.network.shapes.MAX_ROWS_OF without the first
+
+
 cdef struct Met:  # what the tiles of an axis meet, in rows of the input
     i64 tiles
     i64 visits
@@ -49,7 +53,10 @@ cdef struct LoopLayer:
     i64 operands_loaded
     i64 broadcast_count
     i64* broadcast      # what of `whole` comes from DRAM
-    i64 is_second_kept
+    i64 coming          # of the weights, or of a second operand what is not on chip
+    i64 second_count    # runs of its rows that are
+    i64 second_first[MOST_SECOND]
+    i64 second_end[MOST_SECOND]
     i64 is_output_kept
     i64 is_written
     i64 arriving_bytes
@@ -81,13 +88,23 @@ cdef inline i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil:
 
 
 cdef inline i64 stationary_bytes(LoopLayer* layer, i64 outputs, i64 inputs) noexcept nogil:
-    if layer.is_second_kept:
+    if not layer.coming and layer.weights:  # has_second
         return 0
     if layer.kind == TRANSPOSED:
         return outputs * round_up(layer, inputs)
     if layer.kind == PRODUCT:
         return inputs * round_up(layer, outputs)
     return outputs * inputs * layer.taps
+
+
+cdef i64 coming_after(LoopLayer* layer, i64 outputs) noexcept nogil:
+    """LoopLayer.coming_after"""
+    cdef i64 after = layer.weights * (layer.part.outputs - outputs) // layer.part.outputs, there = 0, i
+    if layer.kind != TRANSPOSED:
+        return after * layer.coming // layer.weights if layer.coming < layer.weights else after
+    for i in range(layer.second_count):
+        there += imax(0, layer.second_end[i] - imax(layer.second_first[i], outputs))
+    return after - layer.weights * there // layer.part.outputs
 
 
 cdef inline i64 grid_tiles(Grid* grid) noexcept nogil:

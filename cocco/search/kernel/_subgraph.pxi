@@ -26,6 +26,7 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* size_bytes     # by tensor
     i64* weight_bytes   # by layer, as everything below
     i64* operations
+    i64* is_output      # by layer: simulator.model.subgraph.Subgraph.outputs, whoever reads it
     i64* cycles         # on one core, or of the one that has the most channels
     i64* alone_cycles   # of one core that computes all
     i64* lane_cycles    # by layer and m.lanes, each time they are filled along the columns
@@ -247,8 +248,7 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
                 total += 1
         w.has_whole |= w.any_whole[i]
         if i < count:
-            here = net.reader_start[u + 1] - net.reader_start[u]
-            if here == 0 or total - w.first[i] < here:
+            if net.is_output[u] or total - w.first[i] < net.reader_start[u + 1] - net.reader_start[u]:
                 w.outputs += net.size_bytes[u]
     w.first[n] = total
 

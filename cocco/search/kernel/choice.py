@@ -34,11 +34,9 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
 
 
 def is_unknown(network: Network) -> bool:
-    """Return whether the kernel does not know all that a network has: rows of a cache, experts, other than INT8."""
+    """Return whether the kernel does not know all that a network has: experts that pass by, other than INT8."""
     experts = [layer.experts for layer in network.layers if layer.experts is not None]
-    if not network.has_paper_types or any(each.used > each.active for each in experts):
-        return True
-    return any(layer.appended or (layer.op == "matmul" and len(layer.inputs) > 2) for layer in network.layers)
+    return not network.has_paper_types or any(each.used > each.active for each in experts)
 
 
 def needs_big_integers(problem: Problem) -> bool:
