@@ -1,4 +1,4 @@
-"""Random problems with what language models have: caches and rows that are appended to them, grouped queries."""
+"""Random problems with what language models have: caches and rows appended to them, grouped queries, bits."""
 
 from __future__ import annotations
 
@@ -9,16 +9,51 @@ from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
+from simulator.model.subgraph import Geometry
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_problems import random_net
+from workloads import Bits, NetworkError
 from workloads.network.network import Network
 
-KINDS = ("rows",)  #: appended rows and caches
+KINDS = ("rows", "bits")  #: appended rows and caches; numbers of 1 to 32 bits
 
 
 def random_language_net(seed: int, kind: str) -> Network:
     """Return a small network that has what the kind says."""
-    return _with_rows(random.Random(seed), seed)
+    rng = random.Random(seed)
+    while True:
+        network = _with_rows(rng, rng.randrange(10**6))
+        if kind == "bits":
+            network = with_random_bits(network, rng)
+        if geometry_of(network) is not None:
+            return network
+
+
+def with_random_bits(network: Network, rng: random.Random) -> Network:
+    """Return the network with bits of its own for each layer and input; rows of one operand have the same."""
+    of_weights = rng.choice(((8,), (4, 8, 16), (1, 3, 5, 32)))
+    of_others = rng.choice(((8, 16), (4, 8), (2, 8, 12, 32)))
+    cache = rng.choice(of_others)
+    seconds = {name for layer in network.layers if layer.op == "matmul" for name in layer.inputs[1:]}
+
+    def of(name: str) -> int:
+        return cache if name in seconds else rng.choice(of_others)
+
+    layers = [
+        replace(layer, bits=Bits(rng.choice(of_weights), of(layer.name), cache, rng.choice((8, 24, 32))))
+        for layer in network.layers
+    ]
+    inputs = [replace(tensor, bits=of(tensor.name)) for tensor in network.inputs]
+    return replace(network, layers=tuple(layers), inputs=tuple(inputs))
+
+
+def geometry_of(network: Network) -> Geometry | None:
+    """Return the geometry, None where parts of a layer do not fill whole bytes."""
+    try:
+        return Geometry(network)
+    except NetworkError as error:
+        assert "do not fill whole bytes" in str(error)
+        return None
 
 
 def _with_rows(rng: random.Random, seed: int) -> Network:

@@ -111,8 +111,8 @@ cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, M
                 slack_w[u] = imax(slack_w[u], floor_div(net.reach[1][gv] - net.stride[1][gv], net.upsample[1][gv]))
         t = w.ids[u]
         height, width, band = net.extent[0][t], net.extent[1][t], ceil_div(net.extent[1][t], m.bands)
-        element = ceil_div(net.channels[t], m.alignment) * m.alignment
-        least = ceil_div(net.channels[t], m.alignment * m.cores) * m.alignment  # of dealt channels
+        element = element_bytes(net, m, t, 1)
+        least = element_bytes(net, m, t, m.cores)  # of dealt channels
         if w.any_whole[u]:
             total += height * width * least
             shared += height * width * element

@@ -17,6 +17,8 @@ import numpy as np
 
 from simulator.mapping.closed import cycles_of_lanes
 from simulator.model.schemes.ways import dealt_layer
+from simulator.technology import OPERATION_UNITS
+from workloads.network.types import row_bytes as bytes_of_row
 
 ctypedef int64_t i64
 ctypedef uint64_t u64
@@ -98,9 +100,12 @@ cdef class Kernel:
             self.net.padding[axis] = self._hold([x for rule in rules for x in rule.geometry.padding[axis]])
         self.net.is_square = self._hold([_is_square(rules[i].geometry, t) for i, t in order])
         self.net.channels = self._hold([rules[i].geometry.channels[t] for i, t in order])
+        self.net.bits = self._hold([rules[i].geometry.network.tensors[t].bits for i, t in order])
+        self.net.row_bytes = self._hold([rules[i].geometry.row_bytes[t] for i, t in order])
         self.net.size_bytes = self._hold([rules[i].geometry.size_bytes[t] for i, t in order])
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
+        self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
         self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
         producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
         self.net.producers = self._hold([p for each in producers for p in each])
@@ -172,7 +177,7 @@ cdef class Kernel:
         into.second_count, into.holes, into.groups, *seconds = numbers
         for i, (tensor, rows) in enumerate(seconds):
             into.second[i], into.second_rows[i] = tensor, rows
-        self.kept_numbers = max(self.kept_numbers, len(producers) + 3 * len(whole))
+        self.kept_numbers = max(self.kept_numbers, len(producers) + 4 * len(whole))
 
     def __dealloc__(self):
         free(self.kept_layers)
@@ -198,6 +203,7 @@ cdef class Kernel:
         self.goal.counted = machine.cores if objective.count == "all" else 1
         self.goal.weights = self._hold_floats(objective.weights)
         self.goal.dram, self.goal.operation = technology.dram_pj_per_byte, technology.operation_pj
+        self.goal.operation_unit = technology.operation_pj / OPERATION_UNITS
         self.goal.crossbar = technology.crossbar_pj_per_byte
         sizes = problem.candidates or ((machine.activation_capacity,), (machine.weight_capacity,))
         self.goal.buffers = len(problem.candidates)
@@ -316,10 +322,10 @@ cdef class Kernel:
 
 
 cdef tuple numbers_of(Row* row):
-    """A row as simulator.model.cost.Totals; its operations are of INT8."""
+    """A row as simulator.model.cost.Totals."""
     return (
         row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
-        row.global_written, row.weight_written, 0,
+        row.global_written, row.weight_written, row.operation_extra,
     )
 
 
@@ -434,11 +440,11 @@ cdef i64* lay_out_bench(Bench* b, i64* at, i64 n) noexcept:
 
 
 def _heard_of(rules, u):
-    """Return for each reader of a tensor the channels that its cores read, and those that cross."""
+    """Return for each reader of a tensor the bytes of a position that its cores read, and those that cross."""
     found = []
     for v, _, _ in rules.geometry.readers[u]:
         if rules.cores == 1:
-            found += [rules.geometry.channels[u], 0]
+            found += [rules.geometry.row_bytes[u], 0]
             continue
         heard = rules.crew.deal.heard(rules.geometry.network, v, u)
         found += [heard.total, heard.total - heard.own]

@@ -30,9 +30,6 @@ cdef enum:  # names in MODES
 
 MODES = ("ring", "rows", "side", "slide", "block", "block-row", "whole", "row", "word")
 
-cdef enum:
-    SUM_BYTES = 4       # simulator.model.orders.SUM_BYTES
-
 
 cdef struct Mode:
     i64 name
@@ -198,7 +195,7 @@ cdef void tiles_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
         layer.channels * grid_windows(grid) * chunks + copies, updates, copies // 2,
     )
     plan_of(
-        layer, TKC, mode, grid, loops, input_bytes(layer, mode, loops) + SUM_BYTES * chunk_bytes(layer, grid, loops),
+        layer, TKC, mode, grid, loops, input_bytes(layer, mode, loops) + held_sums(layer, grid, loops),
         stationary_bytes(layer, loops.chunk, imin(loops.slice, reduction)), &moved, plan,
     )
 
@@ -222,8 +219,8 @@ cdef void block_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     )
     plan_of(
         layer, BC, mode, grid, loops,
-        loops.at_once * loops.slice * mode.held * (layer.operands_loaded > 0)
-        + SUM_BYTES * chunk_bytes(layer, grid, loops),
+        loops.at_once * inputs_of(layer, loops.slice) * mode.held * (layer.operands_loaded > 0)
+        + held_sums(layer, grid, loops),
         stationary_bytes(layer, loops.inner, imin(loops.slice, part.reduction)), &moved, plan,
     )
 
@@ -258,11 +255,15 @@ cdef inline i64 input_bytes(LoopLayer* layer, Mode* mode, Loops* loops) noexcept
 
 
 cdef inline i64 chunk_bytes(LoopLayer* layer, Grid* grid, Loops* loops) noexcept nogil:
-    return loops.at_once * tile_area(grid) * round_up(layer, loops.chunk)
+    return loops.at_once * tile_area(grid) * results_of(layer, loops.chunk)
+
+
+cdef inline i64 held_sums(LoopLayer* layer, Grid* grid, Loops* loops) noexcept nogil:
+    return loops.at_once * tile_area(grid) * round_up(layer, loops.chunk) * layer.sum_bytes
 
 
 cdef inline i64 sum_bytes(LoopLayer* layer, i64 cuts) noexcept nogil:
-    return 2 * SUM_BYTES * cuts * layer.output_bytes
+    return 2 * layer.sum_bytes * cuts * layer.output_elements
 
 
 cdef void plan_held(

@@ -23,9 +23,12 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64 tensors
     i64* extent[2]      # rows, columns, by tensor
     i64* channels       # by tensor
+    i64* bits           # of an element
+    i64* row_bytes      # of a position
     i64* size_bytes     # by tensor
     i64* weight_bytes   # by layer, as everything below
     i64* operations
+    i64* operation_extra  # what they take beyond INT8, in units
     i64* is_output      # by layer: simulator.model.subgraph.Subgraph.outputs, whoever reads it
     i64* cycles         # on one core, or of the one that has the most channels
     i64* alone_cycles   # of one core that computes all
@@ -94,6 +97,7 @@ cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Tot
     i64 slots
     i64 global_written
     i64 weight_written
+    i64 operation_extra
 
 
 cdef struct Axis:  # tiles of one axis by local tensor
@@ -174,6 +178,11 @@ cdef inline i64 floor_div(i64 a, i64 b) noexcept nogil:
     return -ceil_div(-a, b)
 
 
+cdef inline i64 row_bytes(i64 channels, i64 bits) noexcept nogil:
+    """workloads.network.types.row_bytes"""
+    return channels if bits == 8 else ceil_div(channels * bits, 8)
+
+
 cdef inline i64 gcd(i64 a, i64 b) noexcept nogil:
     cdef i64 t
     if a == 1 or b == 1:
@@ -183,6 +192,11 @@ cdef inline i64 gcd(i64 a, i64 b) noexcept nogil:
         a = b
         b = t
     return a
+
+
+cdef inline i64 element_bytes(Net* net, Machine* m, i64 t, i64 cores) noexcept nogil:
+    """simulator.model.subgraph.Geometry.held_bytes: bytes of a position of a tensor in one of so many cores."""
+    return row_bytes(ceil_div(net.channels[t], m.alignment * cores) * m.alignment, net.bits[t])
 
 
 cdef inline i64 lcm(i64 a, i64 b, int* overflow) noexcept nogil:

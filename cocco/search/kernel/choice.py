@@ -34,9 +34,9 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
 
 
 def is_unknown(network: Network) -> bool:
-    """Return whether the kernel does not know all that a network has: experts that pass by, other than INT8."""
+    """Return whether the kernel does not know all that a network has: experts that pass by."""
     experts = [layer.experts for layer in network.layers if layer.experts is not None]
-    return not network.has_paper_types or any(each.used > each.active for each in experts)
+    return any(each.used > each.active for each in experts)
 
 
 def needs_big_integers(problem: Problem) -> bool:
@@ -53,5 +53,6 @@ def needs_big_integers(problem: Problem) -> bool:
         reach = max(a * b for a, b in zip(*geometry.reach))
         moved = sum(geometry.size_bytes) * (area + 8 * reach) + sum(geometry.weight_bytes) * area
         cycles = sum([rules.crew.cycles(layer, rules.batch) for layer in geometry.network.layers])
-        most += 8 * rules.batch * rules.cores * (moved * crossing + sum(geometry.operations)) + cycles * bandwidth
+        computed = sum(geometry.operations) + sum(geometry.operation_extra)
+        most += 8 * rules.batch * rules.cores * (moved * crossing + computed) + cycles * bandwidth
     return most >= 2**SAFE_BITS
