@@ -1,4 +1,4 @@
-"""Random problems with what language models have: caches and rows appended to them, grouped queries, bits."""
+"""Random problems with what language models have: caches and rows appended to them, grouped queries, bits, experts."""
 
 from __future__ import annotations
 
@@ -12,21 +12,36 @@ from simulator.accelerator import Accelerator
 from simulator.model.subgraph import Geometry
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_problems import random_net
-from workloads import Bits, NetworkError
+from workloads import Bits, Builder, Experts, NetworkError
 from workloads.network.network import Network
 
-KINDS = ("rows", "bits")  #: appended rows and caches; numbers of 1 to 32 bits
+KINDS = ("rows", "bits", "experts")  #: appended rows and caches; numbers of 1 to 32 bits; experts in use
 
 
 def random_language_net(seed: int, kind: str) -> Network:
     """Return a small network that has what the kind says."""
     rng = random.Random(seed)
     while True:
-        network = _with_rows(rng, rng.randrange(10**6))
-        if kind == "bits":
+        network = _with_experts(rng) if kind == "experts" else _with_rows(rng, rng.randrange(10**6))
+        if kind == "bits" or (kind == "experts" and rng.random() < 0.3):
             network = with_random_bits(network, rng)
         if geometry_of(network) is not None:
             return network
+
+
+def _with_experts(rng: random.Random) -> Network:
+    """Return one or two feed-forward layers of experts, some gated, with residual sums."""
+    b = Builder("experts")
+    features = 8 * rng.randint(1, 4)
+    x = b.input("x", rng.randint(1, 9), 1, features)
+    for i in range(rng.randint(1, 2)):
+        active, used = rng.choice(((1, 3), (2, 2), (2, 5), (4, 6)))
+        experts, inner = Experts(8, active, used), 8 * active * rng.randint(1, 3)
+        y = b.layernorm(f"norm{i}", x)
+        parts = [b.fc(f"up{i}{part}", y, inner, experts=experts) for part in range(rng.randint(1, 2))]
+        y = b.mul(f"mul{i}", parts) if len(parts) > 1 else parts[0]
+        x = b.add(f"add{i}", [b.fc(f"down{i}", y, features, experts=experts), x])
+    return b.build()
 
 
 def with_random_bits(network: Network, rng: random.Random) -> Network:
@@ -52,7 +67,7 @@ def geometry_of(network: Network) -> Geometry | None:
     try:
         return Geometry(network)
     except NetworkError as error:
-        assert "do not fill whole bytes" in str(error)
+        assert "do not fill whole bytes" in str(error) or "no whole share" in str(error)
         return None
 
 

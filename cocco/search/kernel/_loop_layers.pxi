@@ -38,7 +38,7 @@ cdef class LoopLayers:
         into.operands_loaded = sum(sizes[each] for each in layer.operands if layer.passing[each])
         into.loaded, into.most_bits = layer.loaded, layer.most_bits
         into.weight_bits, into.output_bits, into.sum_bytes = layer.bits.weights, layer.bits.output, layer.bits.sum_bytes
-        into.output_elements = layer.output_elements
+        into.output_elements, into.used, into.active = layer.output_elements, layer.bits.used, layer.bits.active
         into.broadcast_count, into.coming = len(layer.broadcast), layer.coming
         into.second_count = len(layer.stays.second_rows)
         for i, (first, end) in enumerate(layer.stays.second_rows):
@@ -128,7 +128,7 @@ def _most_moved(layer):
     size = met * sum(each + word for each in channels)
     passes = 2 * layer.outputs if layer.kind == "join" else 2 * -(-part.outputs // word) + 2
     cuts = sum(units * count for units, count in part.units)
-    weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps
+    weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps * layer.bits.used
     moved = size * passes + outputs * (cuts * layer.outputs + weights) + weights * part.outputs
     of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
     most_bits = max(8, *layer.producer_bits, *layer.whole_bits, layer.bits.weights, layer.bits.output)

@@ -69,6 +69,8 @@ cdef struct LoopLayer:
     i64 output_bits
     i64 sum_bytes
     i64 weight_bits     # or of the second operand of a product
+    i64 used            # experts whose weights are loaded, for each so many
+    i64 active          # that take part
     i64 weights
     i64 whole_count
     i64* whole          # rows, columns, channels, bits
@@ -110,7 +112,9 @@ cdef inline i64 stationary_bytes(LoopLayer* layer, i64 outputs, i64 inputs) noex
         return outputs * row_bytes(round_up(layer, inputs), layer.weight_bits)
     if layer.kind == PRODUCT:
         return inputs * row_bytes(round_up(layer, outputs), layer.weight_bits)
-    return row_bytes(outputs * inputs * layer.taps, layer.weight_bits)
+    if layer.used == layer.active:
+        return row_bytes(outputs * inputs * layer.taps, layer.weight_bits)
+    return ceil_div(outputs * inputs * layer.taps * layer.weight_bits * layer.used, 8 * layer.active)
 
 
 cdef i64 coming_after(LoopLayer* layer, i64 outputs) noexcept nogil:

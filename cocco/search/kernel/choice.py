@@ -6,7 +6,6 @@ from cocco.problem.engines import Compiled
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from simulator.mapping.mappers import Enumerate
-from workloads.network.network import Network
 
 MAX_THREADS = 256  #: our choice: more than any machine that one search is given
 SAFE_BITS = 60  #: counts up to 2^60 leave 64-bit integers room for their sums
@@ -28,15 +27,9 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
         return "reference"
     if needs_big_integers(problem) or not machine.mapper.is_flat:  # the kernel has cycles by layer only
         return "reference"
-    if problem.accelerator.groups_apart or any(map(is_unknown, problem.networks)):
+    if problem.accelerator.groups_apart:  # regions of all channels only
         return "reference"
     return name
-
-
-def is_unknown(network: Network) -> bool:
-    """Return whether the kernel does not know all that a network has: experts that pass by."""
-    experts = [layer.experts for layer in network.layers if layer.experts is not None]
-    return any(each.used > each.active for each in experts)
 
 
 def needs_big_integers(problem: Problem) -> bool:

@@ -78,12 +78,12 @@ def test_parts_are_the_same(seeds, kind):
         twin, first = Compiled(problem), rng.randrange(problem.size)
         for part in connected_parts(network, range(first, rng.randint(first, problem.size - 1) + 1)):
             for _ in range(5):
-                sizes = int(2 ** rng.uniform(4, 16)), int(2 ** rng.uniform(3, 13))
+                sizes = int(2 ** rng.uniform(6, 18)), int(2 ** rng.uniform(3, 15))
                 price = SubgraphModel(rules, part).price(*sizes)
                 expected = total([price], problem.accelerator) if isinstance(price, Price) else None
                 assert twin.price(part, *sizes) == expected, (seed, part, sizes)
                 found += expected is not None
-    assert found > 2 * len(seeds)
+    assert found > len(seeds)
 
 
 @pytest.mark.parametrize("kind", KINDS)
