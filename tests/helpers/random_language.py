@@ -10,23 +10,33 @@ from cocco.problem.problem import Problem
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
 from simulator.model.subgraph import Geometry
+from tests.helpers.random_apart import random_apart_network
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_problems import random_net
 from workloads import Bits, Builder, Experts, NetworkError
 from workloads.network.network import Network
 
-KINDS = ("rows", "bits", "experts")  #: appended rows and caches; numbers of 1 to 32 bits; experts in use
+#: appended rows and caches; numbers of 1 to 32 bits; experts in use; groups of channels one after the other
+KINDS = ("rows", "bits", "experts", "apart")
 
 
 def random_language_net(seed: int, kind: str) -> Network:
     """Return a small network that has what the kind says."""
     rng = random.Random(seed)
     while True:
-        network = _with_experts(rng) if kind == "experts" else _with_rows(rng, rng.randrange(10**6))
-        if kind == "bits" or (kind == "experts" and rng.random() < 0.3):
+        network = _of_kind(rng, kind)
+        if kind == "bits" or (kind in ("experts", "apart") and rng.random() < 0.3):
             network = with_random_bits(network, rng)
         if geometry_of(network) is not None:
             return network
+
+
+def _of_kind(rng: random.Random, kind: str) -> Network:
+    if kind == "experts":
+        return _with_experts(rng)
+    if kind == "apart" and rng.random() < 0.7:
+        return random_apart_network(rng.randrange(10**6))
+    return random_decoder(rng) if kind == "apart" else _with_rows(rng, rng.randrange(10**6))
 
 
 def _with_experts(rng: random.Random) -> Network:
@@ -91,6 +101,7 @@ def random_language_problem(seed: int, kind: str, is_given: bool = False) -> Pro
         "cores": rng.choice((1, 1, 1, 2, 3)) if kind == "rows" else 1,
         "batch": rng.choice((1, 1, 2, 3, 8)),
         "max_regions": rng.choice((64, 64, None, 5)),
+        "groups_apart": kind == "apart",
     }
     metric, low = rng.choice(("ema", "energy", "latency")), int(2 ** rng.uniform(5, 13))
     quarter, eighth = max(1, low // 4), max(1, low // 8)

@@ -106,6 +106,8 @@ cdef class Kernel:
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
         self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
+        self.machine.is_apart = problem.accelerator.groups_apart
+        self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
         self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
         producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
         self.net.producers = self._hold([p for each in producers for p in each])

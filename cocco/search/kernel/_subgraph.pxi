@@ -29,6 +29,7 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* weight_bytes   # by layer, as everything below
     i64* operations
     i64* operation_extra  # what they take beyond INT8, in units
+    i64* unit           # by layer: simulator.model.apart.units_of, where machine.is_apart
     i64* is_output      # by layer: simulator.model.subgraph.Subgraph.outputs, whoever reads it
     i64* cycles         # on one core, or of the one that has the most channels
     i64* alone_cycles   # of one core that computes all
@@ -71,6 +72,7 @@ cdef struct Machine:  # what PricingRules holds
     i64 cores
     i64 batch
     i64 samples         # of one core where samples are shared
+    i64 is_apart        # whether subgraphs may run in groups of channels
     i64 teams           # of cores, with samples of their own
     i64 bands           # cores of a team
     i64 max_regions     # 0: no limit
@@ -140,6 +142,7 @@ cdef struct Work:  # scratch space of one thread
     i64* main_bytes
     i64* side_bytes
     i64 way             # in which cores share it
+    i64 groups          # of channels, one after the other: simulator.model.apart
     i64 is_held         # all weights by every core, where it matters
     i64* unit           # where columns are shared: those between two borders, and the most that a core has
     i64* most
@@ -194,9 +197,10 @@ cdef inline i64 gcd(i64 a, i64 b) noexcept nogil:
     return a
 
 
-cdef inline i64 element_bytes(Net* net, Machine* m, i64 t, i64 cores) noexcept nogil:
-    """simulator.model.subgraph.Geometry.held_bytes: bytes of a position of a tensor in one of so many cores."""
-    return row_bytes(ceil_div(net.channels[t], m.alignment * cores) * m.alignment, net.bits[t])
+cdef inline i64 element_bytes(Net* net, Machine* m, i64 t, i64 groups, i64 cores) noexcept nogil:
+    """simulator.model.subgraph.Geometry.held_bytes: bytes of a position of a tensor, of a group, in one of the cores."""
+    cdef i64 channels = net.channels[t] if groups == 1 else ceil_div(net.channels[t], groups)
+    return row_bytes(ceil_div(channels, m.alignment * cores) * m.alignment, net.bits[t])
 
 
 cdef inline i64 lcm(i64 a, i64 b, int* overflow) noexcept nogil:
@@ -225,7 +229,7 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
     w.stamp += 1
     w.layers = count
     w.weights = w.inputs = w.outputs = w.has_whole = w.columns = w.any_kept = w.arriving = 0
-    w.way = CHANNELS
+    w.way, w.groups = CHANNELS, 1
     w.is_square = 1
     for i in range(count):
         v = layers[i]

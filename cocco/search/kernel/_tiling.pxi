@@ -233,7 +233,7 @@ cdef i64 allocate_regions(Net* net, Machine* m, Work* w) noexcept nogil:
         t = w.ids[u]
         height = net.extent[0][t]
         band = w.most[u] if w.way == COLUMNS else net.extent[1][t]
-        element = element_bytes(net, m, t, cores)
+        element = element_bytes(net, m, t, w.groups, cores)
         w.main_rows[u] = imin(w.held[u], height)
         w.main_columns[u] = imin(w.axis[1].size[u], band)
         w.side_rows[u] = w.side_columns[u] = 0

@@ -27,8 +27,6 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
         return "reference"
     if needs_big_integers(problem) or not machine.mapper.is_flat:  # the kernel has cycles by layer only
         return "reference"
-    if problem.accelerator.groups_apart:  # regions of all channels only
-        return "reference"
     return name
 
 

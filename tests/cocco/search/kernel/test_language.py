@@ -23,7 +23,7 @@ from tests.helpers.twin_search import assert_same_search
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
-FEW, MANY = range(12), pytest.param(range(12, 700), marks=pytest.mark.slow)
+FEW, MANY = range(12), pytest.param(range(12, 300), marks=pytest.mark.slow)
 
 
 def in_memory(problem, rng):
