@@ -20,16 +20,20 @@ cdef struct Room:  # bytes of one core
 
 
 cdef struct LoopGoal:
-    i64 is_energy       # what is least first: EMA where not
+    i64 metric          # what is least first: 0 EMA, 1 energy, 2 latency
     double dram         # pJ per byte, as both below
     ByteCost activations
     ByteCost weights
     double leakage      # pJ per slot
     i64 slots           # that computing takes
+    double crossbar     # pJ per byte
+    i64 port            # bytes per cycle of a port to DRAM, and of one of the crossbar
+    i64 crossbar_port
 
 
 cdef struct Winner:
     i64 found
+    i64 slots
     i64 ema
     double energy
     i64 area            # of the tile
@@ -69,34 +73,51 @@ cdef inline i64 holds(Room* room, i64 activations, i64 weights) noexcept nogil:
     return activations <= room.activations and weights <= room.weights
 
 
-cdef int later(LoopGoal* goal, Winner* best, Totals* total, i64 area, i64* ema, double* energy) noexcept nogil:
-    """Goal.key without the bytes held: 1 where it comes after the best, 0 where it equals it, -1 before."""
-    ema[0] = total.ema_weights + total.ema_inputs + total.ema_outputs
-    energy[0] = (
-        goal.dram * ema[0] + buffer_pj(&goal.activations, total.global_buffer, total.written)
-        + buffer_pj(&goal.weights, total.weight_buffer, total.ema_weights)
-        + goal.leakage * <double>imax(goal.slots, ema[0])
+cdef int later(LoopGoal* goal, Winner* best, Totals* total, i64 area, Winner* into) noexcept nogil:
+    """Goal.key without the bytes held: 1 where it comes after the best, 0 where it equals it, -1 before.
+
+    into takes slots, EMA, energy and area.
+    """
+    cdef i64 ema = total.ema_weights + total.ema_inputs + total.ema_outputs
+    cdef double energy
+    into.ema, into.area = ema, area
+    into.slots = imax(imax(goal.slots, ema), ceil_div(total.crossbar * goal.port, goal.crossbar_port))
+    energy = (
+        goal.dram * ema + buffer_pj(&goal.activations, total.global_buffer, total.written)
+        + buffer_pj(&goal.weights, total.weight_buffer, total.weights_written)
+        + goal.leakage * <double>into.slots
     )
+    energy += goal.crossbar * <double>total.crossbar
+    into.energy = energy
     if not best.found:
         return -1
-    if goal.is_energy and energy[0] != best.energy:
-        return 1 if energy[0] > best.energy else -1
-    if ema[0] != best.ema:
-        return 1 if ema[0] > best.ema else -1
-    if energy[0] != best.energy:
-        return 1 if energy[0] > best.energy else -1
+    if goal.metric == 1 and energy != best.energy:
+        return 1 if energy > best.energy else -1
+    if goal.metric == 2 and into.slots != best.slots:
+        return 1 if into.slots > best.slots else -1
+    if ema != best.ema:
+        return 1 if ema > best.ema else -1
+    if energy != best.energy:
+        return 1 if energy > best.energy else -1
     return 0 if area == best.area else 1 if area < best.area else -1
 
 
 cdef void offer(LoopGoal* goal, Winner* best, LoopPlan* plan) noexcept nogil:
     """Keep a plan that is cheaper than all before it."""
-    cdef i64 ema, area = plan.tile[0] * plan.tile[1]
-    cdef double energy
-    cdef int after = later(goal, best, &plan.totals, area, &ema, &energy)
+    cdef Winner new
+    cdef int after = later(goal, best, &plan.totals, plan.tile[0] * plan.tile[1], &new)
     if after == 0:
         after = 1 if plan.activations + plan.weights >= best.plan.activations + best.plan.weights else -1
     if after < 0:
-        best.found, best.ema, best.energy, best.area, best.plan = 1, ema, energy, area, plan[0]
+        new.found, new.plan = 1, plan[0]
+        best[0] = new
+
+
+cdef void offer_at(Place* at, Mode* mode, LoopPlan* plan) noexcept nogil:
+    """The same on all cores."""
+    if at.layer.cores > 1:
+        together(at.layer, at.grid, mode, plan)
+    offer(at.goal, at.best, plan)
 
 
 cdef inline i64 may_win(
@@ -104,33 +125,37 @@ cdef inline i64 may_win(
 ) noexcept nogil:
     """Whether plans of this tile that move at least so much may come before the best so far.
 
-    All of that is taken as read. Where writing takes less, or so little more that rounding might decide, all may.
+    Of several cores those that have as much as the first are looked at. All of that is taken as read. Where writing takes less, or so little more that rounding might decide, all may.
     """
     cdef Moved moved = moved_of(weight_reads, input_reads, traffic, weight_traffic, 0)
-    cdef Totals total
-    cdef i64 ema
-    cdef double energy
+    cdef Totals total, first
+    cdef Winner new
     cdef ByteCost each = at.goal.activations
     if not at.best.found or (each.write != each.read and each.write < NEARLY * each.read):
         return 1
     total = total_of(at.layer, &moved)
-    return later(at.goal, at.best, &total, tile_area(at.grid), &ema, &energy) <= 0
+    if at.layer.cores > 1:
+        first = total
+        many_totals(&total, at.layer.alike)
+        share(at.layer, &first, &total)
+    return later(at.goal, at.best, &total, tile_area(at.grid), &new) <= 0
 
 
 cdef int cheapest_plan(LoopLayer* layer, Room room, LoopGoal* goal, Winner* best) noexcept nogil:
     """FITS with the plan, SHORT where none fits, OVERFLOW where 64 bits may not do."""
     cdef Place at
+    cdef LoopPlan plan
     cdef i64 i
     best.found = 0
     if layer.is_large:
         return OVERFLOW
     if layer.kind == COPY:
-        copy(layer, &best.plan)
-        offer_fitting(goal, best, &room)
+        copy(layer, &plan)
+        offer_fitting(layer, goal, best, &room, &plan)
         return FITS if best.found else SHORT
     if layer.kind == APART and not layer.weights:
-        running_sums(layer, &best.plan)
-        offer_fitting(goal, best, &room)
+        running_sums(layer, &plan)
+        offer_fitting(layer, goal, best, &room, &plan)
     if is_product(layer):
         room.is_shared = 1
     at.layer, at.room, at.goal, at.best = layer, room, goal, best
@@ -144,11 +169,12 @@ cdef int cheapest_plan(LoopLayer* layer, Room room, LoopGoal* goal, Winner* best
     return FITS if best.found else SHORT
 
 
-cdef void offer_fitting(LoopGoal* goal, Winner* best, Room* room) noexcept nogil:
-    """The first plan, where it fits."""
-    cdef LoopPlan plan = best.plan
+cdef void offer_fitting(LoopLayer* layer, LoopGoal* goal, Winner* best, Room* room, LoopPlan* plan) noexcept nogil:
+    """A plan without tiles to choose, where it fits."""
     if holds(room, plan.activations, plan.weights):
-        offer(goal, best, &plan)
+        if layer.cores > 1:
+            together(layer, NULL, NULL, plan)
+        offer(goal, best, plan)
 
 
 cdef void plans_inside(Place* at) noexcept nogil:
@@ -213,7 +239,7 @@ cdef void joined_plans(Place* at) noexcept nogil:
             held = joined_held(layer, at.grid, order, size)
             if holds(&at.room, held, 0):
                 joined(layer, at.grid, &modes[0], order, size, held, &plan)
-                offer(at.goal, at.best, &plan)
+                offer_at(at, &modes[0], &plan)
                 break
             step = step - layer.word if layer.kind == JOIN else 0
 
@@ -233,7 +259,7 @@ cdef void norm_plans(Place* at) noexcept nogil:
     if may_win(at, 0, reads, 2 * windows * layer.channels, 0):
         modes_of(at.grid, modes)
         two_passes(layer, at.grid, &modes[0], kept, &plan)
-        offer(at.goal, at.best, &plan)
+        offer_at(at, &modes[0], &plan)
 
 
 cdef void apart_plans(Place* at) noexcept nogil:
@@ -250,7 +276,7 @@ cdef void apart_plans(Place* at) noexcept nogil:
         if words:
             words = imin(imin(words * layer.word, layer.at_most), largest)
             channels_tiles(layer, at.grid, &modes[i], words, at.at_once, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, &modes[i], &plan)
 
 
 cdef void dense_plans(Place* at) noexcept nogil:
@@ -298,7 +324,7 @@ cdef void chunked(Place* at, Mode* mode, int first, int second) noexcept nogil:
             whole_chunks(layer, at.grid, mode, &loops, &plan)
         else:
             chunks_whole(layer, at.grid, mode, &loops, &plan)
-        offer(at.goal, at.best, &plan)
+        offer_at(at, mode, &plan)
 
 
 cdef void partly(Place* at, Mode* mode) noexcept nogil:
@@ -336,11 +362,11 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
         loops = loops_of(1, tried[i], part.reduction, tried[i], at.at_once, kept_weights(layer, &left, word))
         if weights and 0 < loops.kept < part.outputs:
             tiles_partly(layer, at.grid, mode, &loops, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, mode, &plan)
         loops.kept = kept_rows(at.grid, &left, row)
         if rows and loops.kept:
             chunks_partly(layer, at.grid, mode, &loops, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, mode, &plan)
 
 
 cdef inline Room beside_chunk(Place* at, Room room, i64 outputs) noexcept nogil:
@@ -377,7 +403,7 @@ cdef void sliced(Place* at, Mode* mode) noexcept nogil:
                 1, outputs, evened(units * layer.word, most_units, layer.word), outputs, at.at_once, 0
             )
             tiles_slices(layer, at.grid, mode, &loops, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, mode, &plan)
 
 
 cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
@@ -411,7 +437,7 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
         if 0 < most_units < units:  # one always fits: the chunk was chosen beside it
             loops = loops_of(1, outputs, evened(units * layer.word, most_units, layer.word), inner, at.at_once, 0)
             block_slices(layer, at.grid, mode, &loops, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, mode, &plan)
 
 
 cdef inline i64 fewest_chunks(LoopLayer* layer, i64 most) noexcept nogil:

@@ -31,6 +31,7 @@ include "_bands.pxi"
 include "_columns.pxi"
 include "_layer_orders.pxi"
 include "_layer_groups.pxi"
+include "_together.pxi"
 include "_cheapest.pxi"
 include "_choice.pxi"
 include "_ways.pxi"
@@ -133,10 +134,12 @@ cdef class Kernel:
         self.machine.metric = ("ema", "energy", "latency").index(rule.metric)
         self.machine.crossbar = technology.crossbar_pj_per_byte
         self.machine.dram = technology.dram_pj_per_byte
-        self.loops = LoopLayers([
-            rules[i].loop_layer(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
-        ])
-        self.net.loops = self.loops.layers
+        ways = [
+            rules[i].loop_ways(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
+        ]
+        self.loops = LoopLayers([way.loops for each in ways for way in each])
+        self.net.loops, self.net.loop_start = self.loops.layers, self._hold(_starts(ways))
+        self.net.loop_cycles = self._hold([rule.crew.cycles(way.part, way.samples) for each in ways for way in each])
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
 
     def _fill_cores(self, problem, layers):
@@ -145,7 +148,6 @@ cdef class Kernel:
         technology, samples = problem.accelerator.technology, -(-crew.batch // crew.teams)
         self.machine.samples, self.machine.teams, self.machine.bands = samples, crew.teams, crew.bands
         self.net.cycles = self._hold([crew.cycles(dealt_layer(layer, crew.deal), crew.batch) for layer in layers])
-        self.net.alone_cycles = self._hold([crew.cycles(layer, crew.batch) for layer in layers])
         self.net.dealt_weights = self._hold([
             layer.weight_bytes // layer.channels * crew.deal.most(layer.channels) for layer in layers
         ])

@@ -62,6 +62,9 @@ cdef struct Totals:  # of the whole batch, bytes
     i64 global_buffer
     i64 weight_buffer
     i64 written         # of global_buffer
+    i64 weights_written # of weight_buffer
+    i64 second          # of ema_inputs, of the second operand of a product
+    i64 crossbar
 
 
 cdef struct LoopPlan:
@@ -302,12 +305,14 @@ cdef inline Totals total_of(LoopLayer* layer, Moved* moved) noexcept nogil:
     results = samples * layer.output_bytes
     total.ema_outputs = results if layer.is_written else 0
     buffered = samples * moved.traffic + results + total.ema_outputs
+    total.second = total.crossbar = 0
     total.written = results + samples * moved.copied
     if is_product(layer):
-        total.ema_inputs += weight_reads
+        total.second = weight_reads
+        total.ema_inputs += total.second
         buffered += weight_traffic
         weight_reads = weight_traffic = 0
-    total.ema_weights = weight_reads
+    total.ema_weights = total.weights_written = weight_reads
     total.written += total.ema_inputs
     total.global_buffer = total.ema_inputs + buffered
     total.weight_buffer = weight_reads + weight_traffic

@@ -10,16 +10,21 @@ cdef class LoopLayers:
     cdef object kept    # arrays behind the pointers, by layer
 
     def __cinit__(self, layers, tiles="bands"):
-        cdef i64 i
+        cdef i64 i, k, count = len(layers), others = len(layers)
         self.kept = {}
-        self.layers = <LoopLayer*>calloc(len(layers) + 1, sizeof(LoopLayer))
+        self.layers = <LoopLayer*>calloc(count + sum(len(each.team.others) for each in layers) + 1, sizeof(LoopLayer))
         if self.layers == NULL:
             raise MemoryError("no memory for the layers of the kernel")
         for i, layer in enumerate(layers):
-            if _most_moved(layer) < 1 << 62:
-                self._fill(&self.layers[i], layer, tiles)
-            else:
+            if layer.team.cores * _most_moved(layer) >= 1 << 62:
                 self.layers[i].is_large = 1
+                continue
+            self._fill(&self.layers[i], layer, tiles)
+            self.layers[i].others, self.layers[i].other_count = &self.layers[others], len(layer.team.others)
+            for k, (part, alike) in enumerate(layer.team.others):
+                self._fill(&self.layers[others + k], part, tiles)
+                self.layers[others + k].alike = alike
+            others += len(layer.team.others)
 
     def __dealloc__(self):
         free(self.layers)
@@ -29,6 +34,8 @@ cdef class LoopLayers:
         from simulator.model.loops import KINDS, in_flight
 
         into.kind = list(KINDS).index(layer.kind)
+        into.cores, into.alike = layer.team.cores, layer.team.alike
+        into.shared = ("", "inputs", "weights", "all").index(layer.team.shared)
         into.windows[0], into.windows[1] = layer.rows.windows, layer.columns.windows
         into.taps = layer.rows.taps * layer.columns.taps
         into.producer_count, into.channels = len(layer.producers), layer.window_bytes
@@ -68,11 +75,12 @@ cdef class LoopLayers:
         into.grid_count = (&view[0] + view.shape[0] - <i64*>into.grids) // (sizeof(Grid) // sizeof(i64))
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
-                 double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0):
+                 double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0,
+                 double crossbar=0.0, widths=(1, 1)):
         """Return simulator.model.cheapest.cheapest_plan as a tuple, None where none fits.
 
-        activation, weights: bytes of one core, weights None where they share the first. Then the metric, "ema" or
-        "energy", and pJ per byte of DRAM and of both buffers; the rest of a simulator.model.cheapest.Goal.
+        activation, weights: bytes of one core, weights None where they share the first. Then the metric, and pJ per
+        byte of DRAM and of both buffers; the rest of a simulator.model.cheapest.Goal.
         """
         cdef Winner best
         cdef Room room
@@ -80,7 +88,8 @@ cdef class LoopLayers:
         cdef int status
         room.activations, room.is_shared = activation, weights is None
         room.weights = 0 if weights is None else weights
-        goal.is_energy = ("ema", "energy").index(metric)
+        goal.metric = ("ema", "energy", "latency").index(metric)
+        goal.crossbar, (goal.port, goal.crossbar_port) = crossbar, widths
         goal.dram, goal.leakage, goal.slots = dram, leakage, slots
         goal.activations.read, goal.weights.read = global_buffer, weight_buffer
         goal.activations.write = global_buffer if global_write is None else global_write
@@ -96,7 +105,7 @@ cdef class LoopLayers:
             ORDERS[plan.order], MODES[plan.mode], (plan.tile[0], plan.tile[1]),
             loops.apart, loops.chunk, loops.slice, loops.inner, loops.at_once, loops.kept,
             plan.activations, plan.weights, total.ema_weights, total.ema_inputs, total.ema_outputs,
-            total.global_buffer, total.weight_buffer, total.written,
+            total.global_buffer, total.weight_buffer, total.written, total.weights_written, total.second, total.crossbar,
         )
 
 

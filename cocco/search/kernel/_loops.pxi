@@ -15,6 +15,13 @@ cdef enum:
     MOST_SECOND = 2     # inputs of the second operand: workloads.network.shapes.MAX_ROWS_OF without the first
 
 
+cdef enum:  # what comes once for all cores: simulator.model.loops.Shared, in its order
+    NOTHING_SHARED = 0
+    INPUTS_SHARED = 1
+    WEIGHTS_SHARED = 2
+    ALL_SHARED = 3
+
+
 cdef struct Met:  # what the tiles of an axis meet, in rows of the input
     i64 tiles
     i64 visits
@@ -85,6 +92,11 @@ cdef struct LoopLayer:
     i64 grid_count
     Grid* grids         # of the tiles tried: simulator.model.cheapest.tiles_of; the first is the whole map
     i64 is_large        # 64 bits may not hold what a plan moves
+    i64 cores           # simulator.model.loops.Team, as all below
+    i64 alike
+    i64 shared
+    i64 other_count
+    LoopLayer* others   # each with the number of its cores in `alike`
 
 
 cdef inline i64 is_product(LoopLayer* layer) noexcept nogil:

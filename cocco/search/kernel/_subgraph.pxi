@@ -32,7 +32,6 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* unit           # by layer: simulator.model.apart.units_of, where machine.is_apart
     i64* is_output      # by layer: simulator.model.subgraph.Subgraph.outputs, whoever reads it
     i64* cycles         # on one core, or of the one that has the most channels
-    i64* alone_cycles   # of one core that computes all
     i64* lane_cycles    # by layer and m.lanes, each time they are filled along the columns
     i64* dealt_weights  # bytes of the core that has the most channels
     i64* reach[2]
@@ -46,7 +45,9 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* reader_start
     i64* heard          # by reader: simulator.model.schemes.dealing.Heard.total, and without its own
     i64* passed
-    LoopLayer* loops    # by layer
+    LoopLayer* loops    # by layer, of several cores each in its ways: from loop_start[v] to loop_start[v + 1]
+    i64* loop_start
+    i64* loop_cycles    # by entry of `loops`, of the core that has most
     i64* whole          # by tensor: bytes while it is kept (this and the next: where tensors may be kept)
     i64* moved          # bytes of one crossing of DRAM, all samples
 
