@@ -80,7 +80,7 @@ class Sketch:
         return Value(tuple(shape), name, dims)
 
     def cache(self, name: str, shape: Sequence[int], rows: int) -> Value:
-        """Add a model input that holds the rows of earlier steps, along one dimension; the others lie along channels."""
+        """Add a model input that holds the rows of earlier steps along one dimension, the others along channels."""
         dims, extents = laid_out(shape, [rows], [])
         name = self.builder.input(self.fresh(name), *extents, kind="cache")
         self.inputs.append(name)

@@ -60,8 +60,8 @@ def _given(sketch: Sketch, node: Any, tensor: Any, shape: tuple[int, ...]) -> Va
 
 #: operators that hand elements on as they are, and those that multiply two maps
 MOVING = frozenset(
-    "cat expand unsqueeze squeeze view reshape _unsafe_view clone contiguous transpose permute to _to_copy alias detach "
-    "repeat_interleave index_copy copy slice lift_fresh_copy".split()
+    "cat expand unsqueeze squeeze view reshape _unsafe_view clone contiguous transpose permute to _to_copy alias "
+    "detach repeat_interleave index_copy copy slice lift_fresh_copy".split()
 )
 MULTIPLYING = frozenset("scaled_dot_product_attention matmul bmm baddbmm".split())
 
