@@ -52,7 +52,26 @@ def plan(row: Row) -> str:
     return f"{over:.2f}" + ("" if row["plan"] == "verified" else ", differs")
 
 
-TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"architectures": architectures}
+def exports(rows: Sequence[Row]) -> str:
+    """Return a line for each architecture: which of its ONNX files have the MACs and weights of the module."""
+    forms = list(dict.fromkeys(form for row in rows for form, found in row.items() if isinstance(found, dict)))
+    forms.sort(key=lambda form: (form.startswith("int8"), form.split()[-1]))
+    lines = [f"| architecture | {' | '.join(forms)} |", f"|---|{'---|' * len(forms)}"]
+    for row in rows:
+        lines.append(f"| {row['name']} | {' | '.join(_export(row, row[form]) for form in forms)} |")
+    return "\n".join(lines)
+
+
+def _export(row: Row, found: Row) -> str:
+    """The status of one file, or its counts where they are not those of the module."""
+    if found["status"] != "loaded":
+        return {"not made": "no file"}.get(found["status"], found["status"])
+    if (found["macs"], found["weights"]) == (row["macs"], row["weights"]):
+        return "equal"
+    return f"{found['macs'] / row['macs']:.3f}, {found['weights'] / row['weights']:.3f}"
+
+
+TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"architectures": architectures, "exports": exports}
 
 
 def on_page(page: str, name: str, rows: Sequence[Row]) -> str:

@@ -178,6 +178,13 @@ def _count(call: TorchCall) -> Answer:
     return call.sketch.rearranged([call.sketch.settle(call.value("self"))], call.shape, [])
 
 
+def _sample(call: TorchCall) -> Answer:
+    """grid_sampler: a map read at places that the network computes, or a constant says; any of it may be needed."""
+    sketch = call.sketch
+    maps = [sketch.settle(value) for value in (call.value("input"), call.value("grid")) if not value.is_constant]
+    return sketch.rearranged(maps, call.shape, [2], [3])
+
+
 def _rank_by(call: TorchCall) -> Answer:
     """topk, sort, argmax and the like: the order of a row's elements, which lie side by side."""
     value = call.value("self")
@@ -239,7 +246,7 @@ MOVES: dict[str, Callable[[TorchCall], Answer]] = {
         "copy index_copy index_put slice_scatter select_scatter scatter scatter_add index_add "
         "_unsafe_index_put"
     ).split(), _write),
-    "histc": _count, "bincount": _count,
+    "grid_sampler": _sample, "grid_sampler_2d": _sample, "histc": _count, "bincount": _count,
     **dict.fromkeys((
         "topk sort argsort argmax argmin"
     ).split(), _rank_by),
