@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.execution.array import part_cycles
 from simulator.execution.cores import count_cores
 from simulator.execution.count import Count, Plan, Setting, count_moves, total, weights_of
 from simulator.execution.group import group_of
@@ -44,6 +45,7 @@ def loop(setting: Setting, part: Part, plan: LayerPlan) -> Count:
     accelerator = setting.accelerator
     alignment = accelerator.technology.channel_alignment
     count = count_layer(part.network, v, plan, accelerator.batch, alignment, part.lies)
+    count = count._replace(compute_cycles=part_cycles(part, accelerator.batch, accelerator.technology))
     if accelerator.cores == 1:
         return count
     if part.lies.on_chip:
