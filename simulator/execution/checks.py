@@ -45,15 +45,30 @@ class Check:
         return {"claimed": self.claimed, "counted": self.counted, "status": self.status}
 
 
-def numbers(count: Count, accelerator: Accelerator, static_pj: Sequence[float] = ()) -> dict[str, Number]:
-    """Return every number that a count gives by name: bytes and operations, off-chip traffic, energy by its terms.
+def slots_of(count: Count, accelerator: Accelerator) -> int | None:
+    """Return the time of a subgraph, the longest of computing, DRAM and crossbar; None where one was not executed.
 
-    static_pj: the terms of energy that grow with time. Cycles are not counted, so these are what is claimed, and are
-    in the sum only.
+    In slots, in each of which the DRAM of all cores moves a byte.
     """
+    ema, technology = _ema(count), accelerator.technology
+    if ema is None or count.compute_cycles is None or count.crossbar_bytes is None:
+        return None
+    port, crossbar = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle
+    crossing = -(-count.crossbar_bytes * port // crossbar)  # bytes / (cores * crossbar) cycles, of cores * port slots
+    return max(count.compute_cycles * accelerator.cores * port, ema, crossing)
+
+
+def _ema(count: Count) -> int | None:
     parts = (count.ema_weight_bytes, count.ema_input_bytes, count.ema_output_bytes)
-    ema = None if None in parts else sum(part for part in parts if part is not None)
-    technology = accelerator.technology
+    return None if None in parts else sum(part for part in parts if part is not None)
+
+
+def numbers(count: Count, accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
+    """Return every number that a count gives by name: bytes, operations, off-chip traffic, latency, energy by terms.
+
+    slots: the time that was counted, of one subgraph or of all.
+    """
+    ema, technology = _ema(count), accelerator.technology
     terms: dict[str, Number] = {
         "dram": _times(technology.dram_pj_per_byte, ema),
         "global_buffer": _moved(accelerator.activation_sram, count.global_buffer_bytes, count.global_written_bytes),
@@ -62,12 +77,32 @@ def numbers(count: Count, accelerator: Accelerator, static_pj: Sequence[float] =
         if count.operations is None
         else technology.compute_pj(count.operations, count.operation_extra or 0),
         "crossbar": _times(technology.crossbar_pj_per_byte, count.crossbar_bytes),
+        **_by_time(accelerator, slots),
     }
     energy: Number = 0.0
-    for term in (*terms.values(), *static_pj):  # left to right: from Python 3.12 on `sum` corrects rounding
+    for term in terms.values():  # left to right: from Python 3.12 on `sum` corrects rounding
         energy = None if energy is None or term is None else energy + term
     named = {f"energy_{name}_pj": term for name, term in terms.items()}
-    return {**count._asdict(), "ema_bytes": ema, **named, "energy_pj": energy}
+    latency = None if slots is None else slots / (accelerator.cores * technology.dram_bytes_per_cycle)
+    return {**count._asdict(), "ema_bytes": ema, **named, "energy_pj": energy, "latency_cycles": latency}
+
+
+def _by_time(accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
+    """Return the energy of what draws power all the time, where the hardware says: buffers of all cores, DRAM.
+
+    A milliwatt is a picojoule in a nanosecond.
+    """
+    technology, cores = accelerator.technology, accelerator.cores
+    per_ns = technology.dram_bytes_per_cycle * cores * technology.clock_ghz  # slots
+    found: dict[str, Number] = {}
+    if technology.activation_sram is not None or technology.weight_sram is not None:
+        power = cores * accelerator.activation_sram.leakage_mw / per_ns
+        if not accelerator.is_shared:
+            power += cores * accelerator.weight_sram.leakage_mw / per_ns
+        found["leakage"] = _times(power, slots)
+    if technology.dram_background_mw:
+        found["dram_background"] = _times(technology.dram_background_mw / per_ns, slots)
+    return found
 
 
 def _times(each: float, amount: int | None) -> Number:

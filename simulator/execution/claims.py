@@ -38,15 +38,8 @@ def _summed(prices: Sequence[Price], accelerator: Accelerator) -> dict[str, Numb
         "ema_bytes": totals.ema_bytes,
         **{f"energy_{name}_pj": value for name, value in breakdown.parts().items()},
         "energy_pj": breakdown.total,
-        "compute_cycles": sum(price.compute_cycles for price in prices),
         "latency_cycles": latency_cycles(totals, accelerator),
     }
-
-
-def static_of(claims: dict[str, Number]) -> tuple[float, ...]:
-    """Return the terms of energy that grow with time, in the order in which they are added; none where none does."""
-    found = (claims.get(f"energy_{name}_pj") for name in ("leakage", "dram_background"))
-    return tuple(each for each in found if each is not None)
 
 
 def count_of(price: Price) -> Count:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from simulator.accelerator import Accelerator
+from simulator.execution.array import part_cycles
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.scheme import Scheme, derive_scheme
@@ -51,6 +52,7 @@ class Count(NamedTuple):
     global_written_bytes: int | None = None  #: of global_buffer_bytes, what is written and not read
     weight_written_bytes: int | None = None  #: of weight_buffer_bytes
     operation_extra: int | None = 0  #: units of energy that operations take beyond INT8
+    compute_cycles: int | None = None  #: of the core that takes longest, layer by layer
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: i
         global_written_bytes=batch * moves.written,
         weight_written_bytes=often * weights,
         operation_extra=batch * moves.extra,
+        compute_cycles=part_cycles(part, batch, setting.accelerator.technology),
     )
 
 

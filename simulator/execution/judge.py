@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.accelerator import Accelerator
-from simulator.execution.checks import EXTRA, WRITTEN, Check, Number, add, check_memory, compare, numbers
-from simulator.execution.claims import count_of, plan_of, static_of, subgraph_claims, total_claims
+from simulator.execution.checks import EXTRA, WRITTEN, Check, add, check_memory, compare, numbers, slots_of
+from simulator.execution.claims import count_of, plan_of, subgraph_claims, total_claims
 from simulator.execution.count import Count, Plan, Setting, kept_bytes
 from simulator.execution.miss import Miss
 from simulator.execution.orders import run_plan
@@ -29,7 +29,7 @@ class Counted:
 
 
 def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counted:
-    """Return the count of one subgraph; no traffic of the buffers where a mapper says how often words move."""
+    """Return the count of one subgraph; no cycles and traffic of the buffers where a mapper looks at every update."""
     part = Part(network, plan.layers, plan.lies)
     kept = kept_bytes(network, plan.lies, accelerator.technology.channel_alignment, accelerator)
     setting = Setting(accelerator, accelerator.activation_capacity - kept, accelerator.weight_capacity)
@@ -38,8 +38,8 @@ def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counte
     except Miss as miss:
         return Counted(miss=str(miss))
     if not accelerator.mapper.is_flat:
-        moved = ("global_buffer_bytes", "weight_buffer_bytes", *WRITTEN)
-        count = count._replace(**dict.fromkeys(moved))
+        mapped = ("global_buffer_bytes", "weight_buffer_bytes", *WRITTEN, "compute_cycles")
+        count = count._replace(**dict.fromkeys(mapped))
     return Counted(count)
 
 
@@ -76,14 +76,15 @@ def check(accelerator: Accelerator, prices: Sequence[Price], found: Sequence[Cou
     """Return a check for each number of the partition, then of each subgraph in execution order."""
     accepted = [_accepted(price, each) for price, each in zip(prices, found)]
     counts = [each.count for each in found]
-    claims = total_claims(prices, accelerator)
-    checks = list(compare(claims, *_totals(counts, accepted, accelerator, static_of(claims))))
+    slots = [slots_of(count, accelerator) for count in counts]
+    together = None if None in slots else sum(each for each in slots if each is not None)
+    counted, allowed = (numbers(add(each), accelerator, together) for each in (counts, accepted))
+    checks = list(compare(total_claims(prices, accelerator), counted, allowed))
     checks += _memories(accelerator, counts)
     keeps = any(price.kept_bytes or each.count.kept_bytes for price, each in zip(prices, found))
     for i, (price, each) in enumerate(zip(prices, found)):
         claims = subgraph_claims(price, accelerator)
-        static = static_of(claims)
-        counted, allowed = (numbers(one, accelerator, static) for one in (each.count, accepted[i]))
+        counted, allowed = (numbers(one, accelerator, slots[i]) for one in (each.count, accepted[i]))
         if keeps:
             claims["kept_bytes"] = price.kept_bytes
         checks += compare(claims, counted, allowed, i)
@@ -106,12 +107,6 @@ def _accepted(price: Price, found: Counted) -> Count:
         if counted is not None and counted <= getattr(claimed, name):
             accepted = accepted._replace(**{name: getattr(claimed, name)})
     return accepted
-
-
-def _totals(
-    counts: Sequence[Count], accepted: Sequence[Count], accelerator: Accelerator, static: Sequence[float]
-) -> tuple[dict[str, Number], dict[str, Number]]:
-    return numbers(add(counts), accelerator, static), numbers(add(accepted), accelerator, static)
 
 
 def _memories(accelerator: Accelerator, counts: Sequence[Count]) -> list[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.execution.array import part_cycles
 from simulator.execution.cores import count_cores
 from simulator.execution.count import Count, Plan, Setting, count_moves, total, weights_of
 from simulator.execution.group import group_of
@@ -49,6 +50,7 @@ def loop(setting: Setting, part: Part, plan: LayerPlan, scheme: str = "") -> Cou
     if scheme in ("channels", "held"):
         return count_dealt(part.network, v, plan, scheme, accelerator.cores, accelerator.batch, alignment)
     count = count_layer(part.network, v, plan, accelerator.batch, alignment, part.lies)
+    count = count._replace(compute_cycles=part_cycles(part, accelerator.batch, accelerator.technology))
     if accelerator.cores == 1:
         return count
     moved = (count.ema_weight_bytes or 0) + (count.ema_input_bytes or 0) + (count.ema_output_bytes or 0)

@@ -15,6 +15,7 @@ from cocco.output.text.numbers import (
     milliseconds,
     percent,
     table,
+    the_buffers,
 )  # fmt: skip
 from simulator import Accelerator, Evaluation, SubgraphCost
 from simulator.model.compulsory import Reread
@@ -118,7 +119,7 @@ def _table_lines(evaluation: Evaluation) -> list[str]:
     accelerator = evaluation.accelerator
     if not accelerator.has_tables:
         return []
-    leakage = f"  leakage                 {accelerator.leakage_mw:,.4g} mW in the buffers of all cores"
+    leakage = f"  leakage                 {accelerator.leakage_mw:,.4g} mW in {the_buffers(accelerator.cores)}"
     return [leakage, *(f"  {line}" for line in missed_lines(accelerator))]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cocco.output.text.numbers import capacity, table
+from cocco.output.text.numbers import capacity, table, the_buffers
 from simulator.accelerator import Accelerator
 from simulator.memory.dram import DRAM_KINDS
 from simulator.memory.table import SramRow, SramTable
@@ -44,10 +44,10 @@ def buffers_text(accelerator: Accelerator) -> str:
         (name.replace("_", " "), capacity(int(row.capacity_bytes)), *_numbers(row))
         for name, row in accelerator.memories.items()
     ]
-    cores = f"{accelerator.cores} core{'s' * (accelerator.cores > 1)}"
+    cores = accelerator.cores
     lines = [
-        table(("buffer of one core", "capacity", *HEADS), rows),
-        f"buffers of {cores}: {accelerator.area_mm2:.4g} mm2, {accelerator.leakage_mw:.4g} mW of leakage",
+        table(("buffer" if cores == 1 else "buffer of one core", "capacity", *HEADS), rows),
+        f"{the_buffers(cores)}: {accelerator.area_mm2:.4g} mm2, {accelerator.leakage_mw:.4g} mW of leakage",
         *missed_lines(accelerator),
     ]
     return "\n".join(lines)

@@ -27,6 +27,17 @@ def capacity_above(size: int) -> str:
     return f"{-(-size // KiB):,} KB"
 
 
+def the_buffers(cores: int) -> str:
+    """Return all buffers that there are, in words.
+
+    Examples
+    --------
+    >>> the_buffers(1), the_buffers(4)
+    ('the buffers', 'the buffers of all 4 cores')
+    """
+    return "the buffers" if cores == 1 else f"the buffers of all {cores} cores"
+
+
 def millijoules(energy_pj: float) -> str:
     """Return an energy in mJ."""
     return f"{energy_pj * 1e-9:,.3f} mJ"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from cocco.exploration.ranges import MARGINS, Candidate, Kind, Ranges
 from cocco.exploration.result import Result
-from cocco.output.text.numbers import buffer_name, capacity, table
+from cocco.output.text.numbers import buffer_name, capacity, table, the_buffers
 from cocco.problem.criteria import CRITERIA
+from cocco.problem.names import Count
 
 TERMS = {"buffer": "buffer", "dram": "DRAM", "sram": "SRAM", "leakage": "leakage", "compute": "computing"}
 
@@ -79,12 +80,13 @@ def _terms(result: Result, shown: Sequence[Candidate]) -> str:
         f"{TERMS[name]} {change * 1e-9:+,.3f} mJ" for name, change in decides(ranges, per_byte) if name in names
     ]  # fmt: skip
     first = "What decides among them, from the smallest to the largest: " + ", ".join(changes) + f" ({exchange})."
-    cores = result.accelerator.cores
-    return f"{first}\n\n{table(heads, rows, left=0)}\n\n  area and leakage of the buffers of {_cores(cores)}"
+    return f"{first}\n\n{table(heads, rows, left=0)}\n\n  {_whose(result.accelerator.cores, result.count)}"
 
 
-def _cores(cores: int) -> str:
-    return "the one core" if cores == 1 else f"all {cores} cores; the cost counts the bytes of one"
+def _whose(cores: int, count: Count) -> str:
+    """Return of how many cores area and leakage are, and how many the cost counts."""
+    counted = "" if cores == 1 else f"; the cost counts the bytes of {'all' if count == 'all' else 'one'}"
+    return f"area and leakage are those of {the_buffers(cores)}{counted}"
 
 
 def _values(result: Result, shown: Sequence[Candidate]) -> str:

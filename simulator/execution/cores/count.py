@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
+from simulator.execution.array import Work, array_cycles
 from simulator.execution.cores.mirrored import mirror_team
 from simulator.execution.cores.share import wanted
 from simulator.execution.cores.team import Team, deal_team
@@ -18,6 +19,7 @@ from simulator.execution.count import Count, Plan, operations
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.walk import Walk, walk_rows
+from simulator.technology import Technology
 
 CoreScheme = Literal["channels", "rotated", "held"]
 SCHEMES: tuple[CoreScheme, ...] = (
@@ -101,6 +103,16 @@ def count_cores(part: Part, plan: Plan, accelerator: Accelerator, room: int, wei
         operations=batch * moves.operations,
         global_written_bytes=batch * moves.written,
         weight_written_bytes=weights.written,
+        compute_cycles=max(samples) * lock_step_cycles(team, accelerator.technology),
+    )
+
+
+def lock_step_cycles(team: Team, technology: Technology) -> int:
+    """Return the cycles of one sample where all wait, layer by layer, for the core that takes longest."""
+    layers = team.part.network.layers
+    return sum(
+        max(array_cycles(Work(layers[v], len(each.channels[v]), each.extent(v)), technology) for each in team.shares)
+        for v in team.part.layers
     )
 
 

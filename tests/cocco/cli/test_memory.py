@@ -33,7 +33,7 @@ def test_hardware_shows_every_number_with_unit_and_source(chip, tmp_path):
     shown = cocco("hardware", chip).stdout
     assert all(f"{name}:" in shown for name in {*WORDS, "technology"} - {"mapper"} if name != "mapper")
     assert shown.count("CACTI 7") == 2 and "Micron's comparison" in shown and "2.166" in shown
-    assert "buffers of 2 cores: 1.92 mm2, 0.3048 mW of leakage" in shown
+    assert "the buffers of all 2 cores: 1.92 mm2, 0.3048 mW of leakage" in shown
     assert "the shared buffer misses the clock: it cycles in 2.166 ns, the clock takes 1 ns" in shown
     (tmp_path / "again.yaml").write_text(cocco("show", "--hardware", chip).stdout)
     assert load_accelerator(tmp_path / "again.yaml") == load_accelerator(chip)

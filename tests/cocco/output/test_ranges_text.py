@@ -63,7 +63,7 @@ def test_an_answer_says_all_of_it(metric):
     result = cocco.explore(workloads.load("vgg16"), space=space, samples=300, metric=metric, alpha=alpha, cores=2)
     said = ranges_text(result)
     assert said.startswith("Sizes that cost at most 1 % more: ") and "+0.00 %" in said
-    assert ("all 2 cores; the cost counts the bytes of one" in said) == (metric == "energy")
+    assert ("those of the buffers of all 2 cores; the cost counts the bytes of one" in said) == (metric == "energy")
 
 
 def test_a_result_reads_back_what_it_says(tmp_path):
