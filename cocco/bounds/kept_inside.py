@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 from cocco.bounds.buffers import Inside, inside_of, least_inside, met_bytes
 from cocco.problem.floor import floor_of
@@ -41,7 +41,7 @@ def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, i
     def floor(v: int, room: int, kept: int) -> float:
         return rounded(v, -(-room // grain) * grain, kept & touched[v])
 
-    @lru_cache(maxsize=None)
+    @cache
     def rounded(v: int, room: int, kept: int) -> float:
         found = least_inside(_beside(layers[v], v, reads[v], room, kept))
         if found is None:
