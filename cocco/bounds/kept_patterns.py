@@ -112,6 +112,7 @@ class _Small:
                 continue
             found = ways[state] = dict[State, float]()
             for there, cost in chain(self._meanwhile(state), self._ways(state)):
+                self.budget.count(1)
                 if cost < found.get(there, math.inf):
                     found[there] = cost
                     if there not in ways:
