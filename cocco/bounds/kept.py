@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from cocco.bounds.kept_floors import floors, with_forced
+from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
+from cocco.bounds.kept_inside import inside_floors
 from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
@@ -156,7 +157,7 @@ def keep_question(
     question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
-        least_held=costs.least_held,
+        least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
     )  # fmt: skip
     return with_forced(question, is_whole=part.objective.metric == "ema")
 
