@@ -19,6 +19,7 @@ from simulator.technology import PE_COLUMNS, PE_ROWS, Technology
 from workloads.network.layer import Layer
 
 AXES = "KCPQ"
+Asked = tuple[int, int, int, int, bool, tuple[int, int] | None]  # rows, columns, channels out, in; a tile
 
 
 @lru_cache(maxsize=16)
@@ -73,19 +74,27 @@ def layer_cycles(
     1806336
     """
     array = technology or Technology()
-    rows, columns = layer.height, -(-layer.width // bands)
-    outputs, inputs = layer.channels, layer.in_channels // layer.groups
-    best = min(
+    width, inputs = -(-layer.width // bands), layer.in_channels // layer.groups
+    asked = layer.height, width, layer.channels, inputs, layer.is_depthwise, tile
+    pes = array.pe_rows, array.pe_columns, array.pe_light_channels, array.pe_outputs, array.pe_inputs
+    return _least_turns(asked, pes) * layer.taps * samples
+
+
+@lru_cache(maxsize=1 << 14)
+def _least_turns(asked: Asked, pes: tuple[int, int, int, int, int]) -> int:
+    """Return the cycles of one tap in the best unrolling; layers that look alike are asked for once."""
+    rows, columns, outputs, inputs, is_depthwise, tile = asked
+    pe_rows, pe_columns, light_channels, pe_outputs, pe_inputs = pes
+    return min(
         _turns(rows, tile and tile[0], width["P"])
         * _turns(columns, tile and tile[1], width["Q"])
         * (
-            _ceil(outputs, array.pe_light_channels * width["K"])
-            if layer.is_depthwise
-            else _ceil(outputs, array.pe_outputs * width["K"]) * _ceil(inputs, array.pe_inputs * width["C"])
+            _ceil(outputs, light_channels * width["K"])
+            if is_depthwise
+            else _ceil(outputs, pe_outputs * width["K"]) * _ceil(inputs, pe_inputs * width["C"])
         )
-        for width in _unrollings(array.pe_rows, array.pe_columns)
+        for width in _unrollings(pe_rows, pe_columns)
     )
-    return best * layer.taps * samples
 
 
 def cycles_of_lanes(layer: Layer, samples: int, technology: Technology | None = None) -> dict[int, int]:
