@@ -15,7 +15,7 @@ from itertools import combinations_with_replacement, product
 from simulator.mapping.architecture import Core
 from simulator.mapping.judge import LayerCost, bound_cycles
 from simulator.mapping.shapes import LayerShape
-from simulator.technology import PE_COLUMNS, PE_ROWS, Technology
+from simulator.technology import LANE_BITS, PE_COLUMNS, PE_ROWS, Technology
 from workloads.network.layer import Layer
 
 AXES = "KCPQ"
@@ -77,7 +77,26 @@ def layer_cycles(
     width, inputs = -(-layer.width // bands), layer.in_channels // layer.groups
     asked = layer.height, width, layer.channels, inputs, layer.is_depthwise, tile
     pes = array.pe_rows, array.pe_columns, array.pe_light_channels, array.pe_outputs, array.pe_inputs
-    return _least_turns(asked, pes) * layer.taps * samples
+    return _least_turns(asked, pes) * layer.taps * samples * lanes_of(layer)
+
+
+def lanes_of(layer: Layer) -> int:
+    """Return how many MACs of the array an operation of a layer takes, by its widest number (technology.LANE_BITS).
+
+    Its own numbers say: weights and activations, of a product activations and cache.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> [lanes_of(workloads.load("gpt2", layers=1).retyped(bits).layers[1]) for bits in ({}, {"weights": 16})]
+    [1, 2]
+    """
+    bits = [layer.bits.activations]
+    if layer.has_weights:
+        bits.append(layer.bits.weights)
+    if layer.op == "matmul":
+        bits.append(layer.bits.cache)
+    return -(-max(bits) // LANE_BITS)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -111,7 +130,7 @@ def cycles_of_lanes(layer: Layer, samples: int, technology: Technology | None = 
         else:
             channels = _ceil(layer.channels, array.pe_outputs * width["K"])
             channels *= _ceil(inputs, array.pe_inputs * width["C"])
-        cycles = _turns(layer.height, None, width["P"]) * channels * layer.taps * samples
+        cycles = _turns(layer.height, None, width["P"]) * channels * layer.taps * samples * lanes_of(layer)
         found[width["Q"]] = min(cycles, found.get(width["Q"], cycles))
     return found
 

@@ -48,7 +48,7 @@ class Alike:
             return numbers.setdefault(what, len(numbers))
 
         units = rules.units or [1] * len(network.layers)
-        self.tensors = [number((t.height, t.width, t.channels, t.bits)) for t in network.tensors]
+        self.tensors = [number((t.height, t.width, t.channels, t.number)) for t in network.tensors]
         self.layers = [
             number((unit, network.is_output[v], *(getattr(layer, name) for name in SHAPE)))
             for v, (layer, unit) in enumerate(zip(network.layers, units))

@@ -65,7 +65,7 @@ def repeat_of(network: Network) -> Run | None:
     True
     """
     numbers: dict[Hashable, int] = {}
-    shapes = [(t.height, t.width, t.channels, t.bits, t.kind) for t in network.tensors]
+    shapes = [(t.height, t.width, t.channels, t.number, t.kind) for t in network.tensors]
     keys = []
     for v, layer in enumerate(network.layers):
         key = (*(getattr(layer, name) for name in SHAPE), *(shapes[u][:4] for u in network.operands[v]))

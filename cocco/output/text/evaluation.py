@@ -53,8 +53,15 @@ def layers_table(network: Network) -> str:
     heads = ("layer", "op", "inputs", "output (H x W x C)", "MACs", "weight bytes")
     return (
         f"{network.name}: {counted(len(network.layers), 'layer')}, {counted(network.edges, 'edge')}, "
-        f"{network.macs:,} MACs, {network.weight_bytes:,} weight bytes\n\n{table(heads, rows, left=3)}"
+        f"{network.macs:,} MACs, {network.weight_bytes:,} weight bytes\n{_types_text(network)}\n\n"
+        + table(heads, rows, left=3)
     )
+
+
+def _types_text(network: Network) -> str:
+    """Return what the numbers are: as in the paper unless somebody said otherwise."""
+    types = "; ".join(f"{kind} {', '.join(names)}" for kind, names in network.number_types().items())
+    return f"numbers: {types}" + (" (assumed, as in the paper)" if network.has_paper_types else "")
 
 
 def notes_table(network: Network) -> str:
