@@ -324,6 +324,14 @@ cdef class Kernel:
             return None
         return numbers_of(&row)
 
+    def may_fit(self, Scratch scratch, layers, i64 capacity, i64 weight_capacity):
+        """Return False only where neither these ascending layers nor any larger set fits as a subgraph."""
+        cdef i64[::1] ids = np.array(layers, dtype=np.int64)
+        cdef Memory memory
+        memory.activations = capacity
+        memory.weights = capacity if self.machine.is_shared else weight_capacity
+        return may_fit(&self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], &memory)
+
 
 cdef tuple numbers_of(Row* row):
     """A row as simulator.model.cost.Totals."""

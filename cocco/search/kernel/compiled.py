@@ -64,6 +64,8 @@ class Compiled:
         self.scratches += lender.scratches if lender else [_kernel.Scratch(self.kernel) for _ in range(threads)]
         #: what a subgraph costs in buffers of so many bytes, None where it does not fit
         self.price: Callable[[Sequence[int], int, int], Row | None] = partial(self.kernel.price, self.scratches[0])
+        #: False only where neither these layers nor any larger set fits there as a subgraph
+        self.may_fit: Callable[[Sequence[int], int, int], bool] = partial(self.kernel.may_fit, self.scratches[0])
 
     def value(self, labels: Sequence[int], capacities: Sequence[int]) -> tuple[float, float]:
         """Return Formula 1 and the cost of a genome that is valid and fits."""

@@ -26,11 +26,17 @@ Held = tuple[int, int, int, int, int]  # height, width, band, bytes of an elemen
 class SubgraphCosts:
     """Prices single subgraphs of a problem with given hardware, and counts the layers that it priced.
 
-    price: another engine for the same prices. memo: subgraphs remembered; those not used for longest are forgotten;
-    None: all, until `forget`.
+    price, may_fit: another engine for the same answers. memo: subgraphs remembered; those not used for longest are
+    forgotten; None: all, until `forget`.
     """
 
-    def __init__(self, problem: Problem, price: GroupPrice | None = None, memo: int | None = MEMO) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        price: GroupPrice | None = None,
+        memo: int | None = MEMO,
+        may_fit: Callable[[Group], bool] | None = None,
+    ) -> None:
         if problem.buffers:
             raise ValueError(
                 f"the cost of a subgraph needs given hardware, but {', '.join(problem.buffers)} is to be chosen; "
@@ -42,7 +48,7 @@ class SubgraphCosts:
         self._metric = METRICS[problem.objective.metric]
         self._price = price or self._reference()
         self.costs = lru_cache(memo)(self._costs)
-        self.may_fit = lru_cache(memo)(self._may_fit)
+        self.may_fit = lru_cache(memo)(may_fit or self._may_fit)
         self._cores, self._most_tensors = machine.cores, machine.max_regions
         self._room, self._is_shared = machine.activation_capacity, machine.is_shared
         self._weight_room = machine.weight_capacity
