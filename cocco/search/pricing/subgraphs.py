@@ -23,8 +23,14 @@ Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its
 Held = tuple[int, int, int, int, int]  # height, width, band, bytes of an element, and of one word of it
 
 
+class Spent(Exception):
+    """More layers would be priced than may be."""
+
+
 class SubgraphCosts:
     """Prices single subgraphs of a problem with given hardware, and counts the layers that it priced.
+
+    Raises Spent in place of a price with which they would be more than `most_layers`.
 
     price, may_fit: another engine for the same answers. memo: subgraphs remembered; those not used for longest are
     forgotten; None: all, until `forget`.
@@ -44,6 +50,7 @@ class SubgraphCosts:
             )
         self.problem = problem
         self.layers_priced = 0
+        self.most_layers = math.inf
         machine = self._machine = problem.accelerator
         self._metric = METRICS[problem.objective.metric]
         self._price = price or self._reference()
@@ -77,6 +84,8 @@ class SubgraphCosts:
 
     def _costs(self, group: Group) -> float:
         """Return Formula 1 of a connected subgraph of ascending union ids, with its network's weight; inf: no fit."""
+        if self.layers_priced + len(group) > self.most_layers:
+            raise Spent
         self.layers_priced += len(group)
         totals = self._price(group)
         if totals is None:
