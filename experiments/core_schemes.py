@@ -82,7 +82,7 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=10, full=240),
-    full={"networks": searches.FOUR, "samples": searches.SAMPLES},
+    full={"networks": searches.FOUR, "samples": searches.CORES_SAMPLES},
     quick={"networks": searches.FOUR[:2], "samples": 2_000},
 )
 run = EXPERIMENT.run

@@ -83,7 +83,7 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=8, full=220),
-    full={"networks": searches.FOUR, "samples": searches.SAMPLES},
+    full={"networks": searches.FOUR, "samples": searches.CORES_SAMPLES},
     quick={"networks": searches.FOUR[:1], "samples": 5_000},
 )
 run = EXPERIMENT.run

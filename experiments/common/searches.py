@@ -13,6 +13,7 @@ from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 
 SAMPLES = 50_000  #: of each co-exploration (Cocco, Sec. 5.1.3)
+CORES_SAMPLES = 5_000  #: of each over cores, one among them: our choice, as several cores take far longer to price
 ALPHA = 0.002  #: bytes per pJ (Cocco, Sec. 5.3.1)
 FOUR = ("resnet50", "googlenet", "randwire_a", "nasnet")  #: networks of Tables 1 to 3
 SPACES = {"separate": cocco.SeparateBuffers, "shared": cocco.SharedBuffer}

@@ -8,7 +8,7 @@ from typing import Literal
 from simulator.partition.errors import PartitionError
 from workloads.errors import shown
 
-#: "" of one core; channels dealt; columns shared, weights rotated or all of them held by every core; a single layer
+#: "" of one core; channels dealt; columns or samples shared, weights rotated or the same in every core; a single layer
 #: in a loop order on one core alone, while the others wait
 CoreScheme = Literal["", "channels", "rotated", "held", "alone"]
 CORE_SCHEMES: tuple[CoreScheme, ...] = ("channels", "rotated", "held", "alone")

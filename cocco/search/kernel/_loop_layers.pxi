@@ -1,5 +1,8 @@
 # The face of loop orders to Python: layers in machine integers, and what their tiles meet
 
+MOST_PORT = 1024  # bytes per cycle by which what crosses is multiplied for its slots; our choice: above any port
+
+
 cdef class LoopLayers:
     """Layers as their loops see them (simulator.model.loops.LoopLayer), and the cheapest order of each.
 
@@ -16,7 +19,7 @@ cdef class LoopLayers:
         if self.layers == NULL:
             raise MemoryError("no memory for the layers of the kernel")
         for i, layer in enumerate(layers):
-            if layer.team.cores * _most_moved(layer) >= 1 << 62:
+            if _most_moved(layer) * (layer.team.cores * MOST_PORT if layer.team.cores > 1 else 1) >= 1 << 62:
                 self.layers[i].is_large = 1
                 continue
             self._fill(&self.layers[i], layer, tiles)
