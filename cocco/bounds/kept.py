@@ -154,10 +154,12 @@ def keep_question(
     (network,), (rules,) = part.networks, part.rules
     layers, crossings = floors(part)
     costs = SubgraphCosts(part)
+    machine, metric = part.accelerator, part.objective.metric
+    more_room_pays = machine.cores == 1 and machine.mapper.is_flat and part.chosen_by in (None, metric)
     question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
-        least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
+        more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
     )  # fmt: skip
     return with_forced(question, is_whole=part.objective.metric == "ema")
 
