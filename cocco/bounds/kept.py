@@ -18,11 +18,14 @@ from cocco.search.keeping.moves import Memo
 from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
 from cocco.search.keeping.state import members
 from cocco.search.keeping.window import (
+    GROWTH,
     LOOK_STEPS,
     MAX_SETS,
     MAX_STATES,
     MAX_STEPS,
     PRICE_STEPS,
+    ROUNDS,
+    SLACK,
     Limits,
     Way,
     Window,
@@ -137,7 +140,7 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
     search = Compiled(part).kept_search(
         part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
         question.crosses, question.patterns,
-        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS),
+        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS), (SLACK, GROWTH, ROUNDS),
     )  # fmt: skip
 
     def compiled(window: Window, limits: Limits) -> Way:
