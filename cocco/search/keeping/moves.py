@@ -51,7 +51,7 @@ class Ceiling:
     """What a plan may come to at least for a step to be run now; steps beyond it wait."""
 
     def __init__(self, cost: float, limit: float, left: Callable[[int], tuple[float, int]]) -> None:
-        """cost: up to the state; left: by layers that have run what is left at least, and tensors in DRAM still read."""
+        """cost: up to the state; left: by what has run what is left at least, and tensors that are still read."""
         self.cost, self.limit, self.left = cost, limit, left
         self.skipped = math.inf  #: the least of all that waits
 
