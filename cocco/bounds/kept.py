@@ -17,11 +17,14 @@ from cocco.search.keeping.moves import Memo
 from cocco.search.keeping.question import KeepQuestion, KeptStep
 from cocco.search.keeping.state import members
 from cocco.search.keeping.window import (
+    GROWTH,
     LOOK_STEPS,
     MAX_SETS,
     MAX_STATES,
     MAX_STEPS,
     PRICE_STEPS,
+    ROUNDS,
+    SLACK,
     Limits,
     Way,
     Window,
@@ -140,7 +143,7 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
     search = twin_of(part).kept_search(
         part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
         question.crosses, question.patterns,
-        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS),
+        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS), (SLACK, GROWTH, ROUNDS),
     )  # fmt: skip
 
     def compiled(window: Window, limits: Limits) -> Way:
@@ -164,10 +167,12 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
     (network,), (rules,) = part.networks, part.rules
     layers, crossings = floors(part)
     costs = SubgraphCosts(part)
+    machine, metric = part.accelerator, part.objective.metric
+    more_room_pays = machine.cores == 1 and machine.mapper.is_flat and part.chosen_by in (None, metric)
     question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
-        least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
+        more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
     )  # fmt: skip
     return with_forced(question, is_whole=part.objective.metric == "ema")
 

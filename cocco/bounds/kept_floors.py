@@ -24,6 +24,8 @@ from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds.buffers import met_bytes
+from cocco.bounds.kept_elsewhere import bytes_beside
+from cocco.bounds.layer_order import LayerOrder
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
 from cocco.search.keeping.question import KeepQuestion, KeptStep, sets_of_producers
@@ -125,7 +127,8 @@ def _least_anywhere(question: KeepQuestion, fuses: _Together, v: int) -> float:
 def _looked_at(question: KeepQuestion, v: int) -> _Alone:
     """Return what all steps of a layer that runs alone have in common."""
     least, holds = math.inf, 0
-    for step in _steps_of(question, v):
+    beside = bytes_beside(question, LayerOrder(question), 1 << v)
+    for step in _steps_of(question, v, beside or (0,)):
         price = question.price(step)
         if price < math.inf:
             holds |= step.on_chip
@@ -134,11 +137,11 @@ def _looked_at(question: KeepQuestion, v: int) -> _Alone:
             if question.network.is_output[v]:
                 price += question.crossing_floor[v]  # a model output: its writing is part of the floor
             least = min(least, price)
-    return _Alone(least, holds)
+    return _Alone(least if beside else 0.0, holds)
 
 
-def _steps_of(question: KeepQuestion, v: int) -> Iterator[KeptStep]:
-    """Yield every step of a layer alone, with nothing kept that it does not touch."""
+def _steps_of(question: KeepQuestion, v: int, beside: tuple[int, ...]) -> Iterator[KeptStep]:
+    """Yield every step of a layer alone, with so much kept that it does not touch."""
     inputs = sorted(set(question.network.producers[v]))
     ways = [(0, 1), (1, 0), (1, 1)]  # kept, crosses
     of_output = [ways] * bool(question.network.consumers[v])
@@ -155,8 +158,9 @@ def _steps_of(question: KeepQuestion, v: int) -> Iterator[KeptStep]:
                 loaded |= is_moved << u
         if not question.network.consumers[v]:
             written = 1 << v
-        if size <= question.room:
-            yield KeptStep((v,), on_chip, loaded, written, size, 0)
+        for more in beside:
+            if size + more <= question.room:
+                yield KeptStep((v,), on_chip, loaded, written, size + more, 0)
 
 
 class _Together:

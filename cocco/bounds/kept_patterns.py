@@ -37,7 +37,7 @@ MOST_FREE = 8  #: layers of a pattern that may run before or after one of it; ou
 LEAST_LAYERS = 4  #: of a pattern; our choice
 MOST_PATTERNS = 2  #: our choice
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
-PATTERN_STEPS = 3_000_000  #: ways to run a step that all patterns of a network may look at; our choice
+PATTERN_STEPS = 4_000_000  #: ways to run a step that all patterns of a network may look at; our choice
 
 
 State = tuple[int, int, int]  # layers that have run, tensors kept unwritten, kept and written
@@ -167,6 +167,7 @@ class _Small:
         executed, unwritten, written = state
         kept, active, question = unwritten | written, self._active(executed), self.question
         hidden, whole, readers = self.every_late & ~active, question.whole, self.order.readers
+        seen = self.tensors & ~hidden
         for run in self.runs.after(executed, active):
             after, reads, makes = executed | run.layers, run.reads & ~hidden, run.layers & self.tensors
             elsewhere = sum([whole[u] for u in members(kept & ~makes & ~reads)])
@@ -209,9 +210,10 @@ class _Small:
                 new, is_single = new_unwritten | new_written, not run.layers & (run.layers - 1)
                 if need > question.room and not is_single:
                     continue
-                if need > question.room or self.alone.runs_alone(run.layers, active):
+                is_alone = need > question.room or self.alone.runs_alone(run.layers, active)
+                if is_alone and self.alone.others(run.layers, seen):
                     beside = elsewhere + sum([whole[u] for u in members(new & appeared & ~run.inputs)])
-                    cost = self.alone.least(run.layers, touched | new & ~appeared, loaded, stored, beside)
+                    cost = self.alone.least(run.layers, seen, touched | new & ~appeared, loaded, stored, beside)
                 else:
                     cost = self.runs.cost(run, kept | new, need)
                     for u in members(stored | loaded):

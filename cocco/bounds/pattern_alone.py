@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import product
 
+from cocco.bounds.kept_elsewhere import bytes_beside
 from cocco.bounds.layer_order import LayerOrder
 from cocco.bounds.pattern_runs import Budget
 from cocco.search.keeping.question import KeepQuestion, KeptStep
@@ -19,8 +20,10 @@ class Alone:
 
     def __init__(self, question: KeepQuestion, order: LayerOrder, layers: int, outputs: int, budget: Budget) -> None:
         self.question, self.order, self.layers, self.outputs, self.budget = question, order, layers, outputs, budget
-        self.known: dict[tuple[int, int, int, int, int], float] = {}
+        self.known: dict[tuple[int, ...], float] = {}
+        self.prices: dict[KeptStep, float] = {}
         self.apart: dict[tuple[int, int], bool] = {}
+        self.beside: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def runs_alone(self, group: int, shown: int) -> bool:
         """Return whether no layer but those shown may join these, and they touch few tensors.
@@ -40,9 +43,15 @@ class Alone:
             return False
         return not any(self.question.may_fit(tuple(members(order.hull(group | 1 << w)))) for w in members(near))
 
-    def least(self, group: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
-        """Return the least that a step costs; of the tensors of the pattern it touches these, others take so much."""
-        key = group, on_chip, loaded, stored, elsewhere
+    def others(self, group: int, seen: int) -> tuple[int, ...]:
+        """Return the bytes that tensors may take that are not seen and that a step does not touch; empty: too many."""
+        if (group, seen) not in self.beside:
+            self.beside[group, seen] = bytes_beside(self.question, self.order, group, seen)
+        return self.beside[group, seen]
+
+    def least(self, group: int, seen: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
+        """Return the least that a step costs; of the tensors seen it touches these, others take so much."""
+        key = group, seen, on_chip, loaded, stored, elsewhere
         if key not in self.known:
             self.known[key] = self._least(*key)
         return self.known[key]
@@ -56,24 +65,31 @@ class Alone:
                 makes |= 1 << v
         return list(members((reads & ~group | makes) & ~known))
 
-    def _least(self, group: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
+    def _least(self, group: int, seen: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
         question, least = self.question, math.inf
         size = elsewhere + sum([question.whole[u] for u in members(on_chip)])
         always = group & self.outputs  # written, and not beside its floor
         free, layers = self.free(group, on_chip | loaded | stored), tuple(members(group))
-        for ways in product([(0, 1), (1, 0), (1, 1)], repeat=len(free)):  # kept, crosses
-            self.budget.count(PRICE_STEPS)
-            kept, moved, bytes_kept = on_chip, 0, size
+        chosen = product([(0, 1), (1, 0), (1, 1)], repeat=len(free))  # kept, crosses
+        for more, ways in product(self.others(group, seen), chosen):
+            kept, moved, bytes_kept = on_chip, 0, size + more
             for u, (is_kept, is_moved) in zip(free, ways):
                 kept, moved = kept | is_kept << u, moved | is_moved << u
                 bytes_kept += question.whole[u] * is_kept
             if bytes_kept > question.room:
                 continue
             writes = stored | moved & group | always
-            price = question.price(KeptStep(layers, kept, loaded | moved & ~group, writes, bytes_kept, 0))
+            price = self._price(KeptStep(layers, kept, loaded | moved & ~group, writes, bytes_kept, 0))
             for u in members(moved & ~always):
                 price -= question.crossing_floor[u]
             for v in members(group & ~self.layers):
                 price -= question.layer_floor[v]
             least = min(least, price)
         return least
+
+    def _price(self, step: KeptStep) -> float:
+        self.budget.count(1)
+        if step not in self.prices:
+            self.budget.count(PRICE_STEPS)
+            self.prices[step] = self.question.price(step)
+        return self.prices[step]

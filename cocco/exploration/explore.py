@@ -181,12 +181,18 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
         raise Interrupted(result)
     from cocco.exploration.addresses import with_addresses
     from cocco.exploration.given import no_worse
+    from cocco.exploration.other_memories import in_other_memories
 
     is_proven = result.status == "optimal"
     try:
         result = no_worse(problem, result, effort.initial)
         if effort.check_addresses or any(plan.keep for plan in result.plans):
+            cost = result.cost
             result = with_addresses(problem, result, effort.check_addresses)
+            if problem.buffers and result.placed is not None and not (result.placed and result.cost <= cost):
+                result = in_other_memories(
+                    question, result, lambda each: with_addresses(problem, each, effort.check_addresses)
+                )
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped")) from None
     return _with_ranges(question, result, is_proven) if problem.buffers and effort.ranges else result

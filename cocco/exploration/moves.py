@@ -24,7 +24,7 @@ class Moved:
     """One change that was made so that every region has an address."""
 
     network: str
-    what: Literal["reordered", "dropped", "shortened", "cut", "split"]
+    what: Literal["reordered", "dropped", "shortened", "cut", "split", "resized"]
     tensor: str | None  #: that was kept; None where a subgraph was moved or split
     layer: str | None  #: the first of that subgraph
     text: str  #: a sentence

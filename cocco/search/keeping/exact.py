@@ -16,6 +16,10 @@ each tensor in DRAM that has readers left. States go on in the order of both tog
 more layers, then those found first; so the first state in which all layers have run is the cheapest. States that cost
 as much as `below` with what is left are not opened: with none to open, no plan is cheaper than that.
 
+Where much fits a state has thousands of steps, most of them to no good: a tensor that might stay is written. So steps
+that come to clearly more than the state promised wait, and the state goes on once more when it is their turn (partial
+expansion: Yoshizumi, Miura and Ishida, AAAI 2000; Felner et al., AAAI 2012), each time with more of them.
+
 A window of a plan (cocco.search.keeping.window) is searched in the same way: only its layers run, only their readings
 count, and what its last state must keep is never given up for good.
 """
@@ -26,11 +30,12 @@ import math
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
-from cocco.search.keeping.moves import Memo, Moves, OutOfBudgetError
+from cocco.search.keeping.moves import Ceiling, Memo, Moves, OutOfBudgetError
 from cocco.search.keeping.question import Group, KeepQuestion
 from cocco.search.keeping.state import START, Trail, bits, members, spans_of
 from cocco.search.keeping.window import (
     FOUND,
+    GROWTH,
     MANY_STATES,
     MANY_STEPS,
     MAX_SETS,
@@ -38,6 +43,8 @@ from cocco.search.keeping.window import (
     MAX_STEPS,
     NO_WAY,
     NONE_BELOW,
+    ROUNDS,
+    SLACK,
     Limits,
     Place,
     Way,
@@ -129,28 +136,47 @@ class _Search:
         self.pushed = 0
         self.is_cut = False
         self.least, self.reached = 0.0, 0  # the bound of the state that goes on; layers
-        self.closed: set[Place] = set()
+        self.bound: dict[Place, float] = {}  # of states that wait
+        self.rounds: dict[Place, int] = {}  # in which a state has gone on
         self.left: dict[int, tuple[float, int]] = {}
         self.patterns = self.question.patterns if window == all_of(self.question.network) else ()
         self.layers = self.tensors = 0  # of patterns
         for pattern in self.patterns:
             self.layers, self.tensors = self.layers | pattern.layers, self.tensors | pattern.tensors
+        self.least_of = [pattern.by_layers() for pattern in self.patterns]
+        self.least_left: dict[int, float] = {}
 
     def run(self) -> Place | None:
         """Return the cheapest last state, None if it is not reached."""
         self._reach(self.window.start, 0.0, None, 0)
         while self.queue:
             self.least, _, _, place = heappop(self.queue)
-            if place in self.closed:
+            if self.bound.get(place) != self.least:
                 continue
             if place.executed == self.window.goal.executed:
                 return place
-            self.closed.add(place)
+            del self.bound[place]
             self.reached = max(self.reached, place.executed.bit_count())
-            cost = self.cost[place]
-            for group, price, there in self.moves.from_place(place):
-                self._reach(there, cost + price, place, group)
+            self._go_on(place, self.least)
         return None
+
+    def _go_on(self, place: Place, bound: float) -> None:
+        """Reach what a state leads to, but for steps that wait."""
+        cost, rounds = self.cost[place], self.rounds[place]
+        limit = bound * (1 + SLACK * GROWTH**rounds) if rounds < ROUNDS else math.inf
+        self.rounds[place] = rounds + 1
+        ceiling = Ceiling(cost, limit, self._left_after)
+        for group, price, there in self.moves.from_place(place, ceiling):
+            self._reach(there, cost + price, place, group)
+        if ceiling.skipped >= self.limits.below:
+            self.is_cut |= ceiling.skipped < math.inf
+        elif ceiling.skipped < math.inf:
+            self._push(place, ceiling.skipped)
+
+    def _push(self, place: Place, bound: float) -> None:
+        self.bound[place] = bound
+        self.pushed += 1
+        heappush(self.queue, (bound, -place.executed.bit_count(), self.pushed, place))
 
     def counts(self) -> tuple[int, int, int]:
         """Return states, steps, and the most layers that had run where it went on."""
@@ -173,29 +199,38 @@ class _Search:
         if bound >= self.limits.below:
             self.is_cut |= bound < math.inf  # else there is no way on
             return
-        if place in self.cost:
-            self.closed.discard(place)  # floats may be off in the last digit
-        elif len(self.cost) == self.limits.states:
+        if place not in self.cost and len(self.cost) == self.limits.states:
             raise OutOfBudgetError(MANY_STATES)
-        self.cost[place] = cost
+        self.cost[place], self.rounds[place] = cost, 0
         if before is not None:
             self.came_from[place] = before, group
-        self.pushed += 1
-        heappush(self.queue, (bound, -place.executed.bit_count(), self.pushed, place))
+        self._push(place, bound)
 
     def _floor(self, place: Place) -> float:
         """Return what is left at least: of patterns, and beside them floors of layers and one reading of live tensors.
 
         Live: in DRAM, and still read.
         """
-        if place.executed not in self.left:
-            self.left[place.executed] = self._floor_of_layers(place.executed), self._live(place.executed)
-        total, live = self.left[place.executed]
+        total, live = self._of_layers(place.executed)
         for pattern in self.patterns:
             total += pattern.least(*place)
         for u in members(live & ~(place.unwritten | place.written)):
             total += self.question.crossing_floor[u]
         return total
+
+    def _of_layers(self, executed: int) -> tuple[float, int]:
+        if executed not in self.left:
+            self.left[executed] = self._floor_of_layers(executed), self._live(executed)
+        return self.left[executed]
+
+    def _left_after(self, executed: int) -> tuple[float, int]:
+        """Return what is left at least wherever tensors lie, and the tensors that are read once more if in DRAM."""
+        total, live = self._of_layers(executed)
+        if executed not in self.least_left:
+            for pattern, least in zip(self.patterns, self.least_of):
+                total += least.get(executed & pattern.seen(executed), 0.0)
+            self.least_left[executed] = total
+        return self.least_left[executed], live
 
     def _floor_of_layers(self, executed: int) -> float:
         """Return the floors of the layers that are left, and the crossings of what they make that are certain."""

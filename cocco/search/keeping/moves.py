@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from cocco.search.keeping.question import KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
@@ -47,12 +47,29 @@ class Memo:
             self.prices.clear()
 
 
+class Ceiling:
+    """What a plan may come to at least for a step to be run now; steps beyond it wait."""
+
+    def __init__(self, cost: float, limit: float, left: Callable[[int], tuple[float, int]]) -> None:
+        """cost: up to the state; left: by what has run what is left at least, and tensors that are still read."""
+        self.cost, self.limit, self.left = cost, limit, left
+        self.skipped = math.inf  #: the least of all that waits
+
+    def holds_back(self, least: float) -> bool:
+        """Return whether what comes to so much at least has to wait, and note it."""
+        if least <= self.limit:
+            return False
+        self.skipped = min(self.skipped, least)
+        return True
+
+
 class _Option(NamedTuple):
     """One thing that may become of a tensor."""
 
     unwritten: int = 0  #: kept from here on, in one of the two ways
     written: int = 0
     stores: int = 0  #: written to DRAM by this step
+    more: float = 0.0  #: what it costs at least: crossings now, and the next reading
 
 
 class Moves:
@@ -67,6 +84,7 @@ class Moves:
         self.upward, self.heads = self._units()  # per layer: its unit and what that needs; the first layers of units
         self.groups: dict[int, list[int]] = {}
         self.steps = 0
+        self.none = Ceiling(0.0, math.inf, lambda _: (0.0, 0))
         memo.make_room(limits)
 
     def _units(self) -> tuple[list[int], int]:
@@ -87,10 +105,10 @@ class Moves:
         """Return whether a layer after the window reads a tensor."""
         return self.memo.consumers[u] & ~self.window.goal.executed != 0
 
-    def from_place(self, place: Place) -> Iterator[tuple[int, float, Place]]:
-        """Yield subgraph, price and next state of every way to run a step."""
+    def from_place(self, place: Place, ceiling: Ceiling | None = None) -> Iterator[tuple[int, float, Place]]:
+        """Yield subgraph, price and next state of every way to run a step, but of those beyond the ceiling."""
         for group in self._groups(place.executed):
-            yield from self._steps(place, group)
+            yield from self._steps(place, group, ceiling or self.none)
 
     def _groups(self, executed: int) -> list[int]:
         """Return the sets of layers that can run next and may fit (cocco.search.baselines.exact, _steps)."""
@@ -136,27 +154,35 @@ class Moves:
             self.memo.fits[group] = known
         return known
 
-    def _steps(self, place: Place, group: int) -> Iterator[tuple[int, float, Place]]:
+    def _steps(self, place: Place, group: int, ceiling: Ceiling) -> Iterator[tuple[int, float, Place]]:
         """Yield every way to run a subgraph."""
         executed, kept = place.executed | group, place.unwritten | place.written
         inputs = 0
         for v in members(group):
             inputs |= self.memo.reads[v]
         inputs &= ~group
-        loaded, stored = inputs & ~kept, 0
+        loaded, stored, optional = inputs & ~kept, 0, 0
+        left, live = ceiling.left(executed)
         choices: list[list[_Option]] = []
         for v in members(group):
             is_read = self.readers[v] & ~executed or self.read_beyond(v)
             if self.question.network.is_output[v]:
                 stored |= 1 << v
                 if is_read:
-                    choices.append(self._loaded(v, executed))  # DRAM has it, as it has an input
+                    choices.append(self._loaded(v, executed, live))  # DRAM has it, as it has an input
+                    optional |= 1 << v
             elif is_read:
-                choices.append(self._made(v, executed))
+                choices.append(self._made(v, executed, live))
+                optional |= 1 << v
         for u in members(loaded):
-            options = self._loaded(u, executed)
+            options = self._loaded(u, executed, live)
             if len(options) > 1 or options[0].written:
                 choices.append(options)
+                optional |= 1 << u
+        least = self._least(group, loaded, live & ~kept & ~optional, ceiling.cost) + left
+        if ceiling.holds_back(least):
+            self._count(1)
+            return
         last = may_drop = 0
         for u in members(inputs & kept):
             if not self.readers[u] & ~executed:
@@ -164,7 +190,8 @@ class Moves:
             elif place.written >> u & 1:
                 may_drop |= 1 << u
         layers, size = tuple(members(group)), sum(self.question.whole[u] for u in members(kept))
-        for unwritten, written, stores, kept_bytes in self._choices(choices, stored, size):
+        chosen = self._choices(choices, stored, size, least, ceiling)
+        for unwritten, written, stores, kept_bytes, _ in chosen:
             self._count(1)
             on_chip = kept | unwritten | written
             touched = on_chip & (group | inputs)
@@ -175,7 +202,17 @@ class Moves:
                 for dropped in _subsets(may_drop):
                     yield group, price, Place(executed, unwritten, written & ~dropped)
 
-    def _made(self, v: int, executed: int) -> list[_Option]:
+    def _least(self, group: int, loaded: int, live: int, cost: float) -> float:
+        """Return what a plan up to a step costs at least, with the next readings of these tensors."""
+        for v in members(group):
+            cost += self.question.layer_floor[v]
+        for u in members(loaded):
+            cost += self.question.crossing_floor[u]
+        for u in members(live):
+            cost += self.question.crossing_floor[u]
+        return cost
+
+    def _made(self, v: int, executed: int, live: int) -> list[_Option]:
         """Return what may become of an output that is read later: written, kept until its last reader, or both.
 
         It need not be written if it is read in the window only, or kept unwritten beyond it. Both pays if it is read
@@ -183,36 +220,51 @@ class Moves:
         """
         bit, later = 1 << v, (self.readers[v] & ~executed).bit_count()
         beyond, needed = self.read_beyond(v), self.needed >> v & 1
+        crossing = self.question.crossing_floor[v]
+        passes = _Option(stores=bit, more=crossing + (crossing if live & bit else 0.0))
         if not self.question.may_keep:
-            return [_Option(stores=bit)]
+            return [passes]
         options = []
         if later or not needed:
-            options.append(_Option(stores=bit))
+            options.append(passes)
         if not beyond or self.window.goal.unwritten >> v & 1:
             options.append(_Option(unwritten=bit))
             if later > 1:
-                options.append(_Option(written=bit, stores=bit))
+                options.append(_Option(written=bit, stores=bit, more=crossing))
         elif later or needed:
-            options.append(_Option(written=bit, stores=bit))
+            options.append(_Option(written=bit, stores=bit, more=crossing))
         return options
 
-    def _loaded(self, u: int, executed: int) -> list[_Option]:
+    def _loaded(self, u: int, executed: int, live: int) -> list[_Option]:
         """Return what may become of an input from DRAM: it passes or stays."""
         later, needed = self.readers[u] & ~executed, self.needed >> u & 1
-        options = [] if needed and not later else [_Option()]
+        again = self.question.crossing_floor[u] if live >> u & 1 else 0.0
+        options = [] if needed and not later else [_Option(more=again)]
         return [*options, _Option(written=1 << u)] if self.question.may_keep and (later or needed) else options
 
-    def _choices(self, choices: list[list[_Option]], stored: int, size: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield what is kept unwritten, kept written, and written, and the bytes kept: all choices with that room."""
+    def _choices(
+        self, choices: list[list[_Option]], stored: int, size: int, least: float, ceiling: Ceiling
+    ) -> Iterator[tuple[int, int, int, int, float]]:
+        """Yield what is kept unwritten, kept written, and written, the bytes kept, and what it comes to at least.
+
+        All choices with that room that need not wait.
+        """
         if not choices:
-            yield 0, 0, stored, size
+            yield 0, 0, stored, size, least
             return
         *first, options = choices
-        for unwritten, written, stores, kept_bytes in self._choices(first, stored, size):
+        for unwritten, written, stores, kept_bytes, below in self._choices(first, stored, size, least, ceiling):
             for option in options:
                 more = kept_bytes + sum(self.question.whole[u] for u in members(option.unwritten | option.written))
-                if more <= self.question.room:
-                    yield unwritten | option.unwritten, written | option.written, stores | option.stores, more
+                if more > self.question.room:
+                    continue
+                if ceiling.holds_back(below + option.more):
+                    self._count(1)
+                    continue
+                yield (
+                    unwritten | option.unwritten, written | option.written, stores | option.stores, more,
+                    below + option.more,
+                )  # fmt: skip
 
     def _price(self, step: KeptStep) -> float:
         if step not in self.memo.prices:

@@ -31,13 +31,26 @@ class Pattern(NamedTuple):
 
     def least(self, executed: int, unwritten: int, written: int) -> float:
         """Return what is left at least from a state of the whole network."""
-        seen, tensors = self.layers, self.tensors
+        seen, tensors = self.seen(executed), self.tensors
+        for trigger, late in self.late:
+            if not executed >> trigger & 1:
+                tensors &= ~late
+        return self.left.get((executed & seen, unwritten & tensors, written & tensors), 0.0)
+
+    def seen(self, executed: int) -> int:
+        """Return the layers that are looked at."""
+        seen = self.layers
         for trigger, late in self.late:
             if executed >> trigger & 1:
                 seen |= late
-            else:
-                tensors &= ~late
-        return self.left.get((executed & seen, unwritten & tensors, written & tensors), 0.0)
+        return seen
+
+    def by_layers(self) -> dict[int, float]:
+        """Return what is left at least by what has run, whatever is kept."""
+        least: dict[int, float] = {}
+        for (executed, _, _), left in self.left.items():
+            least[executed] = min(left, least.get(executed, left))
+        return least
 
 
 def _nothing_held(_: Group) -> tuple[int, dict[int, int]]:
@@ -61,6 +74,7 @@ class KeepQuestion(NamedTuple):
     may_keep: bool = True  #: False: nothing is kept, as in Cocco
     crosses: int = 0  #: tensors that every plan writes to DRAM and reads there, a bit for each
     least_held: Callable[[Group], tuple[int, dict[int, int]]] = _nothing_held  #: by layers: bytes of weights, by tensor
+    more_room_pays: bool = True  #: no layer alone is cheaper where more is kept beside it
     inside: Callable[[int, int, int], float] | None = None  #: by layer, room and kept: its floor among several layers
     patterns: tuple[Pattern, ...] = ()  #: that share no layers and no tensors; for searches of the whole network
 

@@ -20,15 +20,20 @@ cdef void index_again(Sets* sets, i64 words, i64 size) noexcept:
 
 cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
     """The number of a downset, with its floor and its live tensors; its subgraphs are listed when it goes on."""
-    cdef i64 found = find_set(&s.downsets, executed, s.words), k, v, u, i
-    cdef double total = 0.0
-    cdef bint crosses
-    cdef u64* live
+    cdef i64 found = find_set(&s.downsets, executed, s.words)
     if found >= 0:
         return found
     s.add(&s.downsets, executed, s.words)
     found = s.downsets.count - 1
-    live = s.live + found * s.words
+    s.floor[found], s.begin[found], s.after[found] = floor_of_layers(s, executed, s.live + found * s.words), -1, -1.0
+    return found
+
+
+cdef double floor_of_layers(KeptSearch s, const u64* executed, u64* live) noexcept:
+    """What is left at least of layers that are in no pattern; live: tensors that exist and are read in the window."""
+    cdef i64 k, v, u, i
+    cdef double total = 0.0
+    cdef bint crosses
     memset(live, 0, s.words * sizeof(u64))
     for k in range(s.inside_count):
         v = s.inside[k]
@@ -48,8 +53,41 @@ cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
                 if s.readers[u * s.words + i] & ~executed[i]:
                     put(live, u)
                     break
-    s.floor[found], s.begin[found] = total, -1
-    return found
+    return total
+
+
+cdef double left_after(KeptSearch s, const u64* executed, u64** live) except? -1.0:
+    """exact.py, _left_after; what is found is kept as long as there is room that no state needs."""
+    cdef i64 found = find_set(&s.downsets, executed, s.words), i
+    cdef double total
+    if found < 0 and s.downsets.count < (DOWNSETS - 1) * s.state_room:
+        found = downset_of(s, executed)
+    if found >= 0 and s.after[found] >= 0:
+        live[0] = s.live + found * s.words
+        return s.after[found]
+    live[0] = s.spare + 16 * (s.words + 1) if found < 0 else s.live + found * s.words
+    total = floor_of_layers(s, executed, live[0]) if found < 0 else s.floor[found]
+    if s.uses_patterns:
+        for i in range(s.pattern_count):
+            total += least_after(s, &s.patterns[i], executed)
+    if found >= 0:
+        s.after[found] = total
+    return total
+
+
+cdef double least_after(KeptSearch s, Pattern* pattern, const u64* executed) noexcept:
+    """The least of a pattern once these have run, whatever is kept."""
+    cdef u64* state = s.spare + 13 * (s.words + 1)
+    cdef u64 seen
+    cdef i64 i, k, found
+    for i in range(s.words):
+        seen = pattern.layers[i]
+        for k in range(pattern.late_count):
+            if has(executed, pattern.triggers[k]):
+                seen |= pattern.late[k * s.words + i]
+        state[i] = executed[i] & seen
+    found = find_set(&pattern.runs, state, s.words)
+    return pattern.least[found] if found >= 0 else 0.0
 
 
 cdef double left_of(KeptSearch s, Pattern* pattern, const u64* place) noexcept:

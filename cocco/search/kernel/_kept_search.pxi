@@ -20,6 +20,10 @@ cdef enum:
     LOOK_EVERY = 20_000  # steps between two looks for Ctrl-C
 
 
+cdef enum:
+    DOWNSETS = 4  # for each state there may be; one is left for each, the others are for looking ahead
+
+
 cdef enum:  # what may become of a tensor
     PASSES = 1          # not kept; written if it is made by this step
     STAYS = 2           # kept; not written if it is made by this step
@@ -30,6 +34,8 @@ cdef struct Option:  # what may become of a tensor, in this order
     i64 tensor
     i64 ways
     i64 is_made         # by this step, else loaded
+    double passing      # what it costs at least: crossings now, and the next reading
+    double both
 
 
 cdef inline bint before(Waiting* a, Waiting* b) noexcept nogil:
@@ -56,6 +62,8 @@ cdef struct Pattern:  # what is left at least of some layers and of tensors of t
     u64* late
     Sets states         # run, kept unwritten, kept and written, of these
     double* left
+    Sets runs           # run, whatever is kept
+    double* least
 
 
 cdef class KeptSearch:
@@ -69,7 +77,8 @@ cdef class KeptSearch:
     cdef i64 words, size, room, may_keep, steps, next_look, pushed, waiting, queue_room, why, is_cut, stamp
     cdef i64 state_room, step_room, most_states, most_sets, most_steps, most_units, look_steps, price_steps
     cdef i64 reached        # the most layers that had run in a state that went on
-    cdef double below, least
+    cdef double below, least, slack, growth, limit, skipped
+    cdef i64 most_rounds
     cdef list arrays
     cdef i64* whole
     cdef double* layer_floor
@@ -100,7 +109,8 @@ cdef class KeptSearch:
     cdef double* cost
     cdef i64* parent
     cdef i64* group_of      # the subgraph that led there, by number
-    cdef i64* is_closed
+    cdef double* bound_of   # while it waits, else infinite
+    cdef i64* rounds        # in which it has gone on
     # sets of layers that were looked at, and what they read
     cdef Sets groups
     cdef i64* fits          # -1: not known
@@ -111,6 +121,7 @@ cdef class KeptSearch:
     cdef i64* begin
     cdef i64* end
     cdef double* floor
+    cdef double* after      # with the least of all patterns, below 0: not known
     cdef u64* live
     cdef i64* listed
     cdef i64 listed_count
@@ -123,12 +134,13 @@ cdef class KeptSearch:
     cdef i64* stack
     cdef Option* options
 
-    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, crosses, patterns, budgets):
+    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, crosses, patterns, budgets, waiting):
         cdef Kernel kernel = prices.kernel
         cdef i64 n = kernel.graph.size, tensors = kernel.net.tensors, words = prices.words, u, v, j, i
         self.prices, self.kernel, self.words, self.size, self.room = prices, kernel, words, n, room
         self.may_keep = may_keep
         self.state_room, self.most_sets, self.step_room, self.look_steps, self.price_steps = budgets
+        self.slack, self.growth, self.most_rounds = waiting
         self.stamp = 0
         kernel.goal.at[0] = kernel.goal.at[1] = 0
         self.arrays = []
@@ -152,14 +164,16 @@ cdef class KeptSearch:
         self.make_sets(&self.states, self.state_room, 3 * words)
         self.cost = <double*>self.room_for(self.state_room, np.float64)
         self.parent, self.group_of = <i64*>self.room_for(self.state_room), <i64*>self.room_for(self.state_room)
-        self.is_closed = <i64*>self.room_for(self.state_room)
+        self.bound_of = <double*>self.room_for(self.state_room, np.float64)
+        self.rounds = <i64*>self.room_for(self.state_room)
         self.make_sets(&self.groups, self.most_sets, words)
         self.fits, self.mark = <i64*>self.room_for(self.groups.room), <i64*>self.room_for(self.groups.room)
         self.inputs = <u64*>self.room_for(self.groups.room * words)
-        self.make_sets(&self.downsets, self.state_room, words)
-        self.begin, self.end = <i64*>self.room_for(self.state_room), <i64*>self.room_for(self.state_room)
-        self.floor = <double*>self.room_for(self.state_room, np.float64)
-        self.live = <u64*>self.room_for(self.state_room * words)
+        self.make_sets(&self.downsets, DOWNSETS * self.state_room, words)
+        self.begin, self.end = <i64*>self.room_for(self.downsets.room), <i64*>self.room_for(self.downsets.room)
+        self.floor = <double*>self.room_for(self.downsets.room, np.float64)
+        self.after = <double*>self.room_for(self.downsets.room, np.float64)
+        self.live = <u64*>self.room_for(self.downsets.room * words)
         self.listed = <i64*>self.room_for(self.step_room + 1)
         self.make_sets(&self.asked, self.step_room // self.price_steps + 2, 3 * words + 3)
         self.price = <double*>self.room_for(self.asked.room, np.float64)
@@ -195,7 +209,9 @@ cdef class KeptSearch:
         self.patterns = <Pattern*>calloc(self.pattern_count + 1, sizeof(Pattern))
         if self.patterns is NULL:
             raise MemoryError("no memory for the patterns")
-        for number, (layers, tensors, late, left) in enumerate(patterns):
+        for number, each_pattern in enumerate(patterns):
+            layers, tensors, late, left = each_pattern
+            least = each_pattern.by_layers()
             pattern = &self.patterns[number]
             pattern.layers, pattern.tensors = self.row_of([layers]), self.row_of([tensors])
             for i in range(words):
@@ -209,6 +225,11 @@ cdef class KeptSearch:
             rows = self.row_of([each for state in left for each in state])
             for i in range(len(left)):
                 self.add(&pattern.states, rows + 3 * words * i, 3 * words)
+            pattern.least = <double*>self.held(list(least.values()), np.float64)
+            self.make_sets(&pattern.runs, len(least), words)
+            rows = self.row_of(list(least))
+            for i in range(len(least)):
+                self.add(&pattern.runs, rows + words * i, words)
         return 0
 
     cdef void* held(self, values, kind) except NULL:
@@ -251,14 +272,14 @@ cdef class KeptSearch:
         while found < 0 and not self.why and self.waiting:
             self.least = self.queue[0].bound
             state = self.pop()
-            if self.is_closed[state]:
+            if self.bound_of[state] != self.least:
                 continue
             if same_set(self.states.members + 3 * state * self.words, self.goal, self.words):
                 found = state
                 break
-            self.is_closed[state] = 1
+            self.bound_of[state] = INFINITY
             self.reached = imax(self.reached, self.layers_of(state))
-            go_on(self, state)
+            self.take_turn(state)
         if found < 0:
             why = self.why or (NONE_BELOW if self.is_cut else NO_WAY)
             cost = min(self.least, self.below) if self.why else INFINITY
@@ -365,6 +386,31 @@ cdef class KeptSearch:
             PyErr_CheckSignals()
         return 0
 
+    cdef int take_turn(self, i64 state) except -1:
+        """exact.py, _go_on; 1 where the search must end"""
+        cdef double factor = self.slack
+        cdef i64 i
+        for i in range(self.rounds[state]):
+            factor *= self.growth
+        self.limit = self.least * (1 + factor) if self.rounds[state] < self.most_rounds else INFINITY
+        self.skipped = INFINITY
+        self.rounds[state] += 1
+        if go_on(self, state):
+            return 1
+        if self.skipped >= self.below:
+            self.is_cut |= self.skipped < INFINITY
+        elif self.skipped < INFINITY:
+            self.push(self.skipped, state)
+        return 0
+
+    cdef bint holds_back(self, double least) noexcept:
+        """Whether what comes to so much at least has to wait."""
+        if least <= self.limit:
+            return False
+        if least < self.skipped:
+            self.skipped = least
+        return True
+
     cdef int reach(self, const u64* place, double cost, i64 parent, i64 group) except -1:
         """Note a way to a state if it is the cheapest so far and leaves a chance; 1 where the search must end."""
         cdef i64 found = find_set(&self.states, place, 3 * self.words), downset
@@ -382,7 +428,7 @@ cdef class KeptSearch:
         if found < 0:
             self.add(&self.states, place, 3 * self.words)
             found = self.states.count - 1
-        self.is_closed[found] = 0
+        self.rounds[found] = 0
         self.cost[found], self.parent[found], self.group_of[found] = cost, parent, group
         return self.push(bound, found)
 
@@ -397,6 +443,7 @@ cdef class KeptSearch:
                 raise MemoryError("no memory for the states that wait")
             self.queue = grown
         self.pushed += 1
+        self.bound_of[state] = bound
         entry.bound, entry.layers, entry.number, entry.state = bound, self.layers_of(state), self.pushed, state
         at = self.waiting
         self.waiting += 1

@@ -150,11 +150,20 @@ cdef inline i64 ways_of_made(KeptSearch s, i64 u, i64 later) noexcept nogil:
     return ways
 
 
-cdef inline void offer_loaded(KeptSearch s, Running* r, i64 u, i64 later) noexcept:
-    """moves.py, _loaded"""
+cdef inline void offer_loaded(
+    KeptSearch s, Running* r, i64 u, i64 later, bint is_output, const u64* live
+) noexcept:
+    """moves.py, _loaded; an output is offered even where it can only pass."""
+    cdef i64 ways = 0
+    if later or not has(s.needed, u):
+        ways |= PASSES
     if s.may_keep and (later or has(s.needed, u)):
+        ways |= STAYS
+    if ways & STAYS or is_output:
         s.options[r.count].tensor, s.options[r.count].is_made = u, 0
-        s.options[r.count].ways = PASSES | STAYS if later else STAYS
+        s.options[r.count].ways = ways
+        s.options[r.count].passing = s.crossing_floor[u] if has(live, u) else 0.0
+        put(r.place, u)
         r.count += 1
 
 
@@ -165,6 +174,8 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
     cdef u64* place = s.states.members + 3 * state * words
     cdef u64* group = s.groups.members + number * words
     cdef u64* inputs = s.inputs + number * words
+    cdef u64* live
+    cdef double crossing, left, least
     r.state, r.number, r.count, r.drop_count, r.drops = state, number, 0, 0, s.ids + s.kernel.net.tensors + 1
     r.executed, r.kept, r.loaded = s.spare, s.spare + words, s.spare + 2 * words
     r.stored, r.unwritten, r.written = s.spare + 3 * words, s.spare + 4 * words, s.spare + 5 * words
@@ -173,21 +184,40 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
     for i in range(words):
         r.executed[i], r.kept[i] = place[i] | group[i], place[words + i] | place[2 * words + i]
         r.loaded[i] = inputs[i] & ~r.kept[i]
+    left = left_after(s, r.executed, &live)
+    memset(r.place, 0, words * sizeof(u64))  # until it is needed: tensors with options
     count = list_set(group, words, s.ids)
     for k in range(count):
         u = s.ids[k]
         later = later_readers(s, r.executed, u)
         if s.kernel.net.is_output[u]:
             put(r.stored, u)
-            offer_loaded(s, &r, u, later)  # DRAM has it, as it has an input
+            if later or has(s.beyond, u):
+                offer_loaded(s, &r, u, later, True, live)  # DRAM has it, as it has an input
         elif later or has(s.beyond, u):
+            crossing = s.crossing_floor[u]
             s.options[r.count].tensor, s.options[r.count].is_made = u, 1
             s.options[r.count].ways = ways_of_made(s, u, later)
+            s.options[r.count].passing = crossing + (crossing if has(live, u) else 0.0)
+            s.options[r.count].both = crossing
+            put(r.place, u)
             r.count += 1
     count = list_set(r.loaded, words, s.ids)
     for k in range(count):
         u = s.ids[k]
-        offer_loaded(s, &r, u, later_readers(s, r.executed, u))
+        offer_loaded(s, &r, u, later_readers(s, r.executed, u), False, live)
+    least = s.cost[state]
+    for k in range(list_set(group, words, s.ids)):
+        least += s.layer_floor[s.ids[k]]
+    for k in range(list_set(r.loaded, words, s.ids)):
+        least += s.crossing_floor[s.ids[k]]
+    for i in range(words):
+        r.place[i] = live[i] & ~r.kept[i] & ~r.place[i]
+    for k in range(list_set(r.place, words, s.ids)):
+        least += s.crossing_floor[s.ids[k]]
+    least += left
+    if s.holds_back(least):
+        return s.spend(1)
     count = list_set(r.kept, words, s.ids)
     for k in range(count):
         u = s.ids[k]
@@ -199,11 +229,12 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
             elif has(place + 2 * words, u):
                 r.drops[r.drop_count] = u
                 r.drop_count += 1
-    return choose(s, &r, 0, size)
+    return choose(s, &r, 0, size, least)
 
 
-cdef int choose(KeptSearch s, Running* r, i64 at, i64 size) except -1:
-    """Run the step with every choice for the tensors from this one on that leaves room."""
+cdef int choose(KeptSearch s, Running* r, i64 at, i64 size, double least) except -1:
+    """Run the step with every choice for the tensors from this one on that leaves room and need not wait."""
+    cdef double comes_to
     cdef Option* option
     cdef i64 i, way, u, more
     cdef int status
@@ -218,13 +249,18 @@ cdef int choose(KeptSearch s, Running* r, i64 at, i64 size) except -1:
         more = size + (s.whole[u] if way != PASSES else 0)
         if more > s.room:
             continue
+        comes_to = least + (option.passing if way == PASSES else option.both if way == BOTH else 0.0)
+        if s.holds_back(comes_to):
+            if s.spend(1):
+                return 1
+            continue
         if option.is_made and way != STAYS:
             put(r.stored, u)
         if option.is_made and way == STAYS:
             put(r.unwritten, u)
         elif way != PASSES:
             put(r.written, u)
-        status = choose(s, r, at + 1, more)
+        status = choose(s, r, at + 1, more, comes_to)
         take_out(r.unwritten, u)
         take_out(r.written, u)
         if option.is_made:

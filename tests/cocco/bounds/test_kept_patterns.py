@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+import workloads
 from cocco.bounds import kept, kept_patterns
 from cocco.bounds.kept import cheapest_plans, keep_question
 from cocco.bounds.kept_patterns import patterns_of
@@ -17,6 +18,7 @@ from cocco.search.keeping.moves import Memo, Moves
 from cocco.search.keeping.question import KeepQuestion, Pattern
 from cocco.search.keeping.window import Limits, Place, all_of
 from simulator.accelerator import Accelerator
+from simulator.technology import KiB
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import dag
 
@@ -149,3 +151,37 @@ def test_both_engines_agree_with_patterns():
         assert found[0] == found[1], seed
         proven += found[0].is_proven
     assert proven > 20
+
+
+def test_less_room_may_be_cheaper_on_several_cores():
+    """There a layer alone is not cheapest with all the room there is: what else may be kept is looked at, too."""
+    check(random_problem(202, 6), 202)
+
+
+def test_patterns_of_more_layers_than_a_word_has_bits():
+    """80 layers in rows of three that join: both engines count the same, and find what the search without does."""
+    producers: list[list[int]] = [[]]
+    for v in range(1, 80):
+        producers.append([v - 1, v - 3] if v % 4 == 3 else [v - 1])
+    problem = on_hardware(dag(producers, kernel=3), Accelerator(shared_buffer=1_200), metric="ema")
+    question = keep_question(problem)
+    patterns, _ = patterns_of(question, True)
+    assert max(pattern.layers for pattern in patterns) >= 1 << 64
+    found = [cheapest_plans(problem, engine=engine) for engine in ("fast", "reference")]
+    assert found[0] == found[1] and found[0].is_proven
+    assert found[0].cost == exact_plan(question).cost
+
+
+def test_a_pattern_that_grows_too_large_ends():
+    """DenseNet121 keeps so many tensors that states of one step are thousands; each is counted."""
+    network = workloads.load("densenet121")
+    question = keep_question(on_hardware(network, Accelerator(shared_buffer=512 * KiB), metric="ema"))
+    assert patterns_of(question, True, 100_000) == ((), 100_000)
+
+
+def test_steps_that_cost_clearly_more_wait():
+    """GoogleNet at 896 KB: all fits, and nearly every step writes what might stay; 100 million proved nothing."""
+    problem = on_hardware(workloads.load("googlenet"), Accelerator(shared_buffer=896 * KiB), metric="energy")
+    found = cheapest_plans(problem, max_steps=4_000_000)
+    assert found.is_proven and found.plans[0].states < 1_000
+    assert found.cost == pytest.approx(1_234_144_056, rel=1e-9)

@@ -14,6 +14,7 @@ import cocco
 import workloads
 from cocco.allocation.address_map import AddressMap, address_map, map_of
 from cocco.allocation.windows import Windows, clip
+from cocco.exploration import other_memories
 from cocco.exploration.addresses import with_addresses
 from cocco.exploration.moves import changes
 from cocco.exploration.repair import Repair
@@ -30,6 +31,7 @@ from tests.helpers.command_line import answer
 from tests.helpers.command_line import cocco as run
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
+from tests.helpers.small_spaces import question_of, small_space
 from workloads.network.network import Network
 
 #: four bytes are live in every step, and five are needed
@@ -162,3 +164,20 @@ def test_a_map_with_kept_tensors_is_saved_with_its_picture(tmp_path: Path):
     paths = save(tmp_path, maps_of([network], found))
     assert [path.name for path in paths] == ["addresses.csv", "addresses-shared.png", "addresses-shared.svg"]
     assert all(path.stat().st_size for path in paths)
+
+
+def test_another_memory_is_chosen_where_changes_cost_more(monkeypatch: pytest.MonkeyPatch):
+    """The cheapest of six memories by bytes has no addresses for what it keeps; a larger one has, for less."""
+    problem = small_space(489)
+    assert problem is not None
+    asked = question_of(problem) | {"metric": problem.objective.metric, "alpha": problem.objective.alpha}
+    found = cocco.explore(**asked, samples=60)
+    monkeypatch.setattr(other_memories, "MEMORIES", 0)
+    stayed = cocco.explore(**asked, samples=60)
+    assert found.placed and stayed.placed and stayed.lower_bound == found.lower_bound
+    assert stayed.lower_bound < found.cost < stayed.cost
+    assert found.moved[0].what == "resized" and "bytes of buffer in place of" in changes_text(found)[0]
+    assert found.accelerator != stayed.accelerator
+    for network, plan in zip(problem.networks, found.plans):
+        placed = address_map(network, plan, found.accelerator, problem.tile_rule)
+        assert placed is None or placed.fits

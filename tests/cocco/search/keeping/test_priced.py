@@ -69,4 +69,5 @@ def test_on_the_optimum_s_subgraphs_it_finds_the_optimum():
     (plan,) = best.partitions
     found = priced_intervals(keep_question(problem), plan.subgraphs)
     assert (found.cost, found.exact) == (best.cost, True)
-    assert found.spans == tuple(sorted(each.span for each in plan.keep))
+    again = Partition.from_ids(network, plan.subgraphs, "energy", found.spans)
+    assert evaluate(network, again, problem.accelerator).energy_pj == pytest.approx(best.cost, rel=1e-12)

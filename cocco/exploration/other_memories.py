@@ -1,0 +1,88 @@
+"""Where the cheapest memory has no addresses, or only at a price, other memories are asked for a cheaper answer.
+
+Our choice: the nearest sizes first, a few of them. Each is solved by the exact search for plans that cost less than the
+changed answer does, and these get their addresses in the same way. So an answer only becomes cheaper, or gets a map.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_memories import QUICK_STEPS, TIERS, solve
+from cocco.bounds.least import gap
+from cocco.exploration.moves import Moved
+from cocco.exploration.question import Question
+from cocco.exploration.result import Result
+from cocco.problem.judge import judged_plans
+from cocco.problem.planned import Memory, Planned, confirmed
+from cocco.problem.problem import Problem
+from cocco.problem.status import Status
+
+MEMORIES = 8  #: that are asked at most; our choice
+STEPS = QUICK_STEPS // TIERS[1]  #: of the exact search in each; our choice
+
+Placing = Callable[[Result], Result]  #: what gives an answer its addresses
+
+
+def in_other_memories(question: Question, found: Result, place: Placing) -> Result:
+    """Return a cheaper answer with addresses in another memory, or the one that was found.
+
+    found: an answer that was changed for its addresses, or has none for all that it keeps.
+    """
+    problem = question.problem
+    chosen, best = _memory(problem, found), found
+    bounds, asked = KeptBounds(problem), 0
+    for memory in _nearest(problem, chosen):
+        most = best.cost if best.placed else math.inf
+        if asked == MEMORIES:
+            break
+        if bounds.cost(memory) >= most:
+            continue
+        asked += 1
+        solved = solve(problem, memory, question.engine, STEPS, most).best
+        if solved is None:
+            continue
+        other = place(_with(problem, found, confirmed(problem, solved)))
+        if other.placed and other.cost < most:
+            best = replace(other, moved=(_moved(problem, found, other), *(other.moved or ())))
+    return best
+
+
+def _memory(problem: Problem, found: Result) -> Memory:
+    return tuple(sizes.index(getattr(found.accelerator, name)) for name, sizes in problem.buffers.items())
+
+
+def _nearest(problem: Problem, chosen: Memory) -> list[Memory]:
+    """Return the other memories, the nearest by bytes first, of two as near the larger."""
+    size = problem.accelerator_of(chosen).buffer_bytes
+    others = [(problem.accelerator_of(memory).buffer_bytes - size, memory) for memory in memories(problem)]
+    return [memory for more, memory in sorted(others, key=lambda each: (abs(each[0]), -each[0])) if memory != chosen]
+
+
+def _with(problem: Problem, found: Result, planned: Planned) -> Result:
+    """Return the answer with other plans in another memory."""
+    winner = judged_plans(problem, planned.plans, planned.memory, [planned.cost])
+    bound = found.lower_bound
+    return replace(
+        found, accelerator=winner.accelerator, plans=winner.plans, evaluations=winner.evaluations, cost=planned.cost,
+        gap=None if bound is None else gap(planned.cost, bound), moved=None, placed=None, splits=None,
+        status=_status(found, planned.cost),
+    )  # fmt: skip
+
+
+def _status(found: Result, cost: float) -> Status:
+    if found.lower_bound is not None and cost <= found.lower_bound:
+        return "optimal"
+    return "feasible" if found.status == "optimal" else found.status
+
+
+def _moved(problem: Problem, found: Result, other: Result) -> Moved:
+    """Return what is said of the other memory."""
+    names = " + ".join(f"{getattr(other.accelerator, name):,}" for name in problem.buffers)
+    before = " + ".join(f"{getattr(found.accelerator, name):,}" for name in problem.buffers)
+    why = "it costs more with changes that give it addresses" if found.placed else "no addresses were found there"
+    text = f"{names} bytes of buffer in place of {before}: {why}"
+    return Moved(problem.networks[0].name, "resized", None, None, text)
