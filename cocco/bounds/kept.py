@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from cocco.bounds.kept_floors import floors, with_forced
 from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
 from cocco.problem.names import EngineName
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, part_of
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
 from cocco.search.keeping.moves import Memo
 from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
@@ -104,12 +103,6 @@ def _cheapest(problem: Problem, i: int, question: KeepQuestion, limits: Limits, 
     )
 
 
-def _part(problem: Problem, i: int) -> Problem:
-    """Return the problem of one of its networks."""
-    objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
-    return replace(problem, networks=problem.networks[i : i + 1], objective=objective)
-
-
 def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> float:
     """Return what a network must cost less than; of several networks a little more, so that rounding cuts nothing."""
     if not cost and not after:
@@ -132,7 +125,7 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
 
     if engine_name(engine, problem) == "reference":
         return readable
-    part = _part(problem, i)
+    part = part_of(problem, i)
     search = Compiled(part).kept_search(
         part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
         question.crosses, question.patterns,
@@ -149,7 +142,7 @@ def keep_question(
     problem: Problem, i: int = 0, may_keep: bool = True, engine: EngineName | None = None
 ) -> KeepQuestion:
     """Return what the exact search asks of one network of a problem on given hardware."""
-    part = _part(problem, i)
+    part = part_of(problem, i)
     (network,), (rules,) = part.networks, part.rules
     layers, crossings = floors(part)
     costs = SubgraphCosts(part)

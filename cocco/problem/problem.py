@@ -7,7 +7,7 @@ connected, so a partition of the union is a partition of each network, and the o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Unpack, get_args
 
@@ -61,6 +61,10 @@ class Problem:
             raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {self.tile_rule!r}")
         if self.keep not in get_args(Keep):
             raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, got {self.keep!r}")
+
+    def __getstate__(self) -> dict[str, object]:
+        """The fields alone, for pickle and copy: what is derived from them is derived again."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
@@ -120,6 +124,11 @@ class Problem:
             PricingRules(Geometry(network, self.accelerator.technology), self.accelerator, self.tile_rule, self.metric)
             for network in self.networks
         )
+
+    @cached_property
+    def remembered(self) -> dict[object, Any]:
+        """What engines keep of these networks and rules: the same for the problem in any memory (`in_memory`)."""
+        return {}
 
     @cached_property
     def candidates(self) -> tuple[tuple[int, ...], ...]:
@@ -226,9 +235,23 @@ def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
     """Return the problem on the hardware of these capacities, positions in the candidates: Formula 1 is its cost."""
     if not problem.buffers:
         return problem
-    return replace(
+    given = replace(
         problem,
         accelerator=problem.accelerator_of(capacities),
         buffers={},
         objective=replace(problem.objective, alpha=None),
     )
+    return _alike(given, problem.rules, problem.remembered)
+
+
+def part_of(problem: Problem, i: int) -> Problem:
+    """Return the problem of one of its networks."""
+    objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
+    part = replace(problem, networks=problem.networks[i : i + 1], objective=objective)
+    return _alike(part, problem.rules[i : i + 1], problem.remembered.setdefault(i, {}))
+
+
+def _alike(problem: Problem, rules: tuple[PricingRules, ...], remembered: dict[object, Any]) -> Problem:
+    """Let a problem share what does not change with capacities."""
+    vars(problem).update(rules=rules, remembered=remembered)
+    return problem

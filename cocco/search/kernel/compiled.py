@@ -45,7 +45,9 @@ class Compiled:
         from cocco.search.kernel import _kernel
 
         self._twin = _kernel
-        self.kernel = _kernel.Kernel(problem, settings)
+        known = problem.remembered
+        self.kernel = _kernel.Kernel(problem, settings, known.get(problem.keep))
+        known.setdefault(problem.keep, self.kernel)  # its layers serve all memories
         self.scratches = [_kernel.Scratch(self.kernel) for _ in range(threads)]
         #: what a subgraph costs in buffers of so many bytes, None where it does not fit
         self.price: Callable[[Sequence[int], int, int], Row | None] = partial(self.kernel.price, self.scratches[0])
