@@ -8,6 +8,7 @@ cdef class KeptPrices:
     cdef Memory memory
     cdef i64 words
     cdef u64[:, ::1] sets
+    cdef object words_of    # the same, for Python
     cdef i64[::1] spare # of layer_beside
 
     def __cinit__(self, Kernel kernel, Scratch scratch, problem):
@@ -17,7 +18,8 @@ cdef class KeptPrices:
         self.spare = np.zeros(kernel.kept_numbers + 1, dtype=np.int64)
         self.memory = memory_of(&kernel.goal, &kernel.machine, 0, 0)
         self.words = kernel.net.tensors // 64 + 1
-        self.sets = np.zeros((3, self.words), dtype=np.uint64)
+        self.words_of = np.zeros((3, self.words), dtype=np.uint64)
+        self.sets = self.words_of
 
     def price(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere):
         """Return what a step adds to the totals (simulator.model.cost.Totals), None where it does not fit.
@@ -25,13 +27,12 @@ cdef class KeptPrices:
         on_chip, loaded, written: sets of tensors as integers (cocco.search.keeping.question.KeptStep).
         """
         cdef i64[::1] ids = np.array(layers, dtype=np.int64)
-        cdef i64 i, k, count = ids.shape[0]
+        cdef i64 i, count = ids.shape[0]
         cdef Kept kept
         cdef Row row
         cdef int status
         for i, each in enumerate((on_chip, loaded, written)):
-            for k in range(self.words):
-                self.sets[i, k] = (each >> (64 * k)) & 0xFFFFFFFFFFFFFFFF
+            self.words_of[i] = np.frombuffer(each.to_bytes(8 * self.words, "little"), dtype="<u8")
         kept.on_chip, kept.loaded, kept.written = &self.sets[0, 0], &self.sets[1, 0], &self.sets[2, 0]
         status = self.price_set(&ids[0], count, &kept if on_chip else NULL, kept_bytes, elsewhere, &row)
         if status == OVERFLOW:
