@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
 from cocco.bounds.kept_inside import inside_floors
 from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
 from cocco.problem.names import EngineName
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, part_of
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
 from cocco.search.keeping.moves import Memo
 from cocco.search.keeping.question import KeepQuestion, KeptStep
@@ -109,14 +108,6 @@ def _cheapest(problem: Problem, i: int, question: KeepQuestion, limits: Limits, 
     )
 
 
-def _part(problem: Problem, i: int) -> Problem:
-    """Return the problem of one of its networks."""
-    if len(problem.networks) == 1:
-        return problem
-    objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
-    return replace(problem, networks=problem.networks[i : i + 1], objective=objective)
-
-
 def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> float:
     """Return what a network must cost less than; of several networks a little more, so that rounding cuts nothing."""
     if not cost and not after:
@@ -139,7 +130,7 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
 
     if engine_name(engine, problem) == "reference":
         return readable
-    part = _part(problem, i)
+    part = part_of(problem, i)
     search = twin_of(part).kept_search(
         part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
         question.crosses, question.patterns,
@@ -158,7 +149,7 @@ def keep_question(
     """Return what the exact search asks of one network of a problem on given hardware, worked out once."""
     key = keep_question, i, may_keep, engine
     if key not in problem.memo:
-        problem.memo[key] = _keep_question(_part(problem, i), may_keep, engine)
+        problem.memo[key] = _keep_question(part_of(problem, i), may_keep, engine)
     found: KeepQuestion = problem.memo[key]
     return found
 

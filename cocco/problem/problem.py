@@ -63,6 +63,10 @@ class Problem:
         if self.keep not in get_args(Keep):
             raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, got {self.keep!r}")
 
+    def __getstate__(self) -> dict[str, object]:
+        """The fields alone, for pickle and copy: what is derived from them is derived again."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Union id of each network's first layer, and the number of layers of all networks at the end."""
@@ -136,10 +140,6 @@ class Problem:
     def shared(self) -> dict[Hashable, Any]:
         """The same for what serves all memories."""
         return {}
-
-    def __getstate__(self) -> dict[str, object]:
-        """The fields alone, for pickle and copy: what is derived from them is derived again."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
     def candidates(self) -> tuple[tuple[int, ...], ...]:
@@ -252,5 +252,22 @@ def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
         buffers={},
         objective=replace(problem.objective, alpha=None),
     )
-    given.__dict__.update(rules=problem.rules, models=problem.models, shared=problem.shared)  # the same in all memories
-    return given
+    return _alike(given, problem.rules, problem.models, problem.shared)
+
+
+def part_of(problem: Problem, i: int) -> Problem:
+    """Return the problem of one of its networks."""
+    if len(problem.networks) == 1:
+        return problem
+    objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
+    part = replace(problem, networks=problem.networks[i : i + 1], objective=objective)
+    shared = problem.shared.setdefault((part_of, i), {})
+    return _alike(part, problem.rules[i : i + 1], problem.models[i : i + 1], shared)
+
+
+def _alike(
+    problem: Problem, rules: tuple[PricingRules, ...], models: tuple[Models, ...], shared: dict[Hashable, Any]
+) -> Problem:
+    """Let a problem share what does not change with capacities."""
+    vars(problem).update(rules=rules, models=models, shared=shared)
+    return problem

@@ -65,19 +65,29 @@ cdef class Kernel:
     cdef LoopLayers loops
     cdef object kept    # arrays behind the pointers
     cdef KeptLayer* kept_layers     # by layer, where tensors may stay on chip
+    cdef KeptLayer* own_layers      # the same, NULL where they are another kernel's
     cdef i64 may_keep   # 0: no; else 1 + the metric by which a genome keeps: ema, energy, latency
     cdef i64 kept_numbers           # the most that layer_beside needs for one layer
     cdef object rule    # simulator.model.pricing.PricingRules, of any network
 
-    def __cinit__(self, problem, settings=None):
+    def __cinit__(self, problem, settings=None, Kernel like=None):
+        """like: a kernel of the same networks and rules, in any memory, with which layers are shared."""
         self.kept, self.rule = [], problem.rules[0]
-        self._fill_net(problem)
-        self._fill_graph(problem)
+        if like is None:
+            self._fill_net(problem)
+            self._fill_graph(problem)
+            if problem.keep == "auto":
+                self._fill_kept(problem)
+        else:
+            self._share(like)
         self._fill_goal(problem)
-        if problem.keep == "auto":
-            self._fill_kept(problem)
         if settings is not None:
             self._fill_rates(settings, bool(problem.buffers))
+
+    cdef _share(self, Kernel like):
+        self.kept.append(like)
+        self.net, self.machine, self.graph, self.loops = like.net, like.machine, like.graph, like.loops
+        self.kept_layers, self.kept_numbers, self.may_keep = like.kept_layers, like.kept_numbers, like.may_keep
 
     def _fill_net(self, problem):
         rules, offsets, size = problem.rules, problem.offsets, problem.size
@@ -157,21 +167,28 @@ cdef class Kernel:
 
     def _fill_kept(self, problem):
         """What a genome needs that may keep tensors on chip; `breed` and `values` then decode what it keeps."""
-        whole, moved, first_input = [[], []], [[], []], problem.size
+        whole, moved = [[], []], [[], []]
         self.may_keep = 1 + ("ema", "energy", "latency").index(problem.metric)
-        self.kept_layers = <KeptLayer*>calloc(problem.size + 1, sizeof(KeptLayer))
-        if self.kept_layers == NULL:
-            raise MemoryError("no memory for the layers of the kernel")
-        for rules, offset in zip(problem.rules, problem.offsets):
+        for rules in problem.rules:
             network = rules.geometry.network
             for u in range(len(network.tensors)):
                 whole[u >= len(network.layers)].append(rules.whole_bytes(u))
                 moved[u >= len(network.layers)].append(rules.batch * rules.geometry.size_bytes[u])
+        self.net.whole, self.net.moved = self._hold(sum(whole, [])), self._hold(sum(moved, []))
+        self._fill_kept_layers(problem)
+
+    def _fill_kept_layers(self, problem):
+        """What is needed to see a layer as its loops do beside kept tensors."""
+        first_input = problem.size
+        self.own_layers = self.kept_layers = <KeptLayer*>calloc(problem.size + 1, sizeof(KeptLayer))
+        if self.kept_layers == NULL:
+            raise MemoryError("no memory for the layers of the kernel")
+        for rules, offset in zip(problem.rules, problem.offsets):
+            network = rules.geometry.network
             if rules.has_loop_orders:
                 for v in range(len(network.layers)):
                     self._fill_kept_layer(network, rules.loop_layer(v), v, first_input, offset)
             first_input += len(network.inputs)
-        self.net.whole, self.net.moved = self._hold(sum(whole, [])), self._hold(sum(moved, []))
 
     def _fill_kept_layer(self, network, layer, v, first_input, offset):
         cdef KeptLayer* into = &self.kept_layers[offset + v]
@@ -184,7 +201,7 @@ cdef class Kernel:
         self.kept_numbers = max(self.kept_numbers, len(producers) + 4 * len(whole))
 
     def __dealloc__(self):
-        free(self.kept_layers)
+        free(self.own_layers)
 
     def _fill_graph(self, problem):
         self.graph.size, self.graph.edges = problem.size, len(problem.edges)

@@ -33,8 +33,16 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
 def needs_big_integers(problem: Problem) -> bool:
     """Return whether bytes, operations or slots (cycles times bytes per cycle) could outgrow 64-bit integers.
 
-    Only networks and machines beyond any real one do.
+    Only networks and machines beyond any real one do. The same in any memory, so it is counted once.
     """
+    most: int = problem.shared.get(most_counted, 0)
+    if not most:
+        most = problem.shared[most_counted] = most_counted(problem)
+    return most >= 2**SAFE_BITS
+
+
+def most_counted(problem: Problem) -> int:
+    """Return more than any sum of bytes, operations or slots of a problem."""
     machine, most = problem.accelerator, 0
     bandwidth = machine.dram_bytes_per_cycle
     crossing = machine.technology.dram_bytes_per_cycle if machine.cores > 1 else 1  # its slots
@@ -46,4 +54,4 @@ def needs_big_integers(problem: Problem) -> bool:
         cycles = sum([rules.crew.cycles(layer, rules.batch) for layer in geometry.network.layers])
         computed = sum(geometry.operations) + sum(geometry.operation_extra)
         most += 8 * rules.batch * rules.cores * (moved * crossing + computed) + cycles * bandwidth
-    return most >= 2**SAFE_BITS
+    return most

@@ -58,7 +58,8 @@ class Compiled:
         from cocco.search.kernel import _kernel
 
         self._twin = _kernel
-        self.kernel = _kernel.Kernel(problem, settings)
+        self.kernel = _kernel.Kernel(problem, settings, problem.shared.get(problem.keep))
+        problem.shared.setdefault(problem.keep, self.kernel)  # its layers serve all memories
         self._lender = lender  # its kernel has the tables that the scratch points to
         self.scratches: list[Scratch] = []
         self.scratches += lender.scratches if lender else [_kernel.Scratch(self.kernel) for _ in range(threads)]
