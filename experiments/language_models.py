@@ -89,6 +89,8 @@ def least_energy(point: Point) -> Point:
 
 def plot(table: pandas.DataFrame) -> Figure:
     """Return energy for each token over the capacity: prefill by length, decode by batch."""
+    from matplotlib.ticker import StrMethodFormatter
+
     lengths = [length for length in DRAWN_LENGTHS if length in set(table[table["phase"] == "prefill"]["length"])]
     batches = list(dict.fromkeys(table[table["phase"] == "decode"]["batch"]))
     columns = max(len(lengths), len(batches))
@@ -104,9 +106,12 @@ def plot(table: pandas.DataFrame) -> Figure:
     for row, count in ((0, len(lengths)), (columns, len(batches))):
         if count:
             axes[row].set_ylabel("mJ per token and layer")
-            axes[row].legend(fontsize=7)
+    axes[0].legend(fontsize=7)
+    axes[columns].legend(fontsize=6.5, ncols=2, loc="lower center")
     for each in axes:
         each.set_xscale("log", base=2)
+        each.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        each.tick_params(which="both", labelsize=7)
         each.set_xlabel("one buffer (KB)", size=8)
         each.set_ylim(bottom=0)
     figure.suptitle(f"{NETWORK}, one layer: the least energy of a token over the capacity", size=10)
@@ -140,7 +145,7 @@ EXPERIMENT = Experiment(
     "What does a buffer of which size buy in prefill and in decode of a language model?",
     rows,
     plot,
-    Seconds(quick=25, full=600),
+    Seconds(quick=8, full=240),
     full={"samples": 2_000, "lengths": LENGTHS, "pasts": PASTS, "batches": BATCHES, "kilobytes": KILOBYTES},
     quick={"lengths": LENGTHS[:1], "pasts": PASTS[:1], "batches": BATCHES[:1], "kilobytes": KILOBYTES[1:7:2]},
 )
