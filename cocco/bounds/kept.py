@@ -42,7 +42,7 @@ Searcher = Callable[[Window, Limits], Way]
 
 StepTotals = Callable[[KeptStep], Totals | None]
 
-MEMO = 2**14  #: our choice: prices of steps kept for those that look alike; then all are forgotten
+MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; then all are forgotten
 FIRST_STATES, FIRST_STEPS = 100_000, 2_000_000  #: of a search without patterns; our choice
 
 

@@ -10,6 +10,7 @@ import workloads
 from cocco.output.text.numbers import counted
 from workloads.errors import NetworkError
 from workloads.network.network import Network
+from workloads.zoo.language import DECODERS
 
 SHOWN = 4  #: operators that a note names
 STEP = ("phase", "length", "past", "layers")  #: options of built-in language models
@@ -25,6 +26,9 @@ def _read(name: str, options: Namespace) -> Network:
     """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
     asked = {key: value for key in STEP if (value := getattr(options, key, None)) is not None}
     if not name.lower().endswith(".onnx"):
+        batch = getattr(options, "batch", 1)
+        if batch > 1 and name in DECODERS and DECODERS[name].experts[1]:
+            asked["batch"] = batch  # all its tokens share the experts in use
         return workloads.load(name, **asked)
     if asked:
         raise NetworkError(f"{name}: takes no option {next(iter(asked))!r}; only built-in networks have options")

@@ -9,7 +9,7 @@ import pytest
 
 import cocco
 import workloads
-from experiments import tables, tensors_or_tiles
+from experiments import language_tables, tables, tensors_or_tiles
 from experiments.common.whole_tensors import plan_of, rounded
 from experiments.traffic_tables import PAGES
 from simulator.accelerator import Accelerator
@@ -27,6 +27,11 @@ def test_page_has_the_table_of_the_reference(place: int):
 @pytest.mark.parametrize(("page", "table"), [(page, each) for page, found in PAGES.items() for each in found])
 def test_pages_on_kept_tensors_have_the_tables_of_the_reference(page: str, table: Callable[[], str]):
     assert table() in PAGE.with_name(page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("table", language_tables.TABLES)
+def test_the_page_on_language_models_has_its_tables(table: Callable[[], str]):
+    assert table() in PAGE.with_name("language-models.md").read_text(encoding="utf-8")
 
 
 def test_kept_tensors_are_above_no_other_way_but_where_channels_are_padded():

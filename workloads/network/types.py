@@ -176,6 +176,24 @@ class Experts:
     active: int  #: for each token
     used: int  #: for all tokens: whose weights are loaded
 
+    def said(self, tokens: int) -> str:
+        """Return how many are in use, and whether that is what so many tokens are expected to use.
+
+        Examples
+        --------
+        >>> Experts(8, 2, 6).said(4)
+        '6 of 8 in use, as 4 tokens of 2 each are expected to, routed uniformly (our choice): 8 (1 - (1 - 2/8)^4)'
+        >>> Experts(8, 2, 3).said(4)
+        '3 of 8 in use, as given'
+        """
+        first = f"{self.used} of {self.count} in use"
+        if self != Experts.expected(self.count, self.active, tokens):
+            return f"{first}, as given"
+        return (
+            f"{first}, as {tokens:,} token{'s' * (tokens > 1)} of {self.active} each are expected to, routed uniformly "
+            f"(our choice): {self.count} (1 - (1 - {self.active}/{self.count})^{tokens})"
+        )
+
     @staticmethod
     def expected(count: int, active: int, tokens: int) -> Experts:
         """Return the experts that so many tokens are expected to use, routed uniformly (our choice), rounded up."""

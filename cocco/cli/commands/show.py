@@ -10,7 +10,7 @@ from cocco.cli.networks import counts, load
 from cocco.cli.options import NETWORK, add_json, add_unsupported
 from cocco.cli.output import print_answer, print_json
 from cocco.cli.usage import Parser, UsageError
-from cocco.output.text.evaluation import layers_table, notes_table
+from cocco.output.text.evaluation import experts_text, layers_table, notes_table
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import BUFFERS, hardware_text, read_hardware
 from workloads.network.network import Network
@@ -56,7 +56,9 @@ def _to_json(network: Network) -> dict[str, Any]:
     ]
     notes = [note._asdict() for note in network.notes]
     types = {kind: list(names) for kind, names in network.number_types().items()}
-    return counts(network, layers) | {"numbers": types} | ({"notes": notes} if notes else {})
+    experts = experts_text(network)
+    said = {"numbers": types} | ({"experts": experts} if experts else {})
+    return counts(network, layers) | said | ({"notes": notes} if notes else {})
 
 
 def _text(network: Network) -> str:

@@ -54,9 +54,18 @@ def layers_table(network: Network) -> str:
     heads = ("layer", "op", "inputs", "output (H x W x C)", "MACs", "weight bytes")
     return (
         f"{network.name}: {counted(len(network.layers), 'layer')}, {counted(network.edges, 'edge')}, "
-        f"{network.macs:,} MACs, {network.weight_bytes:,} weight bytes\n{_types_text(network)}\n\n"
-        + table(heads, rows, left=3)
+        f"{network.macs:,} MACs, {network.weight_bytes:,} weight bytes\n{_types_text(network)}\n"
+        + (f"experts: {experts}\n" if (experts := experts_text(network)) else "")
+        + f"\n{table(heads, rows, left=3)}"
     )
+
+
+def experts_text(network: Network, batch: int = 1) -> str:
+    """Return how many experts of a layer are in use; nothing of a network without."""
+    tokens = {
+        layer.experts: batch * layer.height * layer.width for layer in network.layers if layer.experts is not None
+    }
+    return "; ".join(experts.said(count) for experts, count in tokens.items())
 
 
 def _types_text(network: Network) -> str:

@@ -8,7 +8,7 @@ from cocco.exploration.compromise import Compromise
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.given import METHOD
 from cocco.exploration.result import Result
-from cocco.output.text.evaluation import energy_text, infeasible_text, subgraphs_text, totals_text
+from cocco.output.text.evaluation import energy_text, experts_text, infeasible_text, subgraphs_text, totals_text
 from cocco.output.text.hardware import buffers, machine
 from cocco.output.text.numbers import (
     buffer_columns,
@@ -151,7 +151,10 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     if all(evaluation.fits for evaluation in alone):
         other = _value(alone, result)
         lines.append(f"  layer by layer  {other:,.0f} {unit} on the same memory, {other / value:.2f} times as much")
+    batch = result.accelerator.batch
+    experts = [text for network in networks if (text := experts_text(network, batch))]
     found = [text for network in networks if (text := repeat_text(network))]
+    lines += [f"  experts         {text}" for text in experts]
     return "\n".join([*lines, *(f"  repeats         {text}; layers that look alike are priced once" for text in found)])
 
 

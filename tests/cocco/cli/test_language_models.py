@@ -34,6 +34,14 @@ def test_heads_apart_by_option_and_by_file(tmp_path):
     assert answer(cocco(*asked, "--hardware", "chip.yaml", folder=tmp_path)) == apart
 
 
+def test_experts_of_a_batch_share_what_is_loaded():
+    """Of 8, 4 tokens of 2 experts each are expected to use 6; the answer says so."""
+    asked = ("mixtral_8x7b", "--phase", "decode", "--past", 1, "--layers", 1, "--shared-buffer", "4MB", "--samples", 50)
+    text = cocco("partition", *asked, "--batch", 4, "--metric", "ema").stdout
+    assert "experts         6 of 8 in use, as 4 tokens of 2 each are expected to, routed uniformly (our choice)" in text
+    assert "experts: 2 of 8 in use, as 1 token" in cocco("show", *asked[:7]).stdout
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [

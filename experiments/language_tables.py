@@ -1,0 +1,102 @@
+"""The tables of docs/language-models.md: counts, needs of attention, and experiments/reference/language_*.csv.
+
+`python -m experiments.language_tables` prints them; a test keeps the page equal to them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pandas
+
+import workloads
+from experiments.tables import markdown, reference
+from simulator import Accelerator, MiB
+from simulator.model.pricing import PricingRules, SubgraphModel
+from simulator.model.subgraph import Geometry
+from workloads.zoo.encoders import ENCODERS
+from workloads.zoo.language import DECODERS
+
+LENGTHS = (512, 1024, 2048, 4096, 8192)  #: of attention
+ATTENTION = ("gpt2", "llama3_8b")
+
+
+def parameters() -> str:
+    """Return the parameters of every model beside those that its page counts."""
+    rows = []
+    for name, model in (DECODERS | ENCODERS).items():
+        network = workloads.load(name)
+        found = sum(layer.parameters for layer in network.layers) + model.not_loaded
+        rows.append([f"`{name}`", model.source, str(model.layers), f"{found:,}", f"{model.published:,}"])
+        rows[-1].append(f"{100 * (found / model.published - 1):+.2f} %")
+    return markdown(["model", "configuration", "layers", "parameters", "published", "ours"], rows)
+
+
+def attention_needs() -> str:
+    """Return what scores, softmax and context take of a buffer at least: all heads at once, and one after the other."""
+    rows = []
+    for name in ATTENTION:
+        for length in LENGTHS:
+            needs = [attention_need(name, length, apart) for apart in (False, True)]
+            rows.append([f"`{name}`", f"{length:,}", *(f"{need:,}" for need in needs), f"{needs[0] / needs[1]:.1f}"])
+    return markdown(["model", "tokens", "all heads at once, B", "head by head, B", "times less"], rows)
+
+
+def attention_need(name: str, length: int, groups_apart: bool) -> int:
+    """Return the bytes of activations that the fused attention of one layer takes at least."""
+    network = workloads.load(name, length=length, layers=1)
+    chip = Accelerator(shared_buffer=MiB, groups_apart=groups_apart)
+    layers = [network.index[f"l1_{part}"] for part in ("scores", "softmax", "context")]
+    return SubgraphModel(PricingRules(Geometry(network), chip, "exact"), layers).least_activation
+
+
+def plans() -> str:
+    """Return what a layer of each model moves by hand and at least, and how the executed plan's numbers compare."""
+    rows = []
+    for _, row in reference("language_plans").iterrows():
+        proof = "*" if row["status"] == "optimal" else ""
+        hand = (row[f"{what}_bytes"] for what in ("weights", "past", "new", "in_out"))
+        rows.append([
+            f"`{row['network']}`", row["phase"], " + ".join(f"{size:,}" for size in hand), f"{row['hand_bytes']:,}",
+            f"{row['ema_bytes']:,}{proof}", f"{row['ema_bytes'] / row['hand_bytes']:.3f}",
+            f"{row['equal']} / {row['within']} / {row['different']}",
+        ])  # fmt: skip
+    heads = [
+        "model", "phase", "weights + past + new rows + in and out", "by hand, B", "least, B", "times",
+        "equal / within / different",
+    ]  # fmt: skip
+    return markdown(heads, rows)
+
+
+def prefill_energy() -> str:
+    """Return the energy of a token of prefill over length and capacity: all heads at once -> head by head, 8 bits."""
+    table = reference("language_models")
+    return _energy(table[(table["phase"] == "prefill") & (table["weight_bits"] == 8)], ["length"])
+
+
+def decode_energy() -> str:
+    """Return the energy of a token of decode over past, batch and capacity, heads apart: 8 bits -> 4."""
+    table = reference("language_models")
+    return _energy(table[(table["phase"] == "decode") & table["groups_apart"]], ["batch", "past"])
+
+
+def _energy(table: pandas.DataFrame, steps: list[str]) -> str:
+    second = "weight_bits" if len(steps) > 1 else "groups_apart"
+    order = sorted(table[second].unique(), reverse=len(steps) > 1)
+    sizes = sorted(table["kilobytes"].unique())
+    rows = []
+    for step, part in table.groupby(steps):
+        row = [f"{value:,}" for value in step]
+        for size in sizes:
+            found = part[part["kilobytes"] == size].set_index(second)
+            cells = [found.loc[way, "energy_pj"] / found.loc[way, "tokens"] / 1e9 for way in order]
+            row.append(" -> ".join(f"{cell:.3f}" for cell in cells))
+        rows.append(row)
+    return markdown([*steps, *(f"{size:,} KB" for size in sizes)], rows)
+
+
+TABLES = (parameters, plans, attention_needs, prefill_energy, decode_energy)
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n\n".join(table() for table in TABLES) + "\n")
