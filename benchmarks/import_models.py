@@ -81,16 +81,16 @@ def counted_macs(module: Any, arguments: Any) -> int | None:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    fast = torch.backends.mha.get_fastpath_enabled()
-    try:  # without operators that stand for whole attentions or layers: it does not count all of them
-        torch.backends.mha.set_fastpath_enabled(False)
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-            module(**arguments) if isinstance(arguments, dict) else module(*arguments)
-    except Exception:
-        return None
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-    return counter.get_total_flops() // 2
+    torch.backends.mha.set_fastpath_enabled(False)  # no operators that stand for whole layers: not all are counted
+    for has_gradients in (False, True):  # the counter follows some modules only with gradients
+        try:
+            counter = FlopCounterMode(display=False)
+            with torch.set_grad_enabled(has_gradients), sdpa_kernel(SDPBackend.MATH), counter:
+                module(**arguments) if isinstance(arguments, dict) else module(*arguments)
+            return int(counter.get_total_flops()) // 2
+        except Exception:
+            continue
+    return None
 
 
 def planned(network: workloads.Network) -> Row:

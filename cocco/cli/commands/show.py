@@ -54,8 +54,12 @@ def _to_json(network: Network) -> dict[str, Any]:
         }
         for layer in network.layers
     ]
+    inputs = [
+        {"name": each.name, "shape": [1, each.channels, each.height, each.width], "kind": each.kind}
+        for each in network.inputs
+    ]
     notes = [note._asdict() for note in network.notes]
-    return counts(network, layers) | ({"notes": notes} if notes else {})
+    return counts(network, layers) | {"inputs": inputs} | ({"notes": notes} if notes else {})
 
 
 def _text(network: Network) -> str:
