@@ -197,6 +197,6 @@ def _mixed(dim: Dim) -> bool:
 def embed(sketch: Sketch, name: str, table: Value, indices: Value) -> Value:
     """Return the rows of a table that a model input chooses: a model input, for the table is not loaded."""
     shape = (*indices.shape, *table.shape[1:])
-    sketch.spare(table, "chosen")
+    sketch.choose_from(table)
     along = [i for i in range(len(shape) - 1) if shape[i] > 1]
     return sketch.input(name, shape, along)
