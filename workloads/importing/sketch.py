@@ -295,7 +295,7 @@ class Sketch:
             if layer.name in wanted:
                 wanted.update(layer.inputs)
         kept = [layer for layer in self.layers if layer.name in wanted]
-        uses = {layer.name: self._weights.get(layer.name, frozenset()) for layer in kept}
+        uses = {layer.name: (layer.parameters, self._weights.get(layer.name, frozenset())) for layer in kept}
         layers = self._split(kept, wanted_ends)
         if not layers:
             raise NetworkError("has no layers between its inputs and its outputs")
