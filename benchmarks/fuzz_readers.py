@@ -1,14 +1,15 @@
-"""Mutated real files for the readers (ONNX, layer-graph/1, partitions in JSON and YAML): what they say, time, memory.
+"""Mutated real files for all readers: what they say, time, memory.
 
     python -m benchmarks.fuzz_readers [--count 20000] [--seed 0]
 
 An input passes if it is read or refused by one line (ValueError) within 10 s; the process stays below 2 GB. Bytes are
-flipped, cut, doubled and spliced; ONNX models are also changed field by field, so that they still parse.
+flipped, cut, doubled and spliced; "fields" are changed one by one, so that the file still parses.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import resource
 import signal
@@ -21,10 +22,18 @@ from pathlib import Path
 from typing import Any
 
 import workloads
+from benchmarks.fuzz_fields import NUMBERS, mutate_cells, mutate_json, mutate_yaml
+from cocco.mapping.layer_lists import read_layers
 from simulator import Partition
+from simulator.allocation import read_buffers
+from simulator.hardware_files import load_accelerator
+from simulator.mapping.architecture import read_architecture
+from simulator.memory.reading import FOLDER, read_table
+from simulator.partition.files import read_handwritten
+from simulator.schedule import Schedule, read_schedule, write_schedule
 
 SECONDS = 10.0
-KINDS = ("onnx bytes", "onnx fields", "network json", "partition json", "partition yaml")
+EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 MODELS = ("squeezenet", "bvlc_alexnet", "zfnet512", "vgg19", "inception_v1", "shufflenet", "resnet50")
 NETWORK = "resnet50"
 
@@ -39,18 +48,42 @@ def corpus(folder: Path) -> dict[str, list[bytes]]:
 
     light = Path(next(iter(data.__path__))) / "light"
     models = [(light / f"light_{name}.onnx").read_bytes() for name in MODELS]
-    models += [pieces()] * 3
-    networks, plans = [], []
+    models += [pieces(), decoder()] * 3
+    networks: list[bytes] = []
+    plans: list[list[bytes]] = []
     for name in ("googlenet", "transformer", NETWORK):
         workloads.save(workloads.load(name), folder / "network.json")
         networks.append((folder / "network.json").read_bytes())
+    language = workloads.load("llama3_8b", phase="decode", past=64, layers=1)
+    workloads.save(language, folder / "network.json")
+    networks.append((folder / "network.json").read_bytes())
     network = workloads.load(NETWORK)
     groups = [[layer.name for layer in network.layers[i : i + 6]] for i in range(0, len(network.layers), 6)]
     for suffix in (".json", ".yaml"):
         path = folder / f"plan{suffix}"
         Partition.from_groups(network, groups).save(path)
         plans.append([path.read_bytes()])
-    return dict(zip(KINDS, (models, models, networks, *plans), strict=True))
+    write_schedule(folder / "schedule.json", Schedule(tuple(layer.name for layer in network.layers), ()), {})
+    order = json.loads((folder / "schedule.json").read_text())
+    segment = {"tensor": "conv1", "first": 0, "last": 3, "address": 0, "size": 64, "enters": "created"}
+    order["segments"] = [{**segment, "leaves": "dead"} for _ in range(3)]
+    (tables,) = examples("tables.yaml")
+    handwritten = examples("blocks.yaml", "deep.yaml", "kept.yaml")
+    return {
+        "onnx bytes": models, "onnx fields": models, "network bytes": networks, "network fields": networks,
+        "partition.json bytes": plans[0], "partition.json fields": plans[0], "partition.yaml bytes": plans[1],
+        "partition.yaml fields": [*plans[1], *handwritten],
+        "hardware.yaml fields": [*examples("banks.yaml", "chip.yaml"), b"shared_buffer: 1MB\n" + tables],
+        "architecture.yaml fields": examples("machine.yaml"),
+        "schedule.json fields": [json.dumps(order).encode()],
+        "buffers.csv fields": examples("buffers.csv"), "layers.csv fields": examples("layers.csv"),
+        "table.csv fields": [min(FOLDER.glob("*.csv")).read_bytes()],
+    }  # fmt: skip
+
+
+def examples(*names: str) -> list[bytes]:
+    """Return files of the documentation."""
+    return [(EXAMPLES / name).read_bytes() for name in names]
 
 
 def pieces() -> bytes:
@@ -93,6 +126,42 @@ def pieces() -> bytes:
     return data
 
 
+def decoder() -> bytes:
+    """Return a model of one step of attention: keys and values of earlier steps, of fewer heads than the queries."""
+    from onnx import TensorProto, helper
+
+    node = helper.make_node
+    stored = [
+        helper.make_tensor(name, TensorProto.INT64, [len(numbers)], numbers)
+        for name, numbers in {
+            "four": [1, 1, 4, 8], "two": [1, 1, 2, 8], "at": [2], "wide": [1, 2, 2, 7, 8], "all": [1, 4, 7, 8],
+        }.items()
+    ]  # fmt: skip
+    nodes = []
+    for name, heads in (("q", "four"), ("k", "two"), ("v", "two")):
+        stored.append(TensorProto(name=f"w{name}", data_type=1, dims=[32, 32 if name == "q" else 16]))
+        nodes += [
+            node("MatMul", ["x", f"w{name}"], [f"{name}0"]), node("Reshape", [f"{name}0", heads], [f"{name}1"]),
+            node("Transpose", [f"{name}1"], [f"{name}2"], perm=[0, 2, 1, 3]),
+        ]  # fmt: skip
+    for name in "kv":
+        nodes += [
+            node("Concat", [f"past_{name}", f"{name}2"], [f"{name}3"], axis=2),
+            node("Unsqueeze", [f"{name}3", "at"], [f"{name}4"]), node("Expand", [f"{name}4", "wide"], [f"{name}5"]),
+            node("Reshape", [f"{name}5", "all"], [f"{name}6"]),
+        ]  # fmt: skip
+    nodes += [
+        node("Transpose", ["k6"], ["k7"], perm=[0, 1, 3, 2]), node("MatMul", ["q2", "k7"], ["scores"]),
+        node("Softmax", ["scores"], ["shares"], axis=-1), node("MatMul", ["shares", "v6"], ["out"]),
+    ]  # fmt: skip
+    shapes: dict[str, list[Any]] = {"x": [1, 1, 32], "past_k": ["N", 2, 6, 8], "past_v": ["N", 2, 6, 8]}
+    starts = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("out", "k3", "v3")]
+    graph = helper.make_graph(nodes, "decoder", starts, ends, stored)
+    data: bytes = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+    return data
+
+
 def mutate_bytes(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     """Return the bytes with one to eight changes."""
     changed = bytearray(data)
@@ -115,9 +184,6 @@ def mutate_bytes(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
         else:
             del changed[at:]
     return bytes(changed)
-
-
-NUMBERS = (0, 1, -1, 2, 3, 7, 255, 2**16, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1, -(2**63))
 
 
 def mutate_fields(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
@@ -174,21 +240,36 @@ OPERATORS = (
 
 def read(kind: str, path: Path, network: workloads.Network) -> None:
     """Read a file of this kind as the commands do."""
-    if kind.startswith("onnx"):
+    what = kind.split()[0].split(".")[0]
+    if what == "onnx":
         workloads.load(path, unsupported="passthrough" if path.stat().st_size % 2 else "error")
-    elif kind.startswith("network"):
+    elif what == "network":
         workloads.load(path)
+    elif what == "partition":
+        Partition.load(path, network) if path.suffix == ".json" else read_handwritten(path, network)
     else:
-        Partition.load(path, network)
+        READERS[what](path)
 
 
 def inputs(rng: random.Random, files: dict[str, list[bytes]], count: int) -> Iterator[tuple[str, str, bytes]]:
     """Yield (kind, suffix, bytes), each kind as often as the others."""
-    change: dict[str, Callable[[random.Random, bytes, list[bytes]], bytes]] = {"onnx fields": mutate_fields}
+    kinds = list(files)
     for i in range(count):
-        kind = KINDS[i % len(KINDS)]
-        data = change.get(kind, mutate_bytes)(rng, rng.choice(files[kind]), files[kind])
-        yield kind, f".{kind.split()[0 if kind.startswith('onnx') else 1]}", data
+        kind = kinds[i % len(kinds)]
+        suffix = SUFFIXES.get(kind.split()[0], f".{kind.split()[0].split('.')[-1]}")
+        change = CHANGES[suffix] if kind.endswith("fields") else mutate_bytes
+        yield kind, suffix, change(rng, rng.choice(files[kind]), files[kind])
+
+
+Change = Callable[[random.Random, bytes, list[bytes]], bytes]
+CHANGES: dict[str, Change] = {
+    ".onnx": mutate_fields, ".json": mutate_json, ".yaml": mutate_yaml, ".csv": mutate_cells
+}  # fmt: skip
+SUFFIXES = {"onnx": ".onnx", "network": ".json"}
+READERS: dict[str, Callable[[Path], object]] = {
+    "hardware": load_accelerator, "architecture": read_architecture, "schedule": read_schedule,
+    "buffers": read_buffers, "layers": read_layers, "table": read_table,
+}  # fmt: skip
 
 
 def fuzz(count: int, seed: int, keep: Path | None = None) -> tuple[Counter[tuple[str, str]], float]:
@@ -234,9 +315,9 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="folder for inputs that fail")
     options = parser.parse_args()
     ends, longest = fuzz(options.count, options.seed, options.keep)
-    for kind in KINDS:
+    for kind in dict.fromkeys(kind for kind, _ in ends):
         row = {end: n for (k, end), n in sorted(ends.items()) if k == kind}
-        print(f"{kind:16} {sum(row.values()):6}  " + ", ".join(f"{end} {n}" for end, n in row.items()))
+        print(f"{kind:26} {sum(row.values()):6}  " + ", ".join(f"{end} {n}" for end, n in row.items()))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"longest {longest:.2f} s, peak memory {peak:.2f} GiB")
     bad = sum(n for (_, end), n in ends.items() if end not in ("read", "refused"))

@@ -75,22 +75,34 @@ def parameters(module: Any) -> int:
     return sum(each.numel() for each in {id(each): each for each in module.parameters()}.values() if each.ndim > 1)
 
 
+def _grouped() -> dict[Any, Any]:
+    """Operations of rows sorted by expert with the weights of theirs, which torch's counter leaves out."""
+    import torch
+
+    def operations(rows: Any, weights: Any, *_: Any, **__: Any) -> int:
+        return int(2 * rows[0] * rows[1] * weights[-1])
+
+    names = (("aten", "_grouped_mm"), ("transformers", "grouped_mm_fallback"))
+    found = (getattr(getattr(torch.ops, library), name, None) for library, name in names)
+    return {operator: operations for operator in found if operator is not None}
+
+
 def counted_macs(module: Any, arguments: Any) -> int | None:
-    """Return the MACs that torch's own counter gives one call, None where it cannot run."""
+    """Return the MACs that torch's own counter gives one call, with those of experts; None where it cannot run."""
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    fast = torch.backends.mha.get_fastpath_enabled()
-    try:  # without operators that stand for whole attentions or layers: it does not count all of them
-        torch.backends.mha.set_fastpath_enabled(False)
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-            module(**arguments) if isinstance(arguments, dict) else module(*arguments)
-    except Exception:
-        return None
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-    return counter.get_total_flops() // 2
+    torch.backends.mha.set_fastpath_enabled(False)  # no operators that stand for whole layers: not all are counted
+    for has_gradients in (False, True):  # the counter follows some modules only with gradients
+        try:
+            counter = FlopCounterMode(display=False, custom_mapping=_grouped())
+            with torch.set_grad_enabled(has_gradients), sdpa_kernel(SDPBackend.MATH), counter:
+                module(**arguments) if isinstance(arguments, dict) else module(*arguments)
+            return int(counter.get_total_flops()) // 2
+        except Exception:
+            continue
+    return None
 
 
 def planned(network: workloads.Network) -> Row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from workloads.network.layer import Note
 
@@ -25,21 +25,29 @@ HOW = {
 }
 
 
-def weight_notes(stored: Mapping[str, int], uses: Mapping[str, frozenset[str]], spared: Iterable[str]) -> list[Note]:
-    """Return notes on stored matrices: those of several layers, and those of none.
+def weight_notes(
+    stored: Mapping[str, int],
+    uses: Mapping[str, tuple[int, frozenset[str]]],
+    chosen: Collection[str],
+    read: Mapping[str, int],
+) -> list[Note]:
+    """Return notes on stored matrices: those of several layers, those of none, and tables.
 
-    stored: elements of each matrix; uses: matrices that each layer reads; spared: those that are accounted for
-    otherwise (rows of them are chosen, or they are a model input).
+    stored: elements of each matrix; uses: of each layer its weights and the matrices that they are made of; chosen:
+    tables whose rows an input chooses; read: elements of matrices that are model inputs. A table that is weights of a
+    layer, too, is loaded. Layers that take different parts of a matrix do not share it.
     """
-    counted = Counter(name for names in uses.values() for name in names)
-    found = []
+    counted = Counter(name for _, names in uses.values() for name in names)
+    loaded: Counter[str] = Counter()
+    for size, names in uses.values():
+        for name in names:
+            loaded[name] += min(size, stored[name])
+    found = [Note(name, "table", "chosen", 0 if counted[name] else stored[name]) for name in chosen]
     for name, size in stored.items():
-        if counted[name] > 1:
-            found.append(Note(name, f"{counted[name]} layers", "shared", size * (counted[name] - 1)))
-    spared = set(spared)
-    found += [
-        Note(name, "weights", "not loaded", size)
-        for name, size in stored.items()
-        if not counted[name] and name not in spared
-    ]
+        if loaded[name] > size:
+            found.append(Note(name, f"{counted[name]} layers", "shared", loaded[name] - size))
+    for name, size in stored.items():
+        left = size - read.get(name, 0)
+        if not counted[name] and name not in chosen and left > 0:
+            found.append(Note(name, "rows" if name in read else "weights", "not loaded", left))
     return found

@@ -54,7 +54,8 @@ class Sketch:
         self.matrices: dict[str, int] = {}  # elements of stored weights of two dimensions and more
         self.ends: list[str] = []  # layers that something beside the outputs needs: new rows of caches
         self._weights: dict[str, frozenset[str]] = {}  # layer -> matrices that it reads
-        self._spared: set[str] = set()  # matrices that no layer reads, and that are accounted for
+        self._chosen: dict[str, None] = {}  # tables, of which a model input chooses rows
+        self._read: Counter[str] = Counter()  # elements of stored matrices that are model inputs
         self.caches: set[str] = set()  # model inputs that hold the rows of earlier steps
         self.appended: set[str] = set()  # layers whose rows are appended to a cache
         self._cuts: dict[str, Cut] = {}
@@ -122,12 +123,9 @@ class Sketch:
             self._weights[name] = frozenset(weights.origins & self.matrices.keys())
         return name
 
-    def spare(self, value: Value, how: str) -> None:
-        """Account for stored tensors that are read, or chosen from, without being weights of a layer."""
-        for name in value.origins & self.matrices.keys():
-            if name not in self._spared:
-                self.notes.append(Note(name, "table", how, self.matrices[name]))
-        self._spared |= value.origins
+    def choose_from(self, table: Value) -> None:
+        """Account for stored tables whose rows an input chooses: they are not loaded."""
+        self._chosen |= dict.fromkeys(sorted(table.origins & self.matrices.keys()))
 
     def fed(self, value: Value, rows: Sequence[int] | None = None, columns: Sequence[int] = ()) -> Value:
         """Return a constant as a model input: its bytes are read. All but its last dimension are rows unless given."""
@@ -152,7 +150,8 @@ class Sketch:
             self.made[key] = self.builder.input(self.fresh(name), *extents)
             self.inputs.append(self.made[key])
             self.notes.append(Note(name, "input" if value.is_given else "constant", "read", size_of(value)))
-            self._spared |= value.origins
+            for origin in value.origins & self.matrices.keys():
+                self._read[origin] += size_of(value)
         return self.made[key]
 
     def is_stored(self, value: Value) -> bool:
@@ -296,7 +295,7 @@ class Sketch:
             if layer.name in wanted:
                 wanted.update(layer.inputs)
         kept = [layer for layer in self.layers if layer.name in wanted]
-        uses = {layer.name: self._weights.get(layer.name, frozenset()) for layer in kept}
+        uses = {layer.name: (layer.parameters, self._weights.get(layer.name, frozenset())) for layer in kept}
         layers = self._split(kept, wanted_ends)
         if not layers:
             raise NetworkError("has no layers between its inputs and its outputs")
@@ -309,7 +308,7 @@ class Sketch:
             builder.append(replace(layer, appended=layer.name in self.appended))
         unread = self.caches - read
         self.notes = [note for note in self.notes if note.how != "cache" or note.node not in unread]
-        notes = [*self.notes, *weight_notes(self.matrices, uses, self._spared)]
+        notes = [*self.notes, *weight_notes(self.matrices, uses, self._chosen, self._read)]
         return replace(builder.build(), notes=tuple(notes))
 
     def _split(self, layers: list[Layer], ends: set[str]) -> list[Layer]:

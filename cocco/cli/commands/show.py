@@ -54,11 +54,15 @@ def _to_json(network: Network) -> dict[str, Any]:
         }
         for layer in network.layers
     ]
+    inputs = [
+        {"name": each.name, "shape": [1, each.channels, each.height, each.width], "kind": each.kind}
+        for each in network.inputs
+    ]
     notes = [note._asdict() for note in network.notes]
     types = {kind: list(names) for kind, names in network.number_types().items()}
     experts = experts_text(network)
     said = {"numbers": types} | ({"experts": experts} if experts else {})
-    return counts(network, layers) | said | ({"notes": notes} if notes else {})
+    return counts(network, layers) | {"inputs": inputs} | said | ({"notes": notes} if notes else {})
 
 
 def _text(network: Network) -> str:

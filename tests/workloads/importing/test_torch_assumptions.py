@@ -163,6 +163,33 @@ def test_weights_of_several_layers_are_said():
     assert network.weight_bytes == 3 * 64 and noted(network, "shared") == {"layer.weight": 128}
 
 
+def test_weights_that_two_modules_share_have_one_name():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+            self.second.weight = self.first.weight
+
+        def forward(self, x):
+            return self.second(self.first(x).relu())
+
+    network = workloads.from_torch(Tied(), torch.zeros(1, 5, 8))
+    assert noted(network, "shared") == {"first.weight": 64} and not noted(network, "not loaded")
+
+
+def test_parts_of_one_matrix_are_not_shared():
+    class Cut(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.both = nn.Parameter(torch.zeros(12, 8))
+
+        def forward(self, x, y):
+            return functional.linear(x, self.both[:4]), functional.linear(y, self.both[4:])
+
+    network = workloads.from_torch(Cut(), (torch.zeros(1, 5, 8), torch.zeros(1, 3, 8)))
+    assert network.weight_bytes == 96 and not noted(network, "shared") and not noted(network, "not loaded")
+
+
 def test_weights_that_no_layer_reads_are_said():
     class Spare(nn.Module):
         def __init__(self):

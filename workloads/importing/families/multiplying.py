@@ -102,13 +102,14 @@ def by_expert(sketch: Sketch, value: Value, weights: Value) -> Value:
     groups of channels, with the rows of one expert as positions.
     """
     (rows, inner), (experts, _, features) = value.shape, weights.shape
+    unused = (experts - min(experts, rows)) * inner * features
     used = min(experts, rows)
     each = -(-rows // used)
     value = sketch.rearranged([sketch.settle(value)], (used, each, inner), [1])
     assert value.source is not None
     layer = Layer("", "conv", (value.source,), each, 1, used * features, used * inner, groups=used)
     name = sketch.dense(layer, weights)
-    sketch.notes.append(Note(name, f"{used} of {experts} experts", "experts"))
+    sketch.notes.append(Note(name, f"{used} of {experts} experts", "experts", unused))
     made = Value((used, each, features), name, _product_dims(value, (used, each, features)))
     sketch.at = f"{name}.rows"
     return sketch.rearranged([made], (rows, features), [0])
@@ -196,6 +197,6 @@ def _mixed(dim: Dim) -> bool:
 def embed(sketch: Sketch, name: str, table: Value, indices: Value) -> Value:
     """Return the rows of a table that a model input chooses: a model input, for the table is not loaded."""
     shape = (*indices.shape, *table.shape[1:])
-    sketch.spare(table, "chosen")
+    sketch.choose_from(table)
     along = [i for i in range(len(shape) - 1) if shape[i] > 1]
     return sketch.input(name, shape, along)

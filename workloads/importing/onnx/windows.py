@@ -31,12 +31,13 @@ def convolution(call: Call, value: Value, weights: Value) -> Value:
     return sliding.slide(call.sketch, "conv", value, found, weights.shape[0], groups, weights)
 
 
-def _planes(found: Window) -> list[list[int]]:
+def _planes(found: Window) -> tuple[list[int], list[int], list[int]]:
     """Strides, padding and distances of the taps of a window over time, rows and columns."""
-    planes = [list(each or [n] * 3) for each, n in ((found.stride, 1), (found.before, 0), (found.dilation, 1))]
-    if found.auto or list(found.after or [0] * 3) != planes[1]:
+    pairs = (found.stride, 1), (found.before, 0), (found.dilation, 1)
+    stride, sides, apart = (list(each or [n] * 3) for each, n in pairs)
+    if found.auto or list(found.after or [0] * 3) != sides:
         raise NetworkError("pads a clip unevenly")
-    return planes
+    return stride, sides, apart
 
 
 def _transposed(call: Call) -> Answer:

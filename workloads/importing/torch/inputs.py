@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from workloads.errors import NetworkError, shown
@@ -10,8 +11,8 @@ from workloads.importing.torch.export import operator_name
 from workloads.importing.values import Value, constant
 
 
-def read_input(sketch: Sketch, program: Any, node: Any) -> Value:
-    """Return a placeholder as a constant, a model input, or a cache that the module keeps."""
+def read_input(sketch: Sketch, program: Any, node: Any, names: Mapping[str, str]) -> Value:
+    """Return a placeholder as a constant, a model input, or a cache that the module keeps; names: of stored tensors."""
     signature = program.graph_signature
     stored = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     tensor = node.meta.get("val")
@@ -23,6 +24,7 @@ def read_input(sketch: Sketch, program: Any, node: Any) -> Value:
     if node.name in signature.user_inputs:
         return _given(sketch, node, tensor, shape)
     name = stored.get(node.name, node.name)
+    name = names.get(name, name)
     is_real = tensor.dtype.is_floating_point
     value = Value(constant(shape).shape, origins=frozenset([name] if is_real else []), name=name)
     if is_real:
@@ -32,6 +34,12 @@ def read_input(sketch: Sketch, program: Any, node: Any) -> Value:
     if is_real and len(shape) > 1 and _is_grown(node, name in signature.buffers_to_mutate.values()):
         return sketch.cache(name, shape, len(shape) - 2)
     return value
+
+
+def first_names(program: Any) -> dict[str, str]:
+    """Return for each name of a stored tensor the first that it has: modules may share one."""
+    first: dict[int, str] = {}
+    return {name: first.setdefault(id(tensor), name) for name, tensor in program.state_dict.items()}
 
 
 def _given(sketch: Sketch, node: Any, tensor: Any, shape: tuple[int, ...]) -> Value:
