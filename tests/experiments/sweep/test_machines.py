@@ -21,7 +21,6 @@ from tests.helpers import sweep_tasks
 from tests.helpers.command_line import ROOT
 
 pytest.importorskip("distributed", reason="needs the extra 'dask'")
-pytestmark = pytest.mark.xdist_group("sweeps")  # workers of its own: one test at a time
 
 ENVIRONMENT = os.environ | {
     "PYTHONPATH": str(ROOT),
