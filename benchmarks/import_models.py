@@ -1,10 +1,14 @@
-"""Read real modules as a user calls them: layers, MACs and weights against torch's own counter.
+"""Read real modules as a user calls them: layers, MACs and weights against torch's own counter; a plan of each.
 
-    python -m benchmarks.import_models [NAME ...] [--out FILE] [--table] [--plans]
+    python -m benchmarks.import_models [NAME ...] [--again] [--out FILE] [--networks FOLDER]
+    python -m benchmarks.import_models --plans [NAME ...] [--again] [--out FILE] [--networks FOLDER]
+    python -m benchmarks.import_models --page [--out FILE]
 
-NAME is part of an architecture's name; all of them take about half an hour. --out adds one JSON object per architecture
-to a file; --table prints the rows of docs/importing.md from such a file and reads nothing. --plans also searches a
-partition at 2 MB, executes it, and gives off-chip bytes over the floor.
+NAME is part of an architecture's name; all of them take about half an hour. FOLDER gets the networks as layer-graph/1
+files. --plans reads those, and no module: it searches a partition of each at 2 MB (nothing kept between subgraphs),
+executes it, and gives off-chip bytes over the least. FILE has one JSON object per architecture, sorted; those that it
+has are left out unless --again, so that a run goes on where it was stopped. --page writes the table of
+docs/importing.md from it.
 """
 
 from __future__ import annotations
@@ -13,26 +17,30 @@ import argparse
 import gc
 import json
 import time
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import workloads
 from benchmarks.architectures.cases import Case, every
+from benchmarks.architectures.tables import PAGE, Row, on_page
 
+REFERENCE = Path(__file__).parent / "architectures" / "reference.jsonl"
 PLAN_BYTES = 2 * 2**20
-PLAN_SAMPLES = 1000  #: our choice: enough for the founders, which say whether the floor is near
+PLAN_SAMPLES = 300  #: our choice: enough for the founders, which say whether the least is near
 
 
-def answer_of(case: Case, plans: bool = False) -> dict[str, Any]:
-    """Return what became of one architecture, as plain data."""
-    started = time.perf_counter()
-    found: dict[str, Any] = {"library": case.library, "name": case.name}
+def answer_of(case: Case, networks: Path | None = None) -> Row:
+    """Return what became of one architecture, as plain data; networks: a folder that its network is written to."""
+    started = time.process_time()
+    found: Row = {"library": case.library, "name": case.name}
     try:
         module, arguments = case.make()
     except Exception as error:  # a library of another version
         return found | {"status": "not made", "why": f"{type(error).__name__}: {error}"[:300]}
     module.eval()
-    found["made_seconds"] = round(time.perf_counter() - started, 2)
-    started = time.perf_counter()
+    found["made_seconds"] = _since(started)
+    started = time.process_time()
     try:
         network = workloads.from_torch(module, arguments, case.name)
     except workloads.NetworkError as error:
@@ -41,26 +49,30 @@ def answer_of(case: Case, plans: bool = False) -> dict[str, Any]:
         return found | {"status": "crashed", "why": f"{type(error).__name__}: {error}"[:400]}
     found |= {"status": "loaded", "seconds": _since(started), "layers": len(network.layers), "macs": network.macs}
     found |= {"weights": network.weight_bytes, "rearranges": sum(layer.op == "rearrange" for layer in network.layers)}
-    found |= {"dense": dense_parameters(module), "counted": counted_macs(module, arguments)}
-    return found | (_plan(network) if plans else {})
+    found |= {"parameters": parameters(module), "counted": counted_macs(module, arguments), "notes": noted(network)}
+    if networks is not None:
+        networks.mkdir(parents=True, exist_ok=True)
+        workloads.save(network, networks / f"{case.name}.json")
+    return found
+
+
+def noted(network: workloads.Network) -> dict[str, int]:
+    """Return the elements of stored weights that the notes are about, by what became of them."""
+    found: Counter[str] = Counter()
+    for note in network.notes:
+        if note.weights:
+            found[note.how] += note.weights
+    return dict(sorted(found.items()))
 
 
 def _since(started: float) -> float:
-    return round(time.perf_counter() - started, 2)
+    """Seconds of the processor: others may run beside it."""
+    return round(time.process_time() - started, 2)
 
 
-def dense_parameters(module: Any) -> int:
-    """Return the elements of the module's parameters of two dimensions and more, each once, without embeddings."""
-    import torch
-
-    tables = {
-        id(each.weight) for each in module.modules() if isinstance(each, (torch.nn.Embedding, torch.nn.EmbeddingBag))
-    }
-    tied = {
-        id(each.weight) for each in module.modules() if isinstance(each, torch.nn.Linear) and id(each.weight) in tables
-    }
-    parameters = {id(each): each for each in module.parameters() if id(each) not in tables - tied}
-    return sum(each.numel() for each in parameters.values() if each.ndim > 1)
+def parameters(module: Any) -> int:
+    """Return the elements of the module's parameters of two dimensions and more, each once."""
+    return sum(each.numel() for each in {id(each): each for each in module.parameters()}.values() if each.ndim > 1)
 
 
 def counted_macs(module: Any, arguments: Any) -> int | None:
@@ -81,61 +93,73 @@ def counted_macs(module: Any, arguments: Any) -> int | None:
     return counter.get_total_flops() // 2
 
 
-def _plan(network: workloads.Network) -> dict[str, Any]:
-    """Off-chip bytes of the partition found at 2 MB, over the least; and whether execution agrees."""
+def planned(network: workloads.Network) -> Row:
+    """Return off-chip bytes of the partition found at 2 MB, the least that any has, and whether execution agrees."""
     import cocco
     from simulator import Accelerator
     from simulator.execution import verify
 
+    chip, started = Accelerator(shared_buffer=PLAN_BYTES), time.process_time()
     try:
-        found = cocco.partition(network, Accelerator(shared_buffer=PLAN_BYTES), samples=PLAN_SAMPLES)
+        found = cocco.partition(network, chip, method="ga", metric="ema", keep="none", samples=PLAN_SAMPLES)
     except ValueError as error:
-        return {"plan": str(error)[:200]}
-    ends = {layer.name for layer in network.layers} - {name for layer in network.layers for name in layer.inputs}
-    floor = network.weight_bytes + sum(tensor.size_bytes for tensor in network.inputs)
-    floor += sum(layer.size_bytes for layer in network.layers if layer.name in ends)
-    checked = verify(network, found.partition, Accelerator(shared_buffer=PLAN_BYTES))
-    return {"plan": "verified" if checked.agrees else "differs", "over_floor": found.evaluation.ema_bytes / floor}
+        return {"plan": "none", "plan_why": str(error)[:200]}
+    answer: Row = {"floor": found.evaluation.compulsory_bytes, "ema": found.evaluation.ema_bytes}
+    answer["plan_seconds"] = _since(started)
+    started = time.process_time()
+    checked = verify(network, found.plan, chip)
+    answer["plan"] = "verified" if checked.verified else "differs"
+    statuses = Counter(each.status for each in checked.checks)
+    answer |= {"compared": dict(statuses), "plan_why": checked.message[:200]}
+    return answer | {"subgraphs": len(found.plan.subgraphs), "verify_seconds": _since(started)}
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return the rows of docs/importing.md."""
-    lines = ["| architecture | layers | MACs (million) | torch's counter | weights (million) | parameters |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
-    for row in rows:
-        if row["status"] == "loaded":
-            counted = "not counted" if row["counted"] is None else f"{row['counted'] / 1e6:,.1f}"
-            lines.append(
-                f"| {row['name']} | {row['layers']:,} | {row['macs'] / 1e6:,.1f} | {counted} | "
-                f"{row['weights'] / 1e6:,.3f} | {row['dense'] / 1e6:,.3f} |"
-            )
-        else:
-            lines.append(f"| {row['name']} | {row['status']}: {row['why'][:120]} | | | | |")
-    return "\n".join(lines)
+def read_rows(path: Path) -> dict[str, Row]:
+    """Return the answers of a file by name; of several of one architecture the last."""
+    if not path.exists():
+        return {}
+    return {row["name"]: row for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+
+
+def write_rows(path: Path, rows: dict[str, Row]) -> None:
+    """Write the answers, in the order of the architectures' names; a crash leaves the earlier file."""
+    text = "".join(json.dumps(rows[name], sort_keys=True) + "\n" for name in sorted(rows))
+    beside = path.with_suffix(".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
 
 
 def main() -> None:
     """Read the architectures that the words name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", metavar="NAME", nargs="*")
-    parser.add_argument("--out", metavar="FILE")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--out", metavar="FILE", type=Path, default=REFERENCE)
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--plans", action="store_true")
+    parser.add_argument("--networks", metavar="FOLDER", type=Path)
+    parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
-    if options.table:
-        with open(options.out, encoding="utf-8") as file:
-            latest = {row["name"]: row for row in map(json.loads, file)}
-        print(table([latest[name] for name in every() if name in latest]))
+    rows = read_rows(options.out)
+    if options.page:
+        PAGE.write_text(on_page(PAGE.read_text(encoding="utf-8"), "architectures", list(rows.values())), "utf-8")
         return
-    for name, case in every().items():
+    cases = {} if options.plans else every()
+    for name in rows if options.plans else cases:
         if options.names and not any(word in name for word in options.names):
             continue
-        answer = answer_of(case, options.plans)
-        line = json.dumps(answer)
-        print(line, flush=True)
-        if options.out:
-            with open(options.out, "a", encoding="utf-8") as file:
-                file.write(line + "\n")
+        if not options.again and ("plan" in rows[name] if options.plans else name in rows):
+            continue
+        path = options.networks / f"{name}.json" if options.networks else None
+        if not options.plans:
+            found = answer_of(cases[name], options.networks)
+        elif path is not None and path.exists():
+            found = planned(workloads.load(path))
+        else:
+            continue
+        print(json.dumps({"name": name} | found), flush=True)
+        rows = read_rows(options.out)  # the other run may have written to it
+        rows[name] = rows.get(name, {}) | found if options.plans else found
+        write_rows(options.out, rows)
         gc.collect()
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KILOBYTES = (512, 1024, 2048)  #: one memory for weights and activations
-NETWORKS = tuple(name for name in workloads.names() if name not in ("s3d", "r2plus1d"))  #: clips have no tiles
+CLIPS = ("s3d", "r2plus1d")  #: have no tiles
+NETWORKS = tuple(name for name in workloads.names() if name not in (*CLIPS, *workloads.LANGUAGE_MODELS))
 
 
 def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
 
 from simulator.memory.dram import dram_kind
 from simulator.memory.sram import Sram, sram_of
 from simulator.memory.table import SramRow
 from workloads.display import changes
 from workloads.errors import check_count, shown
+from workloads.network.types import Number
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -39,10 +41,24 @@ BUFFER_WORD_BYTES = 8  #: regions start and end on words of the 64-bit wide buff
 MAX_REGIONS = 64  #: entries of the buffer region manager (Cocco, Sec. 3.2)
 TILES = (64, 32, 16, 8, 4, 2, 1)  #: our choice: output tiles tried, from the largest
 
+#: bits of an operand of a MAC; a wider number takes as many of them as it has bits over this: half the rate at 16 bits,
+#: as INT8, FP16, TF32 have 624, 312, 156 in NVIDIA's A100 (data sheet, 2020); a narrower one is no faster (our choice)
+LANE_BITS = 8
 OPERATION_UNITS = 64  #: of which an operation of 8 by 8 bits has so many; a power of two, so that INT8 is exact
 #: a multiplication of 8 by 8 bits and an addition of 8, pJ times 100 at 45 nm (Horowitz, ISSCC 2014), as MAC_PJ has
 #: them; of 32 bits they are 3.1 pJ and 0.1 pJ there: as much for each pair of bits, and for each bit
 MULTIPLY_8, ADD_8 = 20, 3
+
+
+class FloatEnergy(NamedTuple):
+    """A multiplication and an addition of floating-point numbers, pJ times 100 at 45 nm (Horowitz, ISSCC 2014)."""
+
+    significand: int
+    multiply: int
+    add: int
+
+
+FLOAT_16, FLOAT_32 = FloatEnergy(11, 110, 40), FloatEnergy(24, 370, 90)
 
 MAX_NUMBER = 1e15  #: of energies, bandwidth, clock and area; our choice: the cost of any network stays finite
 MAX_WIDTH = 2**16  #: of PEs, words, tiles; our choice: far above any that is built, and products fit 64 bits
@@ -71,6 +87,33 @@ def operation_units(first: int, second: int) -> int:
     """
     taken = MULTIPLY_8 * first * second + 8 * ADD_8 * max(first, second)
     return -(-taken // (MULTIPLY_8 + ADD_8))
+
+
+def units_of_numbers(first: Number, second: Number) -> int:
+    """Return what an operation of these numbers takes, in units of which one of INT8 takes 64, rounded up.
+
+    Of floating-point numbers a multiplication grows with the product of both significands, an addition with the longer
+    one, from what is not the multiplier (exponents, shifts, rounding): the lines through both formats of Horowitz
+    (ISSCC 2014). That is our choice for bf16 and fp8, which he has not, and for an integer that meets a floating-point
+    number, whose bits are its significand.
+
+    Examples
+    --------
+    >>> fp16, bf16, fp8 = Number(16, "fp16"), Number(16, "bf16"), Number(8, "fp8")
+    >>> units_of_numbers(fp16, fp16), units_of_numbers(bf16, bf16), units_of_numbers(fp8, fp8)
+    (418, 295, 176)
+    >>> units_of_numbers(bf16, Number(4)), units_of_numbers(Number(8), Number(8))
+    (244, 64)
+    """
+    if first.kind == second.kind == "int":
+        return operation_units(first.bits, second.bits)
+    low, high = FLOAT_16, FLOAT_32
+    area, length = first.significand * second.significand, max(first.significand, second.significand)
+    squares = high.significand**2 - low.significand**2
+    taken = Fraction(low.multiply) + Fraction(high.multiply - low.multiply, squares) * (area - low.significand**2)
+    longer = high.significand - low.significand
+    taken += low.add + Fraction(high.add - low.add, longer) * (length - low.significand)
+    return math.ceil(taken * OPERATION_UNITS / (MULTIPLY_8 + ADD_8))
 
 
 BUFFERS = ("activation", "weight")  #: that a table may be for

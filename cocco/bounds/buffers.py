@@ -115,7 +115,7 @@ def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:
     )
     if rules.is_shared and not (rules.units and rules.units[v] != 1):
         room -= -(-rules.geometry.weight_bytes[v] // rules.cores)
-    inside = least_inside(_inside(rules, v, room))
+    inside = least_inside(inside_of(rules, v, room))
     return alone if inside is None else Buffered(*map(min, zip(alone, inside)))
 
 
@@ -144,7 +144,8 @@ def _pieces(layer: Inside, room: int) -> Iterator[Pair]:
             yield -(-height // heights[fitting - 1]), -(-width // columns)
 
 
-def _inside(rules: PricingRules, v: int, room: int) -> Inside:
+def inside_of(rules: PricingRules, v: int, room: int) -> Inside:
+    """Return a layer as one of several of a subgraph, in so much room."""
     geometry = rules.geometry
     alignment = geometry.technology.channel_alignment
 

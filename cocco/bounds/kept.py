@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
-from cocco.bounds.kept_floors import floors, with_forced
+from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
+from cocco.bounds.kept_inside import inside_floors
 from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
 from cocco.search.keeping.moves import Memo
-from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
+from cocco.search.keeping.question import KeepQuestion, KeptStep
 from cocco.search.keeping.state import members
 from cocco.search.keeping.window import (
     LOOK_STEPS,
@@ -28,18 +28,20 @@ from cocco.search.keeping.window import (
     all_of,
 )
 from cocco.search.kernel.choice import engine_name
-from cocco.search.kernel.compiled import Compiled, first_of
+from cocco.search.kernel.compiled import first_of, twin_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import Kept, Reserved
-from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.pricing import Price
 from simulator.partition.partition import Partition
 
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
 Searcher = Callable[[Window, Limits], Way]
 
+StepTotals = Callable[[KeptStep], Totals | None]
+
+MEMO = 2**14  #: our choice: prices of steps kept for those that look alike; then all are forgotten
 FIRST_STATES, FIRST_STEPS = 100_000, 2_000_000  #: of a search without patterns; our choice
-MEMO = 2**12  #: our choice: models kept, those not used for longest are forgotten
 
 
 class KeptOptimum(NamedTuple):
@@ -106,6 +108,8 @@ def _cheapest(problem: Problem, i: int, question: KeepQuestion, limits: Limits, 
 
 def _part(problem: Problem, i: int) -> Problem:
     """Return the problem of one of its networks."""
+    if len(problem.networks) == 1:
+        return problem
     objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
     return replace(problem, networks=problem.networks[i : i + 1], objective=objective)
 
@@ -133,7 +137,7 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
     if engine_name(engine, problem) == "reference":
         return readable
     part = _part(problem, i)
-    search = Compiled(part).kept_search(
+    search = twin_of(part).kept_search(
         part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
         question.crosses, question.patterns,
         (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS),
@@ -148,15 +152,22 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
 def keep_question(
     problem: Problem, i: int = 0, may_keep: bool = True, engine: EngineName | None = None
 ) -> KeepQuestion:
-    """Return what the exact search asks of one network of a problem on given hardware."""
-    part = _part(problem, i)
+    """Return what the exact search asks of one network of a problem on given hardware, worked out once."""
+    key = keep_question, i, may_keep, engine
+    if key not in problem.memo:
+        problem.memo[key] = _keep_question(_part(problem, i), may_keep, engine)
+    found: KeepQuestion = problem.memo[key]
+    return found
+
+
+def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> KeepQuestion:
     (network,), (rules,) = part.networks, part.rules
     layers, crossings = floors(part)
     costs = SubgraphCosts(part)
     question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
-        least_held=costs.least_held,
+        least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
     )  # fmt: skip
     return with_forced(question, is_whole=part.objective.metric == "ema")
 
@@ -174,34 +185,49 @@ def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], 
     return price
 
 
-def step_totals(problem: Problem, engine: EngineName | None = None) -> Callable[[KeptStep], Totals | None]:
+def step_totals(problem: Problem, engine: EngineName | None = None) -> StepTotals:
     """Return what prices a step of the one network of a problem with either engine; None where it does not fit."""
     readable = kept_price(problem)
     if engine_name(engine, problem) != "fast":
         return readable
-    compiled = Compiled(problem).kept_prices(problem)
+    compiled = twin_of(problem).kept_prices(problem)
 
     def fast(step: KeptStep) -> Totals | None:
         row = compiled.price(*step)
         return None if row is None else Totals(*row)
 
-    return first_of(fast, readable)
+    return _once(problem, first_of(fast, readable))
 
 
-def kept_price(problem: Problem) -> Callable[[KeptStep], Totals | None]:
+def kept_price(problem: Problem) -> StepTotals:
     """Return what prices a step of the one network of a problem as the simulator does; None where it does not fit."""
-    (rules,), machine = problem.rules, problem.accelerator
-
-    @lru_cache(MEMO)
-    def model(layers: Group, kept: Kept | None) -> SubgraphModel:
-        return SubgraphModel(rules, layers, kept)
+    (models,), machine = problem.models, problem.accelerator
 
     def price(step: KeptStep) -> Totals | None:
-        kept = None
-        if step.on_chip:
-            kept = Kept(*(frozenset(members(each)) for each in (step.on_chip, step.loaded, step.written)))
         reserved = Reserved(step.kept_bytes, step.elsewhere)
-        found = model(step.layers, kept).price(machine.activation_capacity, machine.weight_capacity, reserved)
+        model = models.of(step.layers, _kept_of(step))
+        found = model.price(machine.activation_capacity, machine.weight_capacity, reserved)
         return total([found], machine) if isinstance(found, Price) else None
 
-    return price
+    return _once(problem, price)
+
+
+def _once(problem: Problem, price: StepTotals) -> StepTotals:
+    """Return what prices steps that look alike once."""
+    (models,), known = problem.models, dict[Hashable, Totals | None]()
+
+    def ask(step: KeptStep) -> Totals | None:
+        key = models.alike.key(step.layers, _kept_of(step)), step.kept_bytes, step.elsewhere
+        if key not in known:
+            if len(known) == MEMO:
+                known.clear()
+            known[key] = price(step)
+        return known[key]
+
+    return ask
+
+
+def _kept_of(step: KeptStep) -> Kept | None:
+    if not step.on_chip:
+        return None
+    return Kept(*(frozenset(members(each)) for each in (step.on_chip, step.loaded, step.written)))

@@ -39,7 +39,7 @@ def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the floors of layers and of crossings; of latency either the cycles or what crosses, the larger in all."""
     (rules,), machine = problem.rules, floor_of(problem.accelerator)
     metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
-    rows = [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
+    rows = least_of_layers(rules)
     sizes = [rules.batch * size for size in rules.geometry.size_bytes]
     crossings = [Totals(size, size, 0, 0, 0, size) for size in sizes]
     if problem.objective.metric == "latency":
@@ -51,6 +51,11 @@ def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
         tuple(weight * metric(row, machine) for row in rows),
         tuple(weight * metric(row, machine) for row in crossings),
     )
+
+
+def least_of_layers(rules: PricingRules) -> list[Totals]:
+    """Return what each layer adds to the totals at least, wherever it runs."""
+    return [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
 
 
 def _least_of_layer(rules: PricingRules, v: int) -> Totals:
@@ -87,9 +92,10 @@ def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
         if len(set(network.producers[v])) <= MOST_INPUTS and not fuses.any_neighbour(v):
             alone[v] = _looked_at(question, v)
     layers, crosses = list(question.layer_floor), 0
-    for v, found in alone.items():
-        if found.floor < math.inf:
-            layers[v] = max(layers[v], found.floor - (0.0 if is_whole else ROUNDING * abs(found.floor)))
+    for v in range(count):
+        least = alone[v].floor if v in alone else _least_anywhere(question, fuses, v)
+        if least < math.inf:
+            layers[v] = max(layers[v], least - (0.0 if is_whole else ROUNDING * abs(least)))
     for u in range(count):
         readers = network.consumers[u]
         is_written = question.whole[u] > question.room or (u in alone and not alone[u].holds >> u & 1)
@@ -97,6 +103,23 @@ def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
         if readers and is_written and is_apart or any(r in alone and not alone[r].holds >> u & 1 for r in readers):
             crosses |= 1 << u
     return question._replace(layer_floor=tuple(layers), crosses=crosses)
+
+
+def _least_anywhere(question: KeepQuestion, fuses: _Together, v: int) -> float:
+    """Return the least that a layer costs that may run with others: the lesser of that and of its steps alone.
+
+    With others it runs with one that it reads or that reads it, and all between: what that takes is not its room.
+    """
+    if question.inside is None or len(set(question.network.producers[v])) > MOST_INPUTS:
+        return 0.0
+    least, touched = math.inf, {v, *question.network.producers[v]}
+    for group in fuses.pairs(v):
+        weights, held = question.least_held(tuple(members(group)))
+        others = sum([size for u, size in held.items() if u not in touched])
+        least = min(least, question.inside(v, question.room - weights - others, 0))
+    if least <= question.layer_floor[v]:
+        return 0.0
+    return min(least, _looked_at(question, v).floor)
 
 
 def _looked_at(question: KeepQuestion, v: int) -> _Alone:
@@ -162,5 +185,11 @@ class _Together:
 
     def any_neighbour(self, v: int) -> bool:
         """Return whether a layer may share a subgraph with any that it reads or that reads it."""
+        return any(True for _ in self.pairs(v))
+
+    def pairs(self, v: int) -> Iterator[int]:
+        """Yield a layer and one that it reads or that reads it, with all between, where these may share a subgraph."""
         producers = [p for p in set(self.network.producers[v]) if p < len(self.network.layers)]
-        return any(self.may(p, v) for p in producers) or any(self.may(v, c) for c in self.network.consumers[v])
+        for u, w in [(p, v) for p in producers] + [(v, c) for c in self.network.consumers[v]]:
+            if self.may(u, w):
+                yield self.downward[u] & self.upward[w]

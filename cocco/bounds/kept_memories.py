@@ -26,6 +26,7 @@ from cocco.problem.problem import Problem, in_memory
 
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 QUICK_TOTAL = 256_000_000  #: of all memories together
+KNOWN = 64  #: memories whose floors and tables are kept for when they are tried again; our choice
 TIERS = (64, 8, 1)  #: the budgets of one memory are its share of these
 HOPELESS = (2, 2, 1)  #: memories that give up with each before any is solved, then the next one comes; our choices
 
@@ -107,7 +108,7 @@ class Stopped(KeyboardInterrupt):
 
 def solve(problem: Problem, memory: Memory, engine: EngineName, budget: int, below: float = math.inf) -> Solved:
     """Return the cheapest plans with one memory where they cost less than `below`, in the cost of the problem."""
-    given, machine = in_memory(problem, memory), problem.accelerator_of(memory)
+    given, machine = _given(problem, memory), problem.accelerator_of(memory)
     if not problem.buffers and given.objective.alpha is not None:
         given = replace(given, objective=replace(given.objective, alpha=None))
     least = _value_of(problem, below, problem.objective.buffer_bytes(machine))
@@ -125,6 +126,16 @@ def solve(problem: Problem, memory: Memory, engine: EngineName, budget: int, bel
         return Solved(None, False, steps, problem.objective.cost((1 - ROUNDING) * value, machine))
     cost = problem.objective.cost(found.cost, machine)
     return Solved(Planned(memory, found.partitions, found.cost, cost), True, steps)
+
+
+def _given(problem: Problem, memory: Memory) -> Problem:
+    """Return the problem in one memory; that of a memory tried before, with what was worked out about it then."""
+    known: dict[Memory, Problem] = problem.memo.setdefault(_given, {})
+    if memory not in known:
+        if len(known) == KNOWN:
+            known.clear()
+        known[memory] = in_memory(problem, memory)
+    return known[memory]
 
 
 def _value_of(problem: Problem, cost: float, buffer_bytes: int) -> float:

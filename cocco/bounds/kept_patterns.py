@@ -28,15 +28,16 @@ from itertools import chain, product
 from typing import NamedTuple
 
 from cocco.bounds.layer_order import LayerOrder
-from cocco.search.keeping.question import KeepQuestion, KeptStep, Pattern
+from cocco.bounds.pattern_alone import Alone
+from cocco.bounds.pattern_runs import Budget, Runs, TooManyStepsError
+from cocco.search.keeping.question import KeepQuestion, Pattern
 from cocco.search.keeping.state import members
-from cocco.search.keeping.window import LOOK_STEPS, PRICE_STEPS
 
 MOST_FREE = 8  #: layers of a pattern that may run before or after one of it; our choice
 LEAST_LAYERS = 4  #: of a pattern; our choice
 MOST_PATTERNS = 2  #: our choice
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
-PATTERN_STEPS = 2_000_000  #: ways to run a step that all patterns of a network may look at; our choice
+PATTERN_STEPS = 3_000_000  #: ways to run a step that all patterns of a network may look at; our choice
 
 
 State = tuple[int, int, int]  # layers that have run, tensors kept unwritten, kept and written
@@ -53,10 +54,6 @@ class _Choice(NamedTuple):
     run: int = 0  #: a late layer that has run by then
 
 
-class TooManyStepsError(Exception):
-    """A pattern has more steps than it may take."""
-
-
 def patterns_of(
     question: KeepQuestion, is_whole: bool, most_steps: int = PATTERN_STEPS
 ) -> tuple[tuple[Pattern, ...], int]:
@@ -69,27 +66,17 @@ def patterns_of(
             break
         left &= ~layers
         for late in dict.fromkeys((order.late(layers, left, MOST_FREE), ())):
-            small = _Small(question, order, layers, late, is_whole, (most_steps - steps) // (1 + bool(late)))
+            budget = Budget((most_steps - steps) // (1 + bool(late)))
             try:
-                found.append(small.pattern())
+                found.append(_Small(question, order, layers, late, is_whole, budget).pattern())
             except TooManyStepsError:
-                steps += small.steps
+                steps += budget.steps
                 continue
-            steps += small.steps
+            steps += budget.steps
             for _, each in late:
                 left &= ~each
             break
     return tuple(found), min(steps, most_steps)
-
-
-class _Run(NamedTuple):
-    """How some layers may run next, whatever is kept."""
-
-    layers: int
-    reads: int  #: tensors of the pattern that come from before
-    floor: float  #: of its layers
-    held: int  #: bytes at least with nothing kept, of several layers
-    more: dict[int, int]  #: what a tensor of the pattern takes more where it is kept
 
 
 class _Small:
@@ -97,10 +84,10 @@ class _Small:
 
     def __init__(
         self, question: KeepQuestion, order: LayerOrder, layers: int, late: tuple[tuple[int, int], ...], is_whole: bool,
-        most_steps: int,
+        budget: Budget,
     ) -> None:  # fmt: skip
         self.question, self.order, self.layers, self.late, self.is_whole = question, order, layers, late, is_whole
-        self.most_steps, self.steps = most_steps, 0
+        self.budget = budget
         network, self.every_late = question.network, 0
         for _, each in late:
             self.every_late |= each
@@ -112,10 +99,8 @@ class _Small:
             if readers and not readers & ~every and (u >= order.count or (every & ~self.outputs) >> u & 1)
         )
         self.loose = [u for u in members(self.tensors) if order.readers[u] & self.every_late]
-        self.linked = self._linked()
-        self.runs: dict[tuple[int, int], list[_Run]] = {}
-        self.known: dict[int, _Run | None] = {}
-        self.alone: dict[tuple[int, int, int, int, int], float] = {}
+        self.runs = Runs(question, order, layers, self.every_late, self.tensors, budget)
+        self.alone = Alone(question, order, layers, self.outputs, budget)
 
     def pattern(self) -> Pattern:
         """Return the pattern: all states that can be reached, and from the last one back what is left."""
@@ -127,6 +112,7 @@ class _Small:
                 continue
             found = ways[state] = dict[State, float]()
             for there, cost in chain(self._meanwhile(state), self._ways(state)):
+                self.budget.count(1)
                 if cost < found.get(there, math.inf):
                     found[there] = cost
                     if there not in ways:
@@ -176,78 +162,12 @@ class _Small:
                 else:
                     yield (executed, unwritten, written | bit), self.question.crossing_floor[u]
 
-    def _linked(self) -> list[int]:
-        """Return per layer those that may run in one step with it: readers, and by way of layers outside."""
-        order, layers, linked = self.order, self.layers, [0] * self.order.count
-        every, shown = (1 << order.count) - 1, self.layers | self.every_late
-        for v in members(shown):
-            seen, stack = 1 << v, [v]
-            while stack:
-                u = stack.pop()
-                near = (order.readers[u] | order.reads[u] & every) & ~seen
-                if u == v:
-                    near &= order.readers[u] | ~layers
-                for w in members(near):
-                    if u == v and order.readers[v] >> w & 1 and shown >> w & 1:
-                        linked[v] |= 1 << w  # whether they fit is asked for later
-                    if not self._may_share(u, w):
-                        continue
-                    seen |= 1 << w
-                    linked[v] |= 1 << w & shown
-                    if not layers >> w & 1:
-                        stack.append(w)
-        return linked
-
-    def _may_share(self, u: int, v: int) -> bool:
-        return self.question.may_fit(tuple(members(self.order.hull(1 << u | 1 << v))))
-
-    def _runs(self, executed: int, active: int) -> list[_Run]:
-        """Return what layers may run next together."""
-        if (executed, active) in self.runs:
-            return self.runs[executed, active]
-        left = active & ~executed
-        found, seen = list[_Run](), set[int]()
-        stack = [self.order.up[v] & left for v in members(left)]
-        while stack:
-            group = stack.pop()
-            if group in seen:
-                continue
-            seen.add(group)
-            self._count(1)
-            if group not in self.known:
-                self._count(LOOK_STEPS)
-                self.known[group] = self._run(group)
-            run = self.known[group]
-            if run is None:
-                continue
-            found.append(run)
-            near = 0
-            for v in members(group):
-                near |= self.linked[v]
-            for w in members(near & ~group & left):
-                stack.append(group | self.order.up[w] & left)
-        self.runs[executed, active] = found
-        return found
-
-    def _run(self, group: int) -> _Run | None:
-        question, layers = self.question, self.order.hull(group)
-        if layers & (layers - 1) and not question.may_fit(tuple(members(layers))):
-            return None
-        reads, floor = 0, 0.0
-        for v in members(group):
-            reads |= self.order.reads[v]
-            if self.layers >> v & 1:
-                floor += question.layer_floor[v]
-        weights, held = question.least_held(tuple(members(group)))
-        more = {u: question.whole[u] - held.get(u, 0) for u in members((group | reads) & self.tensors)}
-        return _Run(group, reads & ~group & self.tensors, floor, weights + sum(held.values()), more)
-
     def _ways(self, state: State) -> Iterator[tuple[State, float]]:
         """Yield every state after one more step, and what it costs at least."""
         executed, unwritten, written = state
         kept, active, question = unwritten | written, self._active(executed), self.question
         hidden, whole, readers = self.every_late & ~active, question.whole, self.order.readers
-        for run in self._runs(executed, active):
+        for run in self.runs.after(executed, active):
             after, reads, makes = executed | run.layers, run.reads & ~hidden, run.layers & self.tensors
             elsewhere = sum([whole[u] for u in members(kept & ~makes & ~reads)])
             size = run.held + elsewhere + sum([run.more[u] for u in members(kept & reads)])
@@ -279,26 +199,25 @@ class _Small:
                     here += [_Choice(bit, 0, 0, 0, takes, bit), _Choice(0, bit, 0, 0, takes, bit)]
                 choices.append(here)
             for chosen in product(*choices):
-                self._count(1)
+                self.budget.count(1)
                 new_unwritten = new_written = stored = loaded = appeared = 0
                 need = size
                 for each in chosen:
                     new_unwritten, new_written = new_unwritten | each.unwritten, new_written | each.written
                     stored, loaded, appeared = stored | each.stored, loaded | each.loaded, appeared | each.run
                     need += each.more
-                if need <= question.room:
-                    cost = run.floor
+                new, is_single = new_unwritten | new_written, not run.layers & (run.layers - 1)
+                if need > question.room and not is_single:
+                    continue
+                if need > question.room or self.alone.runs_alone(run.layers, active):
+                    beside = elsewhere + sum([whole[u] for u in members(new & appeared & ~run.inputs)])
+                    cost = self.alone.least(run.layers, touched | new & ~appeared, loaded, stored, beside)
+                else:
+                    cost = self.runs.cost(run, kept | new, need)
                     for u in members(stored | loaded):
                         cost += question.crossing_floor[u]
-                elif run.layers & (run.layers - 1):
+                if cost == math.inf:
                     continue
-                else:
-                    new = new_unwritten | new_written
-                    v = run.layers.bit_length() - 1
-                    beside = elsewhere + sum([whole[u] for u in members(new & appeared & ~self.order.reads[v])])
-                    cost = self._alone(v, touched | new & ~appeared, loaded, stored, beside)
-                    if cost == math.inf:
-                        continue
                 to_unwritten, to_written = (unwritten | new_unwritten) & ~last, (written | new_written) & ~last
                 subset = 0
                 while True:
@@ -327,39 +246,3 @@ class _Small:
                             more.append(((executed, unwritten, written | bit), paid + self.question.crossing_floor[u]))
                 found = more
         yield from found
-
-    def _alone(self, v: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
-        """Return the least that a layer alone costs beside its crossings outside U, which may lie anywhere."""
-        key = v, on_chip, loaded, stored, elsewhere
-        if key not in self.alone:
-            self.alone[key] = self._least_alone(*key)
-        return self.alone[key]
-
-    def _least_alone(self, v: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
-        question, least, own = self.question, math.inf, 1 << v
-        size = elsewhere + sum([question.whole[u] for u in members(on_chip)])
-        known = on_chip | loaded | stored
-        always = own & self.outputs  # written, and not beside its floor
-        makes = own if not always or self.order.readers[v] else 0
-        free = list(members((self.order.reads[v] | makes) & ~known))
-        for ways in product([(0, 1), (1, 0), (1, 1)], repeat=len(free)):  # kept, crosses
-            self._count(PRICE_STEPS)
-            kept, moved, bytes_kept = on_chip, 0, size
-            for u, (is_kept, is_moved) in zip(free, ways):
-                kept, moved = kept | is_kept << u, moved | is_moved << u
-                bytes_kept += question.whole[u] * is_kept
-            if bytes_kept > question.room:
-                continue
-            writes = stored | moved & own | always
-            price = question.price(KeptStep((v,), kept, loaded | moved & ~own, writes, bytes_kept, 0))
-            for u in members(moved & ~always):
-                price -= question.crossing_floor[u]
-            if not self.layers >> v & 1:
-                price -= question.layer_floor[v]
-            least = min(least, price)
-        return least
-
-    def _count(self, steps: int) -> None:
-        self.steps += steps
-        if self.steps > self.most_steps:
-            raise TooManyStepsError

@@ -16,6 +16,12 @@ STEP = ("phase", "length", "past", "layers")  #: options of built-in language mo
 
 
 def load(name: str, options: Namespace) -> Network:
+    """Return a network, with the bits that are asked for."""
+    network, bits = _read(name, options), getattr(options, "bits", None)
+    return network.retyped(bits) if bits else network
+
+
+def _read(name: str, options: Namespace) -> Network:
     """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
     asked = {key: value for key in STEP if (value := getattr(options, key, None)) is not None}
     if not name.lower().endswith(".onnx"):

@@ -58,6 +58,11 @@ def add_language(parser: Parser) -> None:
         "--past", type=values.count_from_0, metavar="N", help="tokens in the cache; default: 0, and 1024 in decode"
     )
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
+    parser.add_argument(
+        "--bits", type=values.bits, metavar="KIND=N[,...]",
+        help="bits of the integers of all networks, or fp8, bf16, fp16, fp32, such as weights=4,cache=fp8; kinds: "
+        "weights, activations, cache, sums; default: as the network says, else the paper's INT8, with sums of 32 bits",
+    )  # fmt: skip
 
 
 def add_json(parser: Parser) -> None:
@@ -118,6 +123,11 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
     group.add_argument(
         "--max-regions", type=values.count_or_none, default=unset, metavar="N|none",
         help="tensors that a subgraph of several layers may hold; default 64, as in the paper",
+    )  # fmt: skip
+    group.add_argument(
+        "--groups-apart", action="store_true", default=unset,
+        help="subgraphs may run one group of channels (one head of attention) after the other; one core; not in the "
+        "paper",
     )  # fmt: skip
     group.add_argument(
         "--tile-rule", choices=("exact", "paper"), default="exact",

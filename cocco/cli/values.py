@@ -101,6 +101,17 @@ def extent(text: str) -> tuple[str, int]:
     return name, _whole(wanted, 1, 2**20)
 
 
+def bits(text: str) -> dict[str, int | str]:
+    """Return the bits by kind of 'weights=4,cache=fp8'; what kinds and numbers there are, the networks know."""
+    found: dict[str, int | str] = {}
+    for part in text.split(","):
+        name, equals, wanted = part.strip().partition("=")
+        if not equals or not name or name in found:
+            raise ArgumentTypeError(f"bits are KIND=N, each kind once, such as weights=4,cache=8; got {text!r}")
+        found[name] = int(wanted) if re.fullmatch("[0-9]{1,9}", wanted) else wanted
+    return found
+
+
 def names(text: str) -> tuple[str, ...]:
     """Return the words between commas; what they may be, the search knows."""
     return tuple(word.strip() for word in text.split(",") if word.strip())

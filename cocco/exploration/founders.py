@@ -9,13 +9,12 @@ from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
-from cocco.search.pricing.subgraphs import SubgraphCosts
+from cocco.search.pricing.subgraphs import Spent, SubgraphCosts
 
 NOISE = 0.3  #: of a greedy drawn at random; our choice: of 0.1 to 0.9 the best on NASNet and RandWire-B
 GENERATION = 2**40  #: names the streams of the founders, which no generation of a search has
-SHARE = 0.25  #: of the samples; no further founder is made once they have taken that much; our choice
-LEAST_SAMPLES = 1  #: per layer, for any founder: greedy takes 0.1 to 0.7 on the nine networks
-LEAST_SAMPLES_DYNAMIC = 8  #: per layer, for dp: it takes 0.1 to 2.7 on the nine networks
+FIRST = 0.5  #: of the samples, at most, for the first founder: a search seldom equals greedy on deep networks
+SHARE = 0.25  #: of the samples, at most, for all others; our choices
 
 Costs = Callable[[Problem], SubgraphCosts]
 
@@ -34,25 +33,28 @@ def founders(problem: Problem, costs: Costs, islands: int, samples: int, seed: i
     chosen, of each island a greedy in another memory, from small to large.
     """
     found: list[list[list[int]]] = []
-    spent = 0
-    if samples < LEAST_SAMPLES * problem.size:
-        return Founders(found, spent)
     memory = costs(problem) if not problem.buffers else None
-    for island in range(islands):
-        if found and spent >= SHARE * samples:
-            break
-        if memory is None:
-            share = (island + 1) / (islands + 1)
-            given = in_memory(problem, [int(share * len(sizes)) for sizes in problem.candidates])
-            prices = costs(given)
-            found.append([greedy(given, prices)[0]])
-            spent += prices.samples
-            continue
-        if island:
-            found.append([greedy(problem, memory, Stream(seed, GENERATION, island), NOISE)[0]])
-        else:
-            found.append([greedy(problem, memory)[0]])
-            if samples >= LEAST_SAMPLES_DYNAMIC * problem.size:
+    spent = 0  # layers priced in memories before
+    prices = memory
+    try:
+        for island in range(islands):
+            most = (SHARE if found else FIRST) * samples * problem.size
+            if memory is None:
+                spent += prices.layers_priced if prices is not None else 0
+                share = (island + 1) / (islands + 1)
+                given = in_memory(problem, [int(share * len(sizes)) for sizes in problem.candidates])
+                prices = costs(given)
+                prices.most_layers = most - spent
+                found.append([greedy(given, prices)[0]])
+                continue
+            memory.most_layers = most
+            if island:
+                found.append([greedy(problem, memory, Stream(seed, GENERATION, island), NOISE)[0]])
+            else:
+                found.append([greedy(problem, memory)[0]])
+                memory.most_layers = SHARE * samples * problem.size
                 found[0].append(dynamic(problem, memory, depth_order(problem))[0])
-        spent = memory.samples
-    return Founders(found, spent)
+    except Spent:
+        pass
+    spent += prices.layers_priced if prices is not None else 0
+    return Founders(found, -(-spent // problem.size))

@@ -11,7 +11,7 @@ from cocco.mapping.rules import Rules, Weights
 from cocco.mapping.solving import DEFAULT_LIMIT, SolverLimits, map_cosa
 from simulator.mapping import LayerShape
 from simulator.mapping.architecture import COCCO_CORE
-from simulator.mapping.closed import layer_cycles, tiles_of
+from simulator.mapping.closed import lanes_of, layer_cycles, tiles_of
 from simulator.mapping.mappers import (
     MEMO,
     Enumerate,
@@ -51,13 +51,14 @@ class Cosa:
         """Return the cycles with every MAC at work; the closed form for light layers."""
         if is_light(layer):
             return layer_cycles(layer, samples, bands, technology=technology)
-        return -(-shape_in_band(layer, samples, bands).macs // COCCO_CORE.macs)
+        return -(-shape_in_band(layer, samples, bands).macs // COCCO_CORE.macs) * lanes_of(layer)
 
     def work(self, layer: Layer, samples: int, bands: int, tile: tuple[int, int]) -> Work:
         """Return cycles and reads of all updates."""
         if is_light(layer):
             return light_work(layer, samples, bands, clipped(layer, bands, tile))
-        return _work(shape_in_band(layer, samples, bands), clipped(layer, bands, tile), self.rules, self.limit)
+        work = _work(shape_in_band(layer, samples, bands), clipped(layer, bands, tile), self.rules, self.limit)
+        return work._replace(cycles=work.cycles * lanes_of(layer))
 
 
 @lru_cache(MEMO)

@@ -32,7 +32,9 @@ TIMES = {"s": (1e9, 1), "ms": (1e6, 1), "us": (1e3, 1), "ns": (1.0, 1)}  #: in c
 
 #: Over the networks by their weights: capacity of all buffers of one core (BUF_SIZE of Formula 2); energy, EMA and
 #: latency as in Formula 1; area and leakage of the buffers of all cores; bandwidth, EMA over the cycles of computing:
-#: what DRAM has to give for computing never to wait, if buffering evens it out over the subgraphs (our choice).
+#: what DRAM has to give for computing never to wait, if buffering evens it out over the subgraphs (our choice). On
+#: several cores cycles are those of the way that takes each layer least: no plan computes in fewer, so what is said is
+#: enough for it. On one core they are the same for every plan.
 CRITERIA = {
     "capacity": Criterion("capacity_bytes", "bytes", "capacity of one core", "KB", 2.0**-10),
     "energy": Criterion("energy_pj", "pJ", "energy", "mJ", 1e-9),

@@ -6,8 +6,8 @@ connected, so a partition of the union is a partition of each network, and the o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Unpack, get_args
 
@@ -19,6 +19,7 @@ from simulator.accelerator import Accelerator, Machine, MachineFields, machine_o
 from simulator.evaluate import Evaluation
 from simulator.keywords import check_keywords
 from simulator.metrics import DEFAULT_METRIC
+from simulator.model.alike import Models
 from simulator.model.pricing import PricingRules
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TILE_RULES, TileRule
@@ -120,6 +121,25 @@ class Problem:
             PricingRules(Geometry(network, self.accelerator.technology), self.accelerator, self.tile_rule, self.metric)
             for network in self.networks
         )
+
+    @cached_property
+    def models(self) -> tuple[Models, ...]:
+        """The subgraphs that were looked at, per network: those that look alike are made once for all memories."""
+        return tuple(map(Models, self.rules))
+
+    @cached_property
+    def memo(self) -> dict[Hashable, Any]:
+        """What was worked out about this problem, by the keys of those who did: no part of it."""
+        return {}
+
+    @cached_property
+    def shared(self) -> dict[Hashable, Any]:
+        """The same for what serves all memories."""
+        return {}
+
+    def __getstate__(self) -> dict[str, object]:
+        """The fields alone, for pickle and copy: what is derived from them is derived again."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
     def candidates(self) -> tuple[tuple[int, ...], ...]:
@@ -226,9 +246,11 @@ def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
     """Return the problem on the hardware of these capacities, positions in the candidates: Formula 1 is its cost."""
     if not problem.buffers:
         return problem
-    return replace(
+    given = replace(
         problem,
         accelerator=problem.accelerator_of(capacities),
         buffers={},
         objective=replace(problem.objective, alpha=None),
     )
+    given.__dict__.update(rules=problem.rules, models=problem.models, shared=problem.shared)  # the same in all memories
+    return given

@@ -18,10 +18,10 @@ from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.scheme import Scheme, derive_scheme
 from simulator.execution.stays import NOTHING_STAYS, Lies
 from simulator.execution.walk import Walk
-from simulator.technology import operation_units
+from simulator.technology import units_of_numbers
 from workloads.network.layer import Layer
 from workloads.network.network import Network
-from workloads.network.types import row_bytes
+from workloads.network.types import Number, row_bytes
 
 
 class Plan(NamedTuple):
@@ -128,11 +128,12 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
 
 
 def extra_units(network: Network, v: int, operations: int) -> int:
-    """Return what so many operations of a layer take beyond INT8: by the bits of an input, and of what it meets."""
-    layer, bits = network.layers[v], [network.tensors[u].bits for u in network.operands[v]]
-    second = layer.bits.weights if layer.has_weights else bits[1] if layer.op == "matmul" else max(bits)
-    first = bits[0] if layer.op == "matmul" else max(bits)
-    return operations * (operation_units(first, second) - operation_units(8, 8))
+    """Return what so many operations of a layer take beyond INT8: by the numbers of an input, and of what it meets."""
+    layer, numbers = network.layers[v], [network.tensors[u].number for u in network.operands[v]]
+    widest = sorted(numbers, key=lambda number: (number.bits, number.significand, number.kind))[-1]
+    second = layer.bits.of_weights if layer.has_weights else numbers[1] if layer.op == "matmul" else widest
+    first = numbers[0] if layer.op == "matmul" else widest
+    return operations * (units_of_numbers(first, second) - units_of_numbers(Number(), Number()))
 
 
 def operations(layer: Layer, made: int) -> int:

@@ -6,7 +6,7 @@ from simulator.execution.array import part_cycles
 from simulator.execution.cores import count_cores
 from simulator.execution.count import Count, Plan, Setting, count_moves, total, weights_of
 from simulator.execution.group import group_of
-from simulator.execution.layer import LayerPlan, count_layer
+from simulator.execution.layer import LayerPlan, count_dealt, count_layer
 from simulator.execution.miss import Miss
 from simulator.execution.part import Part
 from simulator.execution.walk import walk
@@ -18,7 +18,7 @@ def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
     if most is not None and tensors > most and (len(part.layers) > 1 or part.lies.kept):
         raise Miss(f"{tensors} tensors exceed the {most} regions of the region manager")
     if plan.loops is not None:
-        return loop(setting, part, LayerPlan(*plan.loops))
+        return loop(setting, part, LayerPlan(*plan.loops), plan.cores)
     if setting.accelerator.cores > 1:
         return count_cores(part, plan, setting.accelerator, setting.activation_room, setting.weight_room)
     return hold(setting, part, plan)
@@ -34,21 +34,24 @@ def hold(setting: Setting, part: Part, plan: Plan) -> Count:
     return total(setting, part, plan, scheme.activation_bytes, weights, count_moves(scheme, walk(scheme)))
 
 
-def loop(setting: Setting, part: Part, plan: LayerPlan) -> Count:
+def loop(setting: Setting, part: Part, plan: LayerPlan, scheme: str = "") -> Count:
     """A single layer whose loops say what is on chip and what passes.
 
-    Of several cores one runs it. Each port to DRAM takes its part of what it moves, and all but its own crosses.
+    Of several cores each runs its part of it, or one all. Each port to DRAM takes its part of what that moves, and all
+    but its own crosses.
     """
     if len(part.layers) != 1:
         raise Miss(f"{len(part.layers)} layers in the loops of one")
     (v,) = part.layers
     accelerator = setting.accelerator
     alignment = accelerator.technology.channel_alignment
+    if accelerator.cores > 1 and part.lies.on_chip:
+        raise Miss("loop orders do not have tensors on chip whose channels are dealt to all cores")
+    if scheme in ("channels", "held"):
+        return count_dealt(part.network, v, plan, scheme, accelerator.cores, accelerator.batch, alignment)
     count = count_layer(part.network, v, plan, accelerator.batch, alignment, part.lies)
     count = count._replace(compute_cycles=part_cycles(part, accelerator.batch, accelerator.technology))
     if accelerator.cores == 1:
         return count
-    if part.lies.on_chip:
-        raise Miss("a core alone does not have tensors whose channels are dealt to all")
     moved = (count.ema_weight_bytes or 0) + (count.ema_input_bytes or 0) + (count.ema_output_bytes or 0)
     return count._replace(crossbar_bytes=moved - -(-moved // accelerator.cores))

@@ -23,7 +23,7 @@ from simulator.execution.cores.run import HeadedArithmetic
 from simulator.execution.count import Plan
 from simulator.execution.executor import Counts, Execution
 from simulator.execution.judge import judge, where
-from simulator.execution.layer import LayerPlan, run_scaled
+from simulator.execution.layer import LayerPlan, run_parts, run_scaled
 from simulator.execution.miss import Miss
 from simulator.execution.part import Part
 from simulator.execution.residents import Residents
@@ -243,6 +243,9 @@ def run_subgraph(
         plan = LayerPlan._make(price.loops[: len(LayerPlan._fields)])
         word = rules.geometry.technology.channel_alignment
         lies = NOTHING_STAYS if stays is None else stays.here
+        if price.scheme in ("channels", "held"):
+            cores, is_full = rules.cores, scale.channels is None
+            return run_parts(rules.geometry.network, v, plan, price.scheme, cores, rules.batch, word, is_full)
         return run_scaled(rules.geometry.network, v, plan, rules.batch, word, scale.channels is None, lies)
     if rules.cores > 1:
         run_on_cores(model, price, scale, stays, memory)

@@ -15,10 +15,11 @@ from itertools import combinations_with_replacement, product
 from simulator.mapping.architecture import Core
 from simulator.mapping.judge import LayerCost, bound_cycles
 from simulator.mapping.shapes import LayerShape
-from simulator.technology import PE_COLUMNS, PE_ROWS, Technology
+from simulator.technology import LANE_BITS, PE_COLUMNS, PE_ROWS, Technology
 from workloads.network.layer import Layer
 
 AXES = "KCPQ"
+Asked = tuple[int, int, int, int, bool, tuple[int, int] | None]  # rows, columns, channels out, in; a tile
 
 
 @lru_cache(maxsize=16)
@@ -73,19 +74,46 @@ def layer_cycles(
     1806336
     """
     array = technology or Technology()
-    rows, columns = layer.height, -(-layer.width // bands)
-    outputs, inputs = layer.channels, layer.in_channels // layer.groups
-    best = min(
+    width, inputs = -(-layer.width // bands), layer.in_channels // layer.groups
+    asked = layer.height, width, layer.channels, inputs, layer.is_depthwise, tile
+    pes = array.pe_rows, array.pe_columns, array.pe_light_channels, array.pe_outputs, array.pe_inputs
+    return _least_turns(asked, pes) * layer.taps * samples * lanes_of(layer)
+
+
+def lanes_of(layer: Layer) -> int:
+    """Return how many MACs of the array an operation of a layer takes, by its widest number (technology.LANE_BITS).
+
+    Its own numbers say: weights and activations, of a product activations and cache.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> [lanes_of(workloads.load("gpt2", layers=1).retyped(bits).layers[1]) for bits in ({}, {"weights": 16})]
+    [1, 2]
+    """
+    bits = [layer.bits.activations]
+    if layer.has_weights:
+        bits.append(layer.bits.weights)
+    if layer.op == "matmul":
+        bits.append(layer.bits.cache)
+    return -(-max(bits) // LANE_BITS)
+
+
+@lru_cache(maxsize=1 << 14)
+def _least_turns(asked: Asked, pes: tuple[int, int, int, int, int]) -> int:
+    """Return the cycles of one tap in the best unrolling; layers that look alike are asked for once."""
+    rows, columns, outputs, inputs, is_depthwise, tile = asked
+    pe_rows, pe_columns, light_channels, pe_outputs, pe_inputs = pes
+    return min(
         _turns(rows, tile and tile[0], width["P"])
         * _turns(columns, tile and tile[1], width["Q"])
         * (
-            _ceil(outputs, array.pe_light_channels * width["K"])
-            if layer.is_depthwise
-            else _ceil(outputs, array.pe_outputs * width["K"]) * _ceil(inputs, array.pe_inputs * width["C"])
+            _ceil(outputs, light_channels * width["K"])
+            if is_depthwise
+            else _ceil(outputs, pe_outputs * width["K"]) * _ceil(inputs, pe_inputs * width["C"])
         )
-        for width in _unrollings(array.pe_rows, array.pe_columns)
+        for width in _unrollings(pe_rows, pe_columns)
     )
-    return best * layer.taps * samples
 
 
 def cycles_of_lanes(layer: Layer, samples: int, technology: Technology | None = None) -> dict[int, int]:
@@ -102,7 +130,7 @@ def cycles_of_lanes(layer: Layer, samples: int, technology: Technology | None = 
         else:
             channels = _ceil(layer.channels, array.pe_outputs * width["K"])
             channels *= _ceil(inputs, array.pe_inputs * width["C"])
-        cycles = _turns(layer.height, None, width["P"]) * channels * layer.taps * samples
+        cycles = _turns(layer.height, None, width["P"]) * channels * layer.taps * samples * lanes_of(layer)
         found[width["Q"]] = min(cycles, found.get(width["Q"], cycles))
     return found
 

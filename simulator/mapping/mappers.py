@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from simulator.mapping.architecture import Core
-from simulator.mapping.closed import closed_form, layer_cycles, tiles_of
+from simulator.mapping.closed import closed_form, lanes_of, layer_cycles, tiles_of
 from simulator.mapping.shapes import LayerShape
 from simulator.technology import Technology
 from workloads.network.layer import Layer
@@ -93,7 +93,8 @@ class Enumerate:
         """Return cycles and reads of all updates."""
         if is_light(layer):
             return light_work(layer, samples, bands, clipped(layer, bands, tile))
-        return closed_work(shape_in_band(layer, samples, bands), clipped(layer, bands, tile))
+        work = closed_work(shape_in_band(layer, samples, bands), clipped(layer, bands, tile))
+        return work._replace(cycles=work.cycles * lanes_of(layer))
 
 
 def is_light(layer: Layer) -> bool:

@@ -18,6 +18,8 @@ from simulator.model import groups, orders
 from simulator.model.loops import LoopLayer
 from simulator.model.orders import Grid, LoopPlan, Loops, Mode
 from simulator.model.tiles import equal_sizes
+from simulator.model.together import together
+from simulator.technology import Technology
 
 Tiles = Literal["bands", "equal", "all"]
 ANY_NUMBER = 1 << 40  #: how often what takes nothing fits
@@ -67,48 +69,62 @@ class Moving(Protocol):
     def weight_buffer_bytes(self) -> int: ...
     @property
     def weight_written_bytes(self) -> int: ...
+    @property
+    def crossbar_bytes(self) -> int: ...
 
 
 class Goal(NamedTuple):
-    """What is to be least, and pJ per byte: DRAM, activation buffer, weight buffer; pJ per slot of leakage.
+    """What is to be least, and pJ per byte: DRAM, activation buffer, weight buffer, crossbar; pJ per slot of leakage.
 
+    Latency is that of a whole layer, its computing, DRAM or crossbar: of one core the least is where EMA is least.
     A byte that is written takes as much as one that is read, where nothing else is said.
     """
 
-    metric: Literal["ema", "energy"]
+    metric: Metric
     dram: float
     activation: float
     weights: float
     activation_write: float | None = None
     weights_write: float | None = None
     static: float = 0.0  #: per slot (cost.Totals)
-    slots: int = 0  #: that computing takes; only looked at where something leaks
+    slots: int = 0  #: that computing takes; only looked at where something leaks, or time is to be least
+    crossbar: float = 0.0
+    widths: tuple[int, int] = (1, 1)  #: bytes per cycle of a port to DRAM, and of one of the crossbar
 
     def of_cycles(self, slots: int) -> Goal:
         """Return the goal of a layer whose computing takes so many slots."""
-        return self._replace(slots=slots) if self.static else self
+        return self._replace(slots=slots) if self.static or self.metric == "latency" else self
+
+    def slots_of(self, moving: Moving) -> int:
+        """Return the slots that these bytes and computing take at least."""
+        return max(self.slots, moving.ema_bytes, -(-moving.crossbar_bytes * self.widths[0] // self.widths[1]))
 
     def pj(self, moving: Moving, slots: int) -> float:
         """Return what these bytes and so many slots take, pJ."""
         buffered, written = moving.global_buffer_bytes, moving.global_written_bytes
         activation = _buffer_pj(self.activation, self.activation_write, buffered, written)
         weights = _buffer_pj(self.weights, self.weights_write, moving.weight_buffer_bytes, moving.weight_written_bytes)
-        return self.dram * moving.ema_bytes + activation + weights + self.static * slots
+        moved = self.dram * moving.ema_bytes + activation + weights + self.static * slots
+        return moved + self.crossbar * moving.crossbar_bytes
 
     def key(self, plan: LoopPlan) -> tuple[float, ...]:
         """Return what to compare: the metric, then EMA, energy, the larger tile, fewer bytes held."""
-        ema = plan.ema_bytes
-        energy = self.pj(plan, max(self.slots, ema))
-        first = (ema, energy) if self.metric == "ema" else (energy, ema)
+        ema, slots = plan.ema_bytes, self.slots_of(plan)
+        energy = self.pj(plan, slots)
+        first = {"ema": (ema, energy), "energy": (energy, ema), "latency": (slots, ema, energy)}[self.metric]
         return (*first, -plan.tile[0] * plan.tile[1], plan.activation_bytes + plan.weight_bytes)
 
 
-def goal_of(metric: Metric, dram: float, activation: SramRow, weights: SramRow, static: Sequence[float]) -> Goal:
+def goal_of(
+    metric: Metric, technology: Technology, activation: SramRow, weights: SramRow, static: Sequence[float]
+) -> Goal:
     """Return what is to be least in such buffers, without the cycles of a layer; static: pJ per slot by part."""
     of_activations, of_weights, background = static
     return Goal(
-        "energy" if metric == "energy" else "ema", dram, activation.read_pj_per_byte, weights.read_pj_per_byte,
+        metric, technology.dram_pj_per_byte, activation.read_pj_per_byte, weights.read_pj_per_byte,
         activation.write_pj_per_byte, weights.write_pj_per_byte, of_activations + of_weights + background,
+        crossbar=technology.crossbar_pj_per_byte,
+        widths=(technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle),
     )  # fmt: skip
 
 
@@ -126,7 +142,7 @@ def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "band
     Parameters
     ----------
     layer : LoopLayer
-        From `loops.loop_layer`.
+        From `loops.loop_layer`; of several cores from `schemes.looped.loop_ways`, and then what is least is of all.
     room : Room
         Bytes of one core.
     goal : Goal
@@ -152,7 +168,7 @@ def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "band
     >>> plan.order, plan.ema_bytes
     ('KP', 1789952)
     """
-    return min(plans_of(layer, room, tiles), key=goal.key, default=None)
+    return min((together(layer, plan) for plan in plans_of(layer, room, tiles)), key=goal.key, default=None)
 
 
 def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:

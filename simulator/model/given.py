@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from simulator.model.cheapest import Goal
 from simulator.model.kept import Kept
-from simulator.model.least_room import needs
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.schemes.looped import LoopWay
 from simulator.partition.schemes import CoreScheme
-
-ALONE: CoreScheme = "alone"
 
 
 def model_in(rules: PricingRules, layers: Iterable[int], scheme: CoreScheme, kept: Kept | None = None) -> SubgraphModel:
@@ -52,30 +50,31 @@ class GivenScheme(SubgraphModel):
         super().__init__(rules, layers, kept)
         self.scheme = scheme
         found = tuple(way for way in self.ways if way.scheme == scheme)
+        self.in_loops_only = not found
         if found:
             self.ways = found
             self.weight_need = found[0].weight_need
             self._tilings.clear()
             self._needs.clear()
-        elif scheme != ALONE or self.subgraph.on_chip or not self.is_single:
+        elif not self.loop_ways:
             self._rule_broken = self._rule_broken or Shortage(self._reason())
+
+    @property
+    def loop_ways(self) -> tuple[LoopWay, ...]:
+        """The ways to run a single layer in a loop order that are this scheme."""
+        return tuple(way for way in super().loop_ways if way.scheme == self.scheme)
 
     @property
     def least_needs(self) -> list[tuple[int, int]]:
         """Bytes of one core of activations and weights at least: of each way to hold it, or of each loop order."""
-        if self.scheme != ALONE:
+        if not self.in_loops_only or not self.loop_ways:
             return super().least_needs
-        found = needs(self.rules.loop_layer(self.subgraph.layers[0], self.kept))
-        return [(need.activation, need.weights) for need in found]
+        return self.loop_needs
 
     def _price(self, activation_room: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
-        if self.scheme == ALONE:
-            return super()._in_loops(activation_room, weight_capacity, goal)
+        if self.in_loops_only:
+            return self._in_loops(activation_room, weight_capacity, goal)
         return super()._price(activation_room, weight_capacity, goal)
-
-    def _in_loops(self, activation_capacity: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
-        """Return what is missing to hold it: in a loop order it would run on one core alone."""
-        return self._shortage(activation_capacity, weight_capacity)
 
     def _reason(self) -> str:
         cores = self.rules.cores

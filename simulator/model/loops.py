@@ -31,6 +31,8 @@ KINDS: dict[Kind, str] = {
     "norm": "as mixed, by two statistics of a position: softmax, layer normalization",
 }
 
+Shared = Literal["", "inputs", "weights", "all"]
+
 
 class Axis(NamedTuple):
     """One axis of a layer: which rows of the input each row of the output meets."""
@@ -184,6 +186,18 @@ class Stays(NamedTuple):
 NOTHING_STAYS = Stays()
 
 
+class Team(NamedTuple):
+    """What several cores run of a layer in the same loop order: this is the part of the core that has the most."""
+
+    cores: int = 1  #: of the machine, each with a port to DRAM
+    alike: int = 1  #: cores with as much as this one, itself among them
+    others: tuple[tuple[LoopLayer, int], ...] = ()  #: smaller parts, and how many cores have each
+    shared: Shared = ""  #: what comes once for all, by all ports, and crosses to who hears it
+
+
+ONE_CORE = Team()
+
+
 class LoopBits(NamedTuple):
     """Bits of the numbers of a layer, in the order of LoopLayer's fields; empty: 8 each."""
 
@@ -219,6 +233,7 @@ class LoopLayer(NamedTuple):
     squares: tuple[int, ...]  #: tiles that are tried, from the largest
     stays: Stays = NOTHING_STAYS  #: on chip, whole; part.room is of the others
     bits: LoopBits = INT8_BITS
+    team: Team = ONE_CORE
 
     @property
     def passing(self) -> tuple[int, ...]:

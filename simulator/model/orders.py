@@ -71,6 +71,11 @@ class LoopPlan(NamedTuple):
     global_buffer_bytes: int
     weight_buffer_bytes: int
     global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
+    weight_written_bytes: int = (
+        0  #: of weight_buffer_bytes: all weights that come from DRAM, in each core that hears them
+    )
+    second_bytes: int = 0  #: of ema_input_bytes, those of the second operand of a product
+    crossbar_bytes: int = 0  #: from core to core
 
     def choices(self) -> dict[str, Any]:
         """Return what is chosen, without what follows from it."""
@@ -80,11 +85,6 @@ class LoopPlan(NamedTuple):
     def ema_bytes(self) -> int:
         """External memory access."""
         return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
-
-    @property
-    def weight_written_bytes(self) -> int:
-        """Of weight_buffer_bytes, what is written: all weights that come from DRAM."""
-        return self.ema_weight_bytes
 
 
 class Moved(NamedTuple):
@@ -297,12 +297,13 @@ def plan_of(
     inputs = samples * (moved.input_reads + layer.unmet_bytes + layer.stays.arriving_bytes)
     results = samples * layer.output_bytes
     outputs = results if layer.stays.is_written else 0
-    buffered = samples * moved.traffic + results + outputs
+    buffered, second = samples * moved.traffic + results + outputs, 0
     if layer.is_product:
-        activation, weights = activation + weights, 0
+        activation, weights, second = activation + weights, 0, weight_reads
         inputs, buffered = inputs + weight_reads, buffered + weight_traffic
         weight_reads = weight_traffic = 0
     return LoopPlan(
         order, mode.name, grid.tile, *loops, activation, weights, weight_reads, inputs, outputs,
         inputs + buffered, weight_reads + weight_traffic, inputs + results + samples * moved.copied,
+        weight_reads, second,
     )  # fmt: skip

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from simulator.accelerator import Accelerator
-from simulator.model.cost import price_subgraphs
+from simulator.model.alike import Alike
 from simulator.model.given import model_in
-from simulator.model.kept import Reserved, kept_of
+from simulator.model.kept import NOTHING, Reserved, kept_of
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
@@ -48,8 +49,24 @@ def price_partition(
     check_type("accelerator", accelerator, Accelerator, "simulator.Accelerator(shared_buffer=2**20)")
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule, partition.metric)
     models, steps = models_of(rules, partition)
-    prices = price_subgraphs(models, accelerator, [reserved_in(rules, step) for step in steps])
+    prices = _prices(models, partition, accelerator, [reserved_in(rules, step) for step in steps])
     return PricedPartition(network, partition, accelerator, rules, models, tuple(prices), steps)
+
+
+def _prices(
+    models: Sequence[SubgraphModel], partition: Partition, accelerator: Accelerator, reserved: Sequence[Reserved]
+) -> list[Price | Shortage]:
+    """Return the price of each subgraph; those that look alike are priced once."""
+    activations, weights = accelerator.activation_capacity, accelerator.weight_capacity
+    alike, known = Alike(models[0].rules), dict[Hashable, Price | Shortage]()
+    prices = []
+    for i, (model, beside) in enumerate(zip(models, reserved or [NOTHING] * len(models))):
+        scheme = partition.schemes[i] if partition.schemes else ""
+        key = alike.key(model.subgraph.layers, model.kept), scheme, beside
+        if key not in known:
+            known[key] = model.price(activations, weights, beside)
+        prices.append(known[key])
+    return prices
 
 
 def models_of(rules: PricingRules, partition: Partition) -> tuple[tuple[SubgraphModel, ...], tuple[Step, ...]]:

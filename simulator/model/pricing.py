@@ -17,11 +17,12 @@ from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
 from simulator.model.apart import groups_apart, units_of
 from simulator.model.cheapest import Goal, Room, cheapest_plan, goal_of
 from simulator.model.kept import NOTHING, Kept, Reserved
-from simulator.model.least_room import least_room
+from simulator.model.least_room import least_room, needs
 from simulator.model.loop_regions import loop_regions
 from simulator.model.loops import LoopLayer, loop_layer
 from simulator.model.orders import LoopPlan
 from simulator.model.regions import Region, Residency, Tiling, activation_bytes
+from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.moved import CoreScheme
 from simulator.model.schemes.ways import Crew, OneCore, dealt_layer, ways_of
 from simulator.model.subgraph import Geometry, Subgraph
@@ -29,7 +30,6 @@ from simulator.model.tiles import Candidates, TileShape
 from simulator.model.tiling import TILE_RULES, TileRule
 from simulator.technology import Technology
 from workloads.errors import NetworkError
-from workloads.network.layer import Layer
 from workloads.network.network import Network
 
 OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
@@ -106,8 +106,9 @@ class PricingRules:
         self.bandwidth = accelerator.dram_bytes_per_cycle
         self.units = units_of(geometry.network) if accelerator.groups_apart else []
         self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
-        self.cycles = [least_cycles(self.crew, layer) for layer in geometry.network.layers]
         self._loop_layers: dict[tuple[int, Kept | None], LoopLayer] = {}
+        self._loop_ways: dict[tuple[int, Kept | None], tuple[LoopWay, ...]] = {}
+        self.cycles = [self._least_cycles(v) for v in range(len(geometry.network.layers))]
         self._goals: dict[tuple[int, int], Goal] = {}
 
     def whole_bytes(self, tensor: int) -> int:
@@ -127,11 +128,15 @@ class PricingRules:
             self._loop_layers[v, kept] = loop_layer(network, v, self.batch, technology, kept)
         return self._loop_layers[v, kept]
 
-    def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
-        """Return what is to be least in buffers of these bytes, without the cycles of a layer.
+    def loop_ways(self, v: int, kept: Kept | None = None) -> tuple[LoopWay, ...]:
+        """Return the ways in which a layer runs in a loop order; of several cores where none of its tensors is kept."""
+        if (v, kept) not in self._loop_ways:
+            loops = self.loop_layer(v, kept if self.cores == 1 else None)
+            self._loop_ways[v, kept] = loop_ways(self.geometry.network.layers[v], loops, self.crew.deal)
+        return self._loop_ways[v, kept]
 
-        Cycles of a layer do not depend on its tile: where latency is to be least, it is the bytes that decide.
-        """
+    def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
+        """Return what is to be least in buffers of these bytes, without the cycles of a layer."""
         if self.is_shared:
             weight_capacity = activation_capacity
         key = activation_capacity, weight_capacity
@@ -140,8 +145,18 @@ class PricingRules:
             activation = technology.sram("activation", activation_capacity)
             weights = activation if self.is_shared else technology.sram("weight", weight_capacity)
             static = static_pj_per_slot(technology, self.cores, activation, None if self.is_shared else weights)
-            self._goals[key] = goal_of(self.metric, technology.dram_pj_per_byte, activation, weights, static)
+            self._goals[key] = goal_of(self.metric, technology, activation, weights, static)
         return self._goals[key]
+
+    def _least_cycles(self, v: int) -> int:
+        """Return the cycles of a layer in the way that takes fewest, whatever runs beside it; no tile takes fewer."""
+        crew, layer = self.crew, self.geometry.network.layers[v]
+        if crew.cores == 1:
+            return crew.cycles(layer, crew.batch)
+        technology, samples = crew.geometry.technology, -(-crew.batch // crew.teams)
+        shared = crew.mapper.cycles(layer, samples, crew.bands, technology)
+        looped = [crew.cycles(way.part, way.samples) for way in self.loop_ways(v)]
+        return min(crew.cycles(dealt_layer(layer, crew.deal), crew.batch), shared, *looped)
 
 
 class SubgraphModel:
@@ -223,7 +238,7 @@ class SubgraphModel:
             room = activation_room - way.weight_need if rules.is_shared else activation_room
             if room >= 0 and (rules.is_shared or way.weight_need <= weight_capacity):
                 prices += [self._held(way, *each) for each in self._held_plans(way, room)]
-        if self.is_single and (rules.cores > 1 or not prices) and not (rules.cores > 1 and self.subgraph.on_chip):
+        if self.loop_ways and (rules.cores > 1 or not prices):
             found = self._in_loops(activation_room, weight_capacity, goal)
             if isinstance(found, Shortage) and not prices:
                 held = self._shortage(activation_room, weight_capacity)
@@ -242,8 +257,7 @@ class SubgraphModel:
         if price.loops is not None:
             found = self.tiling(price.tile)
             assert found is not None, "a single layer has one path to each of its inputs"
-            (v,) = self.subgraph.layers
-            layer = self.rules.loop_layer(v, self.kept)
+            layer = self.loop_way(price).loops
             return Residency(price.tile, found[0], loop_regions(self.subgraph, layer, price.loops))
         way = self.way(price)
         found = self._found(way, price.tile)
@@ -425,42 +439,61 @@ class SubgraphModel:
         """Return what to compare: the metric, then EMA, energy, latency, the larger tile."""
         rules, technology = self.rules, self.rules.geometry.technology
         ema, slots = price.ema_bytes, price.slots(rules.cores, technology)
-        energy = goal.pj(price, slots) + technology.crossbar_pj_per_byte * price.crossbar_bytes
+        energy = goal.pj(price, slots)
         first = {"ema": ema, "energy": energy, "latency": slots}[rules.metric]
         return (first, ema, energy, slots, -self.candidates.area(price.tile))
 
     def _in_loops(self, activation_capacity: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
-        """Return the price of a single layer in its cheapest loop order.
+        """Return the price of a single layer in its cheapest loop order and way to share it.
 
-        Of several cores one runs it; of what it moves each port to DRAM takes its part, and all but one cross.
         A mapper says how long its updates take; words then move as often as without one.
         """
         rules, (v,) = self.rules, self.subgraph.layers
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
-        layer = rules.loop_layer(v, self.kept)
-        cycles = rules.crew.cycles(rules.geometry.network.layers[v], rules.batch)
-        plan = cheapest_plan(layer, room, goal.of_cycles(cycles * rules.bandwidth))
-        if plan is None:
-            least = least_room(layer, rules.is_shared)
-            if room.weights is not None and least.activation <= room.activation:
-                return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
-            return Shortage(OF_LOOPS[1], least.activation, activation_capacity)
+        prices = []
+        for way in self.loop_ways:
+            cycles = rules.crew.cycles(way.part, way.samples)
+            plan = cheapest_plan(way.loops, room, goal.of_cycles(cycles * rules.bandwidth))
+            prices += [] if plan is None else [self.looped(way, plan)]
+        if prices:
+            return min(prices, key=lambda price: self._rank(price, goal))
+        least = least_room(rules.loop_layer(v, self.kept), rules.is_shared)
+        if room.weights is not None and least.activation <= room.activation:
+            return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
+        return Shortage(OF_LOOPS[1], least.activation, activation_capacity)
+
+    @property
+    def loop_ways(self) -> tuple[LoopWay, ...]:
+        """The ways to run a single layer in a loop order; none on several cores beside a tensor of it that is kept."""
+        if not self.is_single or (self.rules.cores > 1 and self.subgraph.on_chip):
+            return ()
+        return self.rules.loop_ways(self.subgraph.layers[0], self.kept)
+
+    @property
+    def loop_needs(self) -> list[tuple[int, int]]:
+        """Bytes of one core of activations and weights at least, for each of its smallest loop orders."""
+        return [(need.activation, need.weights) for way in self.loop_ways for need in needs(way.loops)]
+
+    def loop_way(self, price: Price) -> LoopWay:
+        """Return the way in which a price of this layer runs in a loop order."""
+        return next(way for way in self.loop_ways if way.scheme == price.scheme)
+
+    def looped(self, way: LoopWay, plan: LoopPlan) -> Price:
+        """Return the price of a single layer in a loop order, as all cores run it."""
+        rules = self.rules
         is_streamed = plan.ema_weight_bytes > self.weights or plan.ema_input_bytes > rules.batch * self.inputs
+        cycles = rules.crew.cycles(way.part, way.samples)
+        if not rules.mapper.is_flat:
+            cycles = rules.mapper.work(way.part, way.samples, 1, plan.tile).cycles
         return Price(
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, is_streamed,
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
-            plan.global_buffer_bytes, plan.weight_buffer_bytes, plan.ema_bytes - -(-plan.ema_bytes // rules.cores),
-            self.operations, self._loop_cycles(v, plan),
+            plan.global_buffer_bytes, plan.weight_buffer_bytes, plan.crossbar_bytes,
+            self.operations, cycles,
             plan.global_written_bytes, plan.weight_written_bytes,
-            scheme="" if rules.cores == 1 else "alone",
+            scheme=way.scheme,
             operation_extra=self.operation_extra,
         )  # fmt: skip
-
-    def _loop_cycles(self, v: int, plan: LoopPlan) -> int:
-        rules, layer = self.rules, self.rules.geometry.network.layers[v]
-        if rules.mapper.is_flat:
-            return rules.crew.cycles(layer, rules.batch)
-        return rules.mapper.work(layer, rules.batch, 1, plan.tile).cycles
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:
         _, activations, weights = self.least_way(None if self.rules.is_shared else weight_capacity)
@@ -479,12 +512,3 @@ def _check_shared(network: Network) -> None:
             raise NetworkError(f"layer {layer.name!r} has no price on several cores: more experts are used than active")
     if not network.has_paper_types:
         raise NetworkError(f"network {network.name!r} has no price on several cores: not all its numbers are INT8")
-
-
-def least_cycles(crew: Crew, layer: Layer) -> int:
-    """Return the cycles of a layer in the way that takes fewest, whatever else runs beside it; no tile takes fewer."""
-    if crew.cores == 1:
-        return crew.cycles(layer, crew.batch)
-    technology, samples = crew.geometry.technology, -(-crew.batch // crew.teams)
-    shared = crew.mapper.cycles(layer, samples, crew.bands, technology)
-    return min(crew.cycles(dealt_layer(layer, crew.deal), crew.batch), shared)

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from simulator.model.kept import Kept
-from simulator.technology import OPERATION_UNITS, Technology, operation_units
+from simulator.technology import OPERATION_UNITS, Technology, units_of_numbers
 from workloads.errors import NetworkError
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
-from workloads.network.types import INT8, row_bytes
+from workloads.network.types import INT8, Number, row_bytes
 
 ROWS, COLUMNS = 0, 1
 
@@ -47,7 +47,7 @@ class Geometry:
         self.weight_bytes = [layer.weight_bytes for layer in network.layers]
         self.operations = [layer.macs + layer.light_ops for layer in network.layers]
         self.operation_extra = [
-            count * (operation_units(*_operand_bits(network, v)) - OPERATION_UNITS)
+            count * (units_of_numbers(*_operand_numbers(network, v)) - OPERATION_UNITS)
             for v, count in enumerate(self.operations)
         ]  #: units beyond those of INT8
         self.reach = tuple([layer.reach[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
@@ -78,7 +78,7 @@ def _check_numbers(network: Network) -> None:
     """Raise NetworkError for numbers that no memory has: parts of a layer that do not fill whole bytes."""
     for v, layer in enumerate(network.layers):
         operands = [network.tensors[u] for u in network.operands[v]]
-        if layer.bits == INT8 and layer.experts is None and all(each.bits == 8 for each in operands):
+        if layer.bits == INT8 and layer.experts is None and all(each.number == Number() for each in operands):
             continue
         if layer.op == "matmul" and len({each.bits for each in operands[1:]}) > 1:
             raise NetworkError(f"layer {layer.name!r} has no price: its second operand has rows of different bits")
@@ -97,12 +97,13 @@ def _check_numbers(network: Network) -> None:
                 )
 
 
-def _operand_bits(network: Network, v: int) -> tuple[int, int]:
-    """Return the bits of the two numbers of an operation: the widest input, and a weight or the second operand."""
-    layer, bits = network.layers[v], [network.tensors[u].bits for u in network.operands[v]]
+def _operand_numbers(network: Network, v: int) -> tuple[Number, Number]:
+    """Return the two numbers of an operation: the widest input, and a weight or the second operand."""
+    layer, numbers = network.layers[v], [network.tensors[u].number for u in network.operands[v]]
     if layer.op == "matmul":
-        return bits[0], bits[1]
-    return max(bits), layer.bits.weights if layer.has_weights else max(bits)
+        return numbers[0], numbers[1]
+    widest = max(numbers, key=lambda number: (number.bits, number.significand, number.kind))
+    return widest, layer.bits.of_weights if layer.has_weights else widest
 
 
 def _parts(layer: Layer, operands: list[Tensor]) -> list[tuple[int, int]]:

@@ -36,7 +36,10 @@ def crossing_of(model: SubgraphModel, price: Price) -> dict[int, int]:
 def working_cores(model: SubgraphModel, price: Price) -> dict[int, tuple[int, ...]]:
     """Return the cores that compute some of each layer."""
     layers, crew = model.subgraph.layers, model.rules.crew
-    if price.loops is not None or crew.cores == 1:
+    if price.loops is not None:
+        team = model.loop_way(price).loops.team
+        return dict.fromkeys(layers, tuple(range(team.alike + sum(count for _, count in team.others))))
+    if crew.cores == 1:
         return dict.fromkeys(layers, (0,))
     way = model.way(price)
     if not isinstance(way, MirroredColumns):

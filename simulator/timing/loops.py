@@ -17,7 +17,7 @@ from simulator.timing.nest import Moves, Term
 
 
 def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, most: int) -> Course:
-    """Return the stages of a layer that runs so, on one core.
+    """Return the stages of a layer that runs so: those of the core that has most of it, with what all cores move.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
             moved(moves.outputs, plan.ema_output_bytes),
         )
     )
-    is_held = plan.ema_weight_bytes <= plan.weight_bytes
+    own = weights if layer.team.cores == 1 else moves.nest.moved(moves.weights, together)  # of one core
     return Course(
         stages,
         max(moves.nest.moved(moves.ahead, together)[1:], default=0),
         0 if layer.stays.output else max(moves.nest.moved(moves.behind, together)[:-1], default=0),
-        None if is_held else max(weights[1:], default=0),
+        None if sum(own) <= plan.weight_bytes else max(own[1:], default=0),
     )
 
 

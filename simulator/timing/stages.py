@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from simulator.model.orders import LoopPlan
+from simulator.model.loops import Shared
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.regions import Tiling
 from simulator.model.subgraph import ROWS, Subgraph
@@ -29,27 +29,29 @@ def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cours
     """Return the stages of a priced subgraph. Bytes and slots add up to those of the price."""
     if price.loops is None:
         return held_course(model, price, slots_per_cycle)
-    course = looped_course(model, price.loops, price.compute_cycles, slots_per_cycle)
-    return with_crossing(course, model, price) if price.crossbar_bytes else course
-
-
-def looped_course(model: SubgraphModel, plan: LoopPlan, compute_cycles: int, slots_per_cycle: int) -> Course:
-    """Return the stages of a single layer that runs in a loop order."""
     (v,) = model.subgraph.layers
-    return loop_course(model.rules.loop_layer(v, model.kept), plan, v, compute_cycles * slots_per_cycle, MOST_STEPS)
+    loops = model.loop_way(price).loops
+    course = loop_course(loops, price.loops, v, price.compute_cycles * slots_per_cycle, MOST_STEPS)
+    return with_crossing(course, model, price, loops.team.shared) if price.crossbar_bytes else course
 
 
-def with_crossing(course: Course, model: SubgraphModel, price: Price) -> Course:
-    """Return the stages of a layer on one of several cores with what crosses from and to the DRAM ports of the others.
+def with_crossing(course: Course, model: SubgraphModel, price: Price, shared: Shared) -> Course:
+    """Return the stages of a layer in a loop order with what crosses from and to the DRAM ports of other cores.
 
-    It crosses as it comes and goes: as much of it in a stage as of all DRAM traffic.
+    It crosses as it comes and goes: as much of it in a stage as of the traffic that all cores share.
     """
-    crossing, passed, found = Crossing(model, price), 0, []
     (v,) = model.subgraph.layers
-    for stage in course.stages:
-        before = passed
-        passed += stage.input_bytes + stage.output_bytes + sum(size for _, size in stage.weights)
-        found.append(stage._replace(crossing=crossing.between([(v, before, passed, price.ema_bytes)])))
+    sizes = [
+        stage.input_bytes * (shared != "weights")
+        + sum(size for _, size in stage.weights) * (shared != "inputs")
+        + stage.output_bytes * (shared == "all")
+        for stage in course.stages
+    ]
+    crossing, ends = Crossing(model, price), list(accumulate(sizes, initial=0))
+    found = [
+        stage._replace(crossing=crossing.between([(v, first, last, ends[-1])]))
+        for stage, first, last in zip(course.stages, ends, ends[1:])
+    ]
     return course._replace(stages=tuple(found))
 
 

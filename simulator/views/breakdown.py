@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.model.kept import NOTHING
-from simulator.model.least_room import needs
 from simulator.model.priced import price_partition, reserved_in
 from simulator.model.pricing import OF_LOOPS, Price, Shortage, SubgraphModel
 from simulator.model.regions import Region
@@ -200,8 +199,8 @@ def _short_layer(
     model: SubgraphModel, price: Shortage, start: dict[str, int] | None, weights: tuple[WeightBytes, ...]
 ) -> Breakdown:
     """Return what a single layer takes in the least of its loop orders."""
-    (v,), names = model.subgraph.layers, model.rules.geometry.network.names(model.subgraph.layers)
-    least = min(needs(model.rules.loop_layer(v, model.kept)), key=sum)
+    names = model.rules.geometry.network.names(model.subgraph.layers)
+    least = min(model.loop_needs, key=sum)
     return Breakdown(names, "infeasible", price.reason, None, *least, start, (), weights)
 
 

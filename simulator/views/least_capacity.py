@@ -10,7 +10,7 @@ from simulator.accelerator import Machine, MachineFields, machine_of
 from simulator.keywords import check_keywords
 from simulator.model.given import GivenScheme
 from simulator.model.kept import NOTHING, Reserved
-from simulator.model.least_room import needs, one_pass
+from simulator.model.least_room import one_pass
 from simulator.model.priced import check_partition, models_of, reserved_in
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
@@ -159,9 +159,7 @@ def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
     if not streaming or not model.is_single:
         return [need_of(model)[:2]] if model.is_single and model.rules.has_loop_orders else model.least_needs
     held = [] if model.rules.has_loop_orders else model.least_needs
-    if held and model.subgraph.on_chip:  # of several cores, to which it is dealt
-        return held
-    return [*held, *needs(model.rules.loop_layer(model.subgraph.layers[0], model.kept))]
+    return [*held, *model.loop_needs]
 
 
 def need_of(model: SubgraphModel, reserved: Reserved = NOTHING) -> Need:

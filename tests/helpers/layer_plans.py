@@ -35,8 +35,8 @@ def loops_of(plan: LoopPlan) -> LayerPlan:
 
 def claim_of(plan: LoopPlan) -> Count:
     """Return the numbers of a plan."""
-    moved = plan[len(LayerPlan._fields) : -1]
-    return Count(*moved, global_written_bytes=plan.global_written_bytes)
+    names = [name for name in Count._fields[:7] if name in LoopPlan._fields]
+    return Count(*(getattr(plan, name) for name in names), global_written_bytes=plan.global_written_bytes)
 
 
 def odd_plan(rng: random.Random, layer: Layer) -> LayerPlan:

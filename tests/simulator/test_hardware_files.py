@@ -48,7 +48,7 @@ MACHINES = st.builds(
 def test_every_number_has_its_words():
     """But the mapper, which is no number (--mapper names it), and whether groups of channels run apart."""
     names = {each.name for each in (*fields(Accelerator), *fields(Technology))}
-    assert names - {"mapper", "groups_apart"} == set(WORDS) and all(WORDS.values())
+    assert names - {"mapper"} == set(WORDS) and all(WORDS.values())
 
 
 @settings(deadline=None, max_examples=40)

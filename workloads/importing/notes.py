@@ -14,7 +14,7 @@ HOW = {
     "read": "constant or given by the caller: a model input, its bytes are read",
     "shared": "weights of several layers: counted for each, stored once",
     "not loaded": "weights that no layer reads: constants are made of them, or nothing needs them",
-    "cache": "written in place: read whole as a model input, and copied with its new rows",
+    "cache": "rows of earlier steps: a model input of the products that need them; new rows are appended in DRAM",
     "recurrent": "steps in order: all of them are one layer for each gate",
     "experts": "rows are spread evenly over experts, of which as many are loaded as there are rows to use them",
     "chosen": "rows of it are chosen by an input: they are a model input, the table is not loaded",

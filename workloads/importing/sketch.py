@@ -27,6 +27,7 @@ from workloads.importing.views import (
     normal,
     numbered,
     positions,
+    repeats_in,
 )
 from workloads.network.builder import Builder
 from workloads.network.layer import Layer, Note
@@ -54,6 +55,8 @@ class Sketch:
         self.ends: list[str] = []  # layers that something beside the outputs needs: new rows of caches
         self._weights: dict[str, frozenset[str]] = {}  # layer -> matrices that it reads
         self._spared: set[str] = set()  # matrices that no layer reads, and that are accounted for
+        self.caches: set[str] = set()  # model inputs that hold the rows of earlier steps
+        self.appended: set[str] = set()  # layers whose rows are appended to a cache
         self._cuts: dict[str, Cut] = {}
         self._names: Counter[str] = Counter()
 
@@ -75,6 +78,32 @@ class Sketch:
         name = self.builder.input(self.fresh(name), *extents)
         self.inputs.append(name)
         return Value(tuple(shape), name, dims)
+
+    def cache(self, name: str, shape: Sequence[int], rows: int) -> Value:
+        """Add a model input that holds the rows of earlier steps along one dimension, the others along channels."""
+        dims, extents = laid_out(shape, [rows], [])
+        name = self.builder.input(self.fresh(name), *extents, kind="cache")
+        self.inputs.append(name)
+        self.caches.add(name)
+        self.notes.append(Note(name, f"{shape[rows]} rows", "cache"))
+        return Value(tuple(shape), name, dims)
+
+    def append(self, cache: Value, value: Value, rows: int) -> Value | None:
+        """Return a cache with new rows below it, which go to DRAM; None where they are not as wide."""
+        value = self.conform(value, [rows])
+        shape = (*cache.shape[:rows], cache.shape[rows] + value.shape[rows], *cache.shape[rows + 1 :])
+        if cache.source is None or value.source is None or self.map_of(cache)[2] != self.map_of(value)[2]:
+            return None
+        made = {layer.name: layer for layer in self.layers}.get(value.source)
+        if made is None or made.op == "concat":  # what may dissolve is no tensor of its own
+            height, width, channels = self.map_of(value)
+            name = f"{self.at}.rows"
+            value = replace(
+                value, source=self.add(Layer(name, "slice", (value.source,), height, width, channels, channels))
+            )
+        assert value.source is not None
+        self.appended.add(value.source)
+        return Value(shape, value.source, laid_out(shape, [rows], [])[0], above=cache.source)
 
     def add(self, layer: Layer) -> str:
         """Put a layer down; its name is that of the node that is being read, unless it has one."""
@@ -133,7 +162,8 @@ class Sketch:
     def map_of(self, value: Value) -> Shape:
         """Return (height, width, channels) of the map that holds a value."""
         assert value.source is not None
-        return self.builder.shape(value.source)
+        height, width, channels = self.builder.shape(value.source)
+        return height + (self.builder.shape(value.above)[0] if value.above else 0), width, channels
 
     def light(self, op: str, name: str, inputs: tuple[str, ...], shape: Shape, whole: tuple[int, ...] = ()) -> str:
         """Put down an element-wise layer or a rearrangement."""
@@ -142,9 +172,31 @@ class Sketch:
     # what is put down late
 
     def settle(self, value: Value) -> Value:
-        """Return the value as a map of its own: with pending layers put down, and padding (of its last dimensions)."""
+        """Return the value as a map of its own: with pending layers put down, padding, repeats, rows of a cache."""
+        value = self.put_down(value)
+        if value.above:
+            value = self._stacked(value)
+        if repeats_in(value.dims):
+            along = position_dims(value) or [i for i, extent in enumerate(value.shape[:-1]) if extent > 1]
+            rows, columns = ([along[0]], [along[1]]) if value.rank == 4 and len(along) == 2 else (along, [])
+            value = self.rearranged([value], value.shape, rows, columns)
+        return value
+
+    def _stacked(self, value: Value) -> Value:
+        """A cache and the rows below it as one map: a copy."""
+        key = "stacked", value.above, value.source
+        if key not in self.made:
+            assert value.source is not None
+            name, sources = f"{self.at}.order", (value.above, value.source)
+            self.made[key] = self.light("rearrange", name, sources, self.map_of(value), (0, 1))
+        return replace(value, source=self.made[key], above="")
+
+    def put_down(self, value: Value) -> Value:
+        """Return the value with pending layers put down, and padding; repeats and rows of a cache stay a view."""
         if value.is_constant:
             raise NetworkError(f"works on a constant of shape {list(value.shape)[:8]} where a map must be")
+        if value.above and (value.pending or value.is_statistic or value.pad != (0, 0, 0, 0)):
+            value = self._stacked(value)
         if value.pad != (0, 0, 0, 0):
             value = self._padded(value)
         if value.pending:
@@ -237,7 +289,7 @@ class Sketch:
 
     def finish(self, outputs: Iterable[Value]) -> Network:
         """Return the network of what the outputs need; raises NetworkError where that is nothing."""
-        ends = [self.settle(value).source for value in outputs if not value.is_constant]
+        ends = [(value if value.above else self.settle(value)).source for value in outputs if not value.is_constant]
         wanted = {name for name in ends if name is not None} | set(self.ends)
         wanted_ends = set(wanted)
         for layer in reversed(self.layers):
@@ -252,9 +304,11 @@ class Sketch:
         builder = Builder(self.builder.name)
         for name in self.inputs:
             if name in read:
-                builder.input(name, *self.builder.shape(name))
+                builder.input(name, *self.builder.shape(name), kind="cache" if name in self.caches else "input")
         for layer in layers:
-            builder.append(layer)
+            builder.append(replace(layer, appended=layer.name in self.appended))
+        unread = self.caches - read
+        self.notes = [note for note in self.notes if note.how != "cache" or note.node not in unread]
         notes = [*self.notes, *weight_notes(self.matrices, uses, self._spared)]
         return replace(builder.build(), notes=tuple(notes))
 

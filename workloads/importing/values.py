@@ -30,6 +30,7 @@ class Value:
     name: str = ""  #: of a constant: what it is called where a layer must read it
     pad: tuple[int, int, int, int] = (0, 0, 0, 0)  #: zeros around rows and columns that its reader takes in
     pending: str = ""  #: the element-wise layer that its reader must put in between: layernorm, softmax
+    above: str = ""  #: a cache whose rows stand above those of the source, which are new: dims are those of all rows
     is_statistic: bool = False  #: one number for each position, from the channels of the source
 
     @property

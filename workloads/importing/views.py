@@ -13,6 +13,7 @@ from math import gcd, prod
 from typing import NamedTuple
 
 ROWS, COLUMNS, CHANNELS = 0, 1, 2
+REPEATS = 3  #: no axis of the map: steps along it are the same element, which is stored once
 
 
 class Atom(NamedTuple):
@@ -75,12 +76,22 @@ def extent_of(dim: Dim) -> int:
 
 def positions(dim: Dim) -> Dim:
     """Return the atoms that run along rows or columns."""
-    return tuple(atom for atom in dim if atom.axis != CHANNELS)
+    return tuple(atom for atom in dim if atom.axis in (ROWS, COLUMNS))
 
 
 def is_channels(dim: Dim) -> bool:
     """Return whether a dimension runs along channels only, or has extent 1."""
     return all(atom.axis == CHANNELS for atom in dim)
+
+
+def repeats_in(dims: Iterable[Dim]) -> bool:
+    """Return whether elements are repeated along some dimension."""
+    return any(atom.axis == REPEATS for dim in dims for atom in dim)
+
+
+def without_repeats(dims: Iterable[Dim]) -> Dims:
+    """Return the dimensions of what is stored."""
+    return tuple(tuple(atom for atom in dim if atom.axis != REPEATS) for dim in dims)
 
 
 def channels_in(dims: Iterable[Dim]) -> int:

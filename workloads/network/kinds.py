@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workloads.errors import NetworkError, shown
-from workloads.network.types import Bits, check_bits, check_experts
+from workloads.network.types import Bits, check_experts, check_number
 
 if TYPE_CHECKING:
     from workloads.network.layer import Layer, Tensor
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def check_input(tensor: Tensor) -> None:
     """Raise NetworkError unless a model input is of a kind that there is, and its numbers have sane bits."""
-    check_bits(f"model input {tensor.name!r} has bits", tensor.bits)
+    check_number(f"model input {tensor.name!r} has bits", tensor.bits, tensor.number_as)
     if tensor.kind not in ("input", "cache"):
         raise NetworkError(f"model input {tensor.name!r} has kind {shown(tensor.kind)}; it must be 'input' or 'cache'")
 

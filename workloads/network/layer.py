@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workloads.network.frames import Frames
 from workloads.network.ops import DENSE_OPS, ELEMENTWISE_OPS
-from workloads.network.types import INT8, Bits, Experts, TensorKind, row_bytes
+from workloads.network.types import INT8, Bits, Experts, Number, NumberKind, TensorKind, row_bytes
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,18 @@ class Tensor:
     channels: int
     kind: TensorKind = "input"  #: of a model input: a cache has the rows of earlier positions, each sample its own
     bits: int = 8  #: of an element
+    number_as: NumberKind = "int"  #: integers, or floating-point numbers of so many bits
 
     def __repr__(self) -> str:
         shape = f"name={self.name!r}, height={self.height}, width={self.width}, channels={self.channels}"
         more = f", kind={self.kind!r}" if self.kind != "input" else ""
-        return f"Tensor({shape}{more}{f', bits={self.bits}' if self.bits != INT8.activations else ''})"
+        more += f", bits={self.bits}" if self.bits != INT8.activations else ""
+        return f"Tensor({shape}{more}{f', number_as={self.number_as!r}' if self.number_as != 'int' else ''})"
+
+    @property
+    def number(self) -> Number:
+        """What an element is."""
+        return Number(self.bits, self.number_as)
 
     @property
     def elements(self) -> int:
@@ -102,7 +109,8 @@ class Layer:
     @property
     def output(self) -> Tensor:
         """The tensor this layer computes; it carries the layer's name."""
-        return Tensor(self.name, self.height, self.width, self.channels, bits=self.output_bits)
+        bits, kind = self.bits.of_cache if self.appended else self.bits.of_activations
+        return Tensor(self.name, self.height, self.width, self.channels, bits=bits, number_as=kind)
 
     @property
     def output_bits(self) -> int:

@@ -15,11 +15,14 @@ from workloads.network.kinds import check_input
 from workloads.network.layer import Concat, Layer, Note, Tensor
 from workloads.network.ops import OPS
 from workloads.network.shapes import Shape, check_layer, check_name, check_tensor
-from workloads.network.types import INT8, Bits
+from workloads.network.types import INT8, KINDS, Bits, Number, bits_of
 
 if TYPE_CHECKING:
     import networkx
     import pandas
+
+
+INT8_NUMBER = Number()
 
 
 @dataclass(frozen=True)
@@ -268,19 +271,61 @@ class Network:
     @property
     def has_paper_types(self) -> bool:
         """Whether all numbers have the bits of the paper: INT8."""
-        return all(layer.bits == INT8 for layer in self.layers) and all(t.bits == 8 for t in self.inputs)
+        return all(layer.bits == INT8 for layer in self.layers) and all(t.number == INT8_NUMBER for t in self.inputs)
 
     def with_bits(self, bits: Bits) -> Network:
         """Return the same network with these bits in every layer, and in what it reads."""
         layers = tuple(replace(layer, bits=bits) for layer in self.layers)
-        inputs = tuple(
-            replace(tensor, bits=bits.cache if tensor.kind == "cache" else bits.activations) for tensor in self.inputs
-        )
+        inputs = tuple(_with_bits(tensor, bits) for tensor in self.inputs)
         return replace(self, inputs=inputs, layers=layers)
+
+    def retyped(self, bits: Mapping[str, object]) -> Network:
+        """Return the same network with the bits that a mapping says, all others as they are.
+
+        Examples
+        --------
+        >>> import workloads
+        >>> workloads.load("gpt2").retyped({"weights": 4}).weight_bytes, workloads.load("gpt2").weight_bytes
+        (61766016, 123532032)
+        """
+        layers = tuple(replace(layer, bits=bits_of(bits, layer.bits)) for layer in self.layers)
+        inputs = tuple(_with_bits(each, bits_of(bits, _bits_as(each))) for each in self.inputs)
+        return replace(self, inputs=inputs, layers=layers)
+
+    def number_types(self) -> dict[str, tuple[str, ...]]:
+        """Return what the weights, activations, cache and sums are, by name, in the order in which they come.
+
+        Examples
+        --------
+        >>> import workloads
+        >>> workloads.load("gpt2").retyped({"weights": "fp8"}).number_types()
+        {'weights': ('fp8',), 'activations': ('int8',), 'cache': ('int8',), 'sums': ('int32',)}
+        """
+        found: dict[str, dict[str, None]] = {kind: {} for kind in KINDS}
+        for tensor in self.inputs:
+            found["cache" if tensor.kind == "cache" else "activations"][tensor.number.name] = None
+        for layer in self.layers:
+            found["cache" if layer.appended else "activations"][layer.output.number.name] = None
+            if layer.has_weights:
+                found["weights"][layer.bits.of_weights.name] = None
+            if layer.macs:
+                found["sums"][f"int{layer.bits.sums}"] = None
+        return {kind: tuple(names) for kind, names in found.items() if names}
 
     def names(self, layers: Iterable[int]) -> tuple[str, ...]:
         """Names of the given layer or tensor ids."""
         return tuple(self.tensors[i].name for i in layers)
+
+
+def _with_bits(tensor: Tensor, bits: Bits) -> Tensor:
+    number = bits.of_cache if tensor.kind == "cache" else bits.of_activations
+    return replace(tensor, bits=number.bits, number_as=number.kind)
+
+
+def _bits_as(tensor: Tensor) -> Bits:
+    """Return bits of which both activations and cache are those of a model input."""
+    bits, kind = tensor.number
+    return Bits(activations=bits, cache=bits, activations_as=kind, cache_as=kind)
 
 
 def check_network(network: Network) -> None:

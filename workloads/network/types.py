@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from workloads.errors import NetworkError, shown
 
@@ -16,9 +16,39 @@ MAX_BITS = 32  #: of one number; our choice: that of a sum
 MAX_EXPERTS = 2**16  #: our choice, far above any
 
 TensorKind = Literal["input", "cache"]
+NumberKind = Literal["int", "fp8", "bf16", "fp16", "fp32"]
+#: floating-point numbers by name: bits, and those of the significand, the hidden one among them. fp8 is E4M3 (OCP 8-bit
+#: Floating Point Specification, 2023), fp16 and fp32 IEEE 754, bf16 fp32 cut to 16 bits
+FLOATS: dict[str, tuple[int, int]] = {"fp8": (8, 4), "bf16": (16, 8), "fp16": (16, 11), "fp32": (32, 24)}
 
 
-@dataclass(frozen=True)
+class Number(NamedTuple):
+    """What a number is: its bits, and whether it is an integer or which floating-point number.
+
+    Examples
+    --------
+    >>> Number(8).name, Number(16, "bf16").name, Number(4).significand, Number(16, "bf16").significand
+    ('int8', 'bf16', 4, 8)
+    """
+
+    bits: int = 8
+    kind: NumberKind = "int"
+
+    @property
+    def name(self) -> str:
+        """int8, int4, ..., or that of a floating-point number."""
+        return f"int{self.bits}" if self.kind == "int" else self.kind
+
+    @property
+    def significand(self) -> int:
+        """Bits that a multiplier multiplies: all of an integer."""
+        return self.bits if self.kind == "int" else FLOATS[self.kind][1]
+
+
+KINDS = ("weights", "activations", "cache", "sums")  #: of numbers of a layer
+
+
+@dataclass(frozen=True, repr=False)
 class Bits:
     """Bits of the numbers of a layer, or of all layers of a network.
 
@@ -32,6 +62,8 @@ class Bits:
     >>> from workloads import Bits
     >>> Bits(weights=4)
     Bits(weights=4, activations=8, cache=8, sums=32)
+    >>> bits_of({"weights": "fp8", "activations": "bf16", "cache": "fp8"})
+    Bits(weights='fp8', activations='bf16', cache='fp8', sums=32)
     >>> Bits(weights=64)
     Traceback (most recent call last):
     workloads.errors.NetworkError: bits have weights 64; it must be an integer from 1 to 32
@@ -41,14 +73,41 @@ class Bits:
     activations: int = 8
     cache: int = 8  #: of rows that are appended to a cache, and of the cache
     sums: int = 32  #: of what is not added up yet
+    weights_as: NumberKind = "int"  #: integers, or floating-point numbers of so many bits
+    activations_as: NumberKind = "int"
+    cache_as: NumberKind = "int"
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            check_bits(f"bits have {name}", value)
+        for name in KINDS:
+            check_number(f"bits have {name}", getattr(self, name), getattr(self, f"{name}_as", "int"))
 
-    def to_json(self) -> dict[str, int]:
+    def __repr__(self) -> str:
+        return f"Bits({', '.join(f'{name}={self.said(name)!r}' for name in KINDS)})"
+
+    @property
+    def of_weights(self) -> Number:
+        """What a weight is."""
+        return Number(self.weights, self.weights_as)
+
+    @property
+    def of_activations(self) -> Number:
+        """What an element of a map is."""
+        return Number(self.activations, self.activations_as)
+
+    @property
+    def of_cache(self) -> Number:
+        """What an element of a cache is."""
+        return Number(self.cache, self.cache_as)
+
+    def said(self, name: str) -> int | str:
+        """Return the bits of a kind of numbers, of floating-point numbers what they are."""
+        kind: str = getattr(self, f"{name}_as", "int")
+        bits: int = getattr(self, name)
+        return bits if kind == "int" else kind
+
+    def to_json(self) -> dict[str, int | str]:
         """Return the fields that are not those of the paper."""
-        return {name: value for name, value in asdict(self).items() if value != getattr(INT8, name)}
+        return {name: self.said(name) for name in KINDS if self.said(name) != getattr(INT8, name)}
 
 
 def check_bits(what: str, value: object) -> None:
@@ -57,15 +116,33 @@ def check_bits(what: str, value: object) -> None:
         raise NetworkError(f"{what} {shown(value)}; it must be an integer from 1 to {MAX_BITS}")
 
 
+def check_number(what: str, bits: object, kind: object) -> None:
+    """Raise NetworkError unless these are bits, and those of the kind of number."""
+    check_bits(what, bits)
+    if kind != "int" and (not isinstance(kind, str) or kind not in FLOATS):
+        raise NetworkError(f"{what} {shown(kind)}; known are {', '.join(('int', *FLOATS))}")
+    if kind != "int" and FLOATS[str(kind)][0] != bits:
+        raise NetworkError(f"{what} {bits} bits as {kind}; it must be {FLOATS[str(kind)][0]}")
+
+
 def bits_of(content: object, default: Bits | None = None) -> Bits:
-    """Return the bits that a mapping says, the others as by default; raises NetworkError."""
+    """Return the bits that a mapping says, the others as by default; raises NetworkError.
+
+    A value is a number of bits, of integers, or the name of a floating-point number: {"weights": 4, "cache": "fp8"}.
+    """
     known = asdict(default or INT8)
     if not isinstance(content, Mapping):
-        raise NetworkError(f"bits are {shown(content)}; it must be a mapping of {', '.join(known)}")
-    for name in content:
-        if name not in known:
-            raise NetworkError(f"bits have {shown(name)}; known are {', '.join(known)}")
-    return Bits(**known | dict(content))
+        raise NetworkError(f"bits are {shown(content)}; it must be a mapping of {', '.join(KINDS)}")
+    for name, value in content.items():
+        if name not in KINDS:
+            raise NetworkError(f"bits have {shown(name)}; known are {', '.join(KINDS)}")
+        if isinstance(value, str) and (value not in FLOATS or name == "sums"):
+            rule = "" if name == "sums" else f", or {', '.join(FLOATS)}"
+            raise NetworkError(f"bits have {name} {shown(value)}; it must be an integer from 1 to {MAX_BITS}{rule}")
+        known[name] = FLOATS[value][0] if isinstance(value, str) else value
+        if name != "sums":
+            known[f"{name}_as"] = value if isinstance(value, str) else "int"
+    return Bits(**known)
 
 
 INT8 = Bits()

@@ -55,7 +55,8 @@ def _to_json(network: Network) -> dict[str, Any]:
         for layer in network.layers
     ]
     notes = [note._asdict() for note in network.notes]
-    return counts(network, layers) | ({"notes": notes} if notes else {})
+    types = {kind: list(names) for kind, names in network.number_types().items()}
+    return counts(network, layers) | {"numbers": types} | ({"notes": notes} if notes else {})
 
 
 def _text(network: Network) -> str:

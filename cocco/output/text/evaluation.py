@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cocco.output.text.hardware import buffers, machine
 from cocco.output.text.memory import missed_lines
@@ -20,6 +21,7 @@ from cocco.output.text.numbers import (
 from simulator import Accelerator, Evaluation, SubgraphCost
 from simulator.model.compulsory import Reread
 from workloads import Network, Note
+from workloads.network.repeats import longest_run
 
 MANY = 16  #: subgraphs up to which a table shows all of them
 SHOWN = 12  #: how many it shows otherwise
@@ -52,8 +54,15 @@ def layers_table(network: Network) -> str:
     heads = ("layer", "op", "inputs", "output (H x W x C)", "MACs", "weight bytes")
     return (
         f"{network.name}: {counted(len(network.layers), 'layer')}, {counted(network.edges, 'edge')}, "
-        f"{network.macs:,} MACs, {network.weight_bytes:,} weight bytes\n\n{table(heads, rows, left=3)}"
+        f"{network.macs:,} MACs, {network.weight_bytes:,} weight bytes\n{_types_text(network)}\n\n"
+        + table(heads, rows, left=3)
     )
+
+
+def _types_text(network: Network) -> str:
+    """Return what the numbers are: as in the paper unless somebody said otherwise."""
+    types = "; ".join(f"{kind} {', '.join(names)}" for kind, names in network.number_types().items())
+    return f"numbers: {types}" + (" (assumed, as in the paper)" if network.has_paper_types else "")
 
 
 def notes_table(network: Network) -> str:
@@ -98,7 +107,7 @@ def totals_text(evaluation: Evaluation) -> str:
         f"weights {megabytes(evaluation.ema_weight_bytes)}, inputs {megabytes(evaluation.ema_input_bytes)}, "
         f"outputs {megabytes(evaluation.ema_output_bytes)}; "
         f"{evaluation.ema_bytes / evaluation.compulsory_bytes:,.2f} times the least (weights, inputs, outputs once)",
-        *(f"    {reread_text(each, accelerator)}" for each in evaluation.rereads),
+        *(f"    {line}" for line in _reread_lines(evaluation)),
         *_kept_lines(evaluation),
         *_scheme_lines(evaluation),
         f"  energy                  {millijoules(evaluation.energy_pj)}",
@@ -146,6 +155,18 @@ def scheme_counts(schemes: Sequence[str]) -> str:
     return ", ".join(f"{each} {schemes.count(each)} ({words})" for each, words in SCHEMES.items() if each in schemes)
 
 
+def _reread_lines(evaluation: Evaluation) -> list[str]:
+    """Return what layers move again and again; those that differ by name only on one line."""
+    alike: dict[Reread, list[str]] = {}
+    for each in evaluation.rereads:
+        alike.setdefault(each._replace(layer=""), []).append(each.layer)
+    lines = []
+    for each, names in alike.items():
+        more = "" if len(names) == 1 else f" (and so do {len(names) - 1} like it, to {_short(names[-1])})"
+        lines.append(reread_text(each._replace(layer=names[0]), evaluation.accelerator) + more)
+    return lines
+
+
 def reread_text(reread: Reread, accelerator: Accelerator) -> str:
     """Return what a layer moves again and again, and from which memory on it does not: with room for the layer."""
     activations, weights = reread.activation_bytes, reread.weight_bytes
@@ -167,22 +188,44 @@ def energy_text(evaluation: Evaluation) -> str:
 
 
 def subgraphs_text(evaluation: Evaluation) -> str:
-    """Return the subgraphs in execution order; of many only those that take the most energy."""
+    """Return the subgraphs in execution order; of many one block if they repeat, or those that take most energy."""
     costs = evaluation.subgraphs
-    most_expensive = sorted(range(len(costs)), key=lambda i: (-costs[i].energy_pj, i))
-    shown = range(len(costs)) if len(costs) <= MANY else sorted(most_expensive[:SHOWN])
+    shown: Sequence[int] = range(len(costs))
+    note = ""
+    if len(costs) > MANY:
+        shown, note = _one_block(costs) or _most_expensive(costs)
     clock = evaluation.accelerator.technology.clock_ghz
     rows = [_subgraph_row(i, costs[i], clock) for i in shown]
     kept = ["kept"] if evaluation.keep else []
     scheme = ["cores"] if evaluation.accelerator.cores > 1 else []
     heads = ("#", "subgraph", *scheme, "tile", "activations", *kept, "weights", "off-chip", "mJ", "ms")
-    text = table(heads, rows, left=2 + len(scheme))
-    if len(rows) < len(costs):
-        text += (
-            f"\n  the {len(rows)} of {len(costs)} subgraphs that take the most energy, in the order they run; "
-            "--json prints all of them"
-        )
-    return text
+    return table(heads, rows, left=2 + len(scheme)) + note
+
+
+def _most_expensive(costs: Sequence[SubgraphCost]) -> tuple[Sequence[int], str]:
+    """Return the subgraphs that take the most energy, in order, and what to say about the others."""
+    shown = sorted(sorted(range(len(costs)), key=lambda i: (-costs[i].energy_pj, i))[:SHOWN])
+    return shown, (
+        f"\n  the {len(shown)} of {len(costs)} subgraphs that take the most energy, in the order they run; "
+        "--json prints all of them"
+    )
+
+
+def _one_block(costs: Sequence[SubgraphCost]) -> tuple[Sequence[int], str] | None:
+    """Return the subgraphs without repetitions, and what to say about these; None where that leaves many."""
+    found = longest_run([replace(cost, layers=()) for cost in costs])
+    if found is None:
+        return None
+    run, more = found
+    first, last = run.first + run.period, run.first + run.covered + more
+    shown = [*range(first), *range(last, len(costs))]
+    if len(shown) > MANY:
+        return None
+    which = f"{run.first} to {first - 1}" if run.period > 1 else str(run.first)
+    return shown, (
+        f"\n  subgraphs {first} to {last - 1} ({_short(costs[first].layers[0])} to "
+        f"{_short(costs[last - 1].layers[-1])}) repeat {which}; --json prints all of them"
+    )
 
 
 def _subgraph_row(position: int, cost: SubgraphCost, clock_ghz: float) -> tuple[object, ...]:

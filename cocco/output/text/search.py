@@ -25,6 +25,7 @@ from cocco.output.text.ranges import ranges_text
 from cocco.problem.criteria import CRITERIA
 from simulator import Evaluation, Partition, evaluate
 from workloads import Network
+from workloads.network.repeats import repeat_text
 
 BY_BYTES = "less, by bytes"  #: stands for the share that a size costs more
 SIZES = 8  #: capacities in the table of what the search saw
@@ -150,7 +151,8 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     if all(evaluation.fits for evaluation in alone):
         other = _value(alone, result)
         lines.append(f"  layer by layer  {other:,.0f} {unit} on the same memory, {other / value:.2f} times as much")
-    return "\n".join(lines)
+    found = [text for network in networks if (text := repeat_text(network))]
+    return "\n".join([*lines, *(f"  repeats         {text}; layers that look alike are priced once" for text in found)])
 
 
 def _value(evaluations: Sequence[Evaluation], result: Result) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Sequence
 
@@ -61,6 +62,7 @@ class _Grouping:
         self.feeds: dict[int, set[int]] = {v: set() for v in self.members}
         self.reads: dict[int, set[int]] = {v: set() for v in self.members}
         self.benefits: dict[Pair, float] = {}  # of the pairs that gain
+        self.ranked: list[tuple[float, Pair]] = []  # a heap of them, the greatest first; it may hold old benefits
         edges = dict.fromkeys((label[u], label[v]) for u, v in problem.edges if label[u] != label[v])
         for u, v in edges:
             self.feeds[u].add(v)
@@ -69,15 +71,24 @@ class _Grouping:
             self._weigh(*edge)
 
     def best_pair(self) -> Pair | None:
-        """Return the pair of the greatest benefit that may be fused, None if there is none."""
-        for pair in sorted(self.benefits, key=lambda pair: (-self.benefits[pair], pair)):
-            if not self._has_detour(*pair):
+        """Return the pair of the greatest benefit that may be fused, None if there is none.
+
+        A pair with a detour is dropped: subgraphs of the detour that are fused with each other leave it a detour, and
+        a fusion with one of the pair weighs it anew.
+        """
+        while self.ranked:
+            loss, pair = heapq.heappop(self.ranked)
+            if self.benefits.get(pair) == -loss and not self._has_detour(*pair):
                 return pair
         return None
 
     def fuse(self, first: int, second: int) -> None:
         """Make one subgraph of two."""
-        self.benefits = {pair: gain for pair, gain in self.benefits.items() if not {first, second} & {*pair}}
+        for end in (first, second):
+            for near in self.feeds[end]:
+                self.benefits.pop((end, near), None)
+            for near in self.reads[end]:
+                self.benefits.pop((near, end), None)
         label, other = min(first, second), max(first, second)
         self.members[label] = tuple(sorted(self.members[label] + self.members.pop(other)))
         for near, back in ((self.feeds, self.reads), (self.reads, self.feeds)):
@@ -99,16 +110,28 @@ class _Grouping:
             if self.stream is not None:
                 gain *= 1.0 - self.noise * ((self.stream.draw() >> 32) / ONE)
             self.benefits[first, second] = gain
+            heapq.heappush(self.ranked, (-gain, (first, second)))
 
     def _has_detour(self, first: int, second: int) -> bool:
-        """Whether a path leads from the first to the second through another subgraph."""
-        found = set(self.feeds[first]) - {second}
-        stack = list(found)
-        while stack:
-            for label in self.feeds[stack.pop()]:
-                if label == second:
-                    return True
-                if label not in found:
-                    found.add(label)
-                    stack.append(label)
+        """Whether a path leads from the first to the second through another subgraph.
+
+        Looked for from both ends by turns: where one of them has only a few subgraphs behind it, that is soon known,
+        however long the network is.
+        """
+        after, before = self.feeds[first] - {second}, self.reads[second] - {first}
+        ahead, behind = list(after), list(before)
+        if after & before:
+            return True
+        while ahead and behind:
+            for near, stack, seen, others in (
+                (self.feeds, ahead, after, before), (self.reads, behind, before, after),
+            ):  # fmt: skip
+                if not stack:
+                    break
+                for label in near[stack.pop()]:
+                    if label in others:
+                        return True
+                    if label not in seen:
+                        seen.add(label)
+                        stack.append(label)
         return False

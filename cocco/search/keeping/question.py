@@ -61,6 +61,7 @@ class KeepQuestion(NamedTuple):
     may_keep: bool = True  #: False: nothing is kept, as in Cocco
     crosses: int = 0  #: tensors that every plan writes to DRAM and reads there, a bit for each
     least_held: Callable[[Group], tuple[int, dict[int, int]]] = _nothing_held  #: by layers: bytes of weights, by tensor
+    inside: Callable[[int, int, int], float] | None = None  #: by layer, room and kept: its floor among several layers
     patterns: tuple[Pattern, ...] = ()  #: that share no layers and no tensors; for searches of the whole network
 
 

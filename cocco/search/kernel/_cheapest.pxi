@@ -20,16 +20,20 @@ cdef struct Room:  # bytes of one core
 
 
 cdef struct LoopGoal:
-    i64 is_energy       # what is least first: EMA where not
+    i64 metric          # what is least first: 0 EMA, 1 energy, 2 latency
     double dram         # pJ per byte, as both below
     ByteCost activations
     ByteCost weights
     double leakage      # pJ per slot
     i64 slots           # that computing takes
+    double crossbar     # pJ per byte
+    i64 port            # bytes per cycle of a port to DRAM, and of one of the crossbar
+    i64 crossbar_port
 
 
 cdef struct Winner:
     i64 found
+    i64 slots
     i64 ema
     double energy
     i64 area            # of the tile
@@ -69,34 +73,51 @@ cdef inline i64 holds(Room* room, i64 activations, i64 weights) noexcept nogil:
     return activations <= room.activations and weights <= room.weights
 
 
-cdef int later(LoopGoal* goal, Winner* best, Totals* total, i64 area, i64* ema, double* energy) noexcept nogil:
-    """Goal.key without the bytes held: 1 where it comes after the best, 0 where it equals it, -1 before."""
-    ema[0] = total.ema_weights + total.ema_inputs + total.ema_outputs
-    energy[0] = (
-        goal.dram * ema[0] + buffer_pj(&goal.activations, total.global_buffer, total.written)
-        + buffer_pj(&goal.weights, total.weight_buffer, total.ema_weights)
-        + goal.leakage * <double>imax(goal.slots, ema[0])
+cdef int later(LoopGoal* goal, Winner* best, Totals* total, i64 area, Winner* into) noexcept nogil:
+    """Goal.key without the bytes held: 1 where it comes after the best, 0 where it equals it, -1 before.
+
+    into takes slots, EMA, energy and area.
+    """
+    cdef i64 ema = total.ema_weights + total.ema_inputs + total.ema_outputs
+    cdef double energy
+    into.ema, into.area = ema, area
+    into.slots = imax(imax(goal.slots, ema), ceil_div(total.crossbar * goal.port, goal.crossbar_port))
+    energy = (
+        goal.dram * ema + buffer_pj(&goal.activations, total.global_buffer, total.written)
+        + buffer_pj(&goal.weights, total.weight_buffer, total.weights_written)
+        + goal.leakage * <double>into.slots
     )
+    energy += goal.crossbar * <double>total.crossbar
+    into.energy = energy
     if not best.found:
         return -1
-    if goal.is_energy and energy[0] != best.energy:
-        return 1 if energy[0] > best.energy else -1
-    if ema[0] != best.ema:
-        return 1 if ema[0] > best.ema else -1
-    if energy[0] != best.energy:
-        return 1 if energy[0] > best.energy else -1
+    if goal.metric == 1 and energy != best.energy:
+        return 1 if energy > best.energy else -1
+    if goal.metric == 2 and into.slots != best.slots:
+        return 1 if into.slots > best.slots else -1
+    if ema != best.ema:
+        return 1 if ema > best.ema else -1
+    if energy != best.energy:
+        return 1 if energy > best.energy else -1
     return 0 if area == best.area else 1 if area < best.area else -1
 
 
 cdef void offer(LoopGoal* goal, Winner* best, LoopPlan* plan) noexcept nogil:
     """Keep a plan that is cheaper than all before it."""
-    cdef i64 ema, area = plan.tile[0] * plan.tile[1]
-    cdef double energy
-    cdef int after = later(goal, best, &plan.totals, area, &ema, &energy)
+    cdef Winner new
+    cdef int after = later(goal, best, &plan.totals, plan.tile[0] * plan.tile[1], &new)
     if after == 0:
         after = 1 if plan.activations + plan.weights >= best.plan.activations + best.plan.weights else -1
     if after < 0:
-        best.found, best.ema, best.energy, best.area, best.plan = 1, ema, energy, area, plan[0]
+        new.found, new.plan = 1, plan[0]
+        best[0] = new
+
+
+cdef void offer_at(Place* at, Mode* mode, LoopPlan* plan) noexcept nogil:
+    """The same on all cores."""
+    if at.layer.cores > 1:
+        together(at.layer, at.grid, mode, plan)
+    offer(at.goal, at.best, plan)
 
 
 cdef inline i64 may_win(
@@ -104,33 +125,37 @@ cdef inline i64 may_win(
 ) noexcept nogil:
     """Whether plans of this tile that move at least so much may come before the best so far.
 
-    All of that is taken as read. Where writing takes less, or so little more that rounding might decide, all may.
+    Of several cores those that have as much as the first are looked at. All of that is taken as read. Where writing takes less, or so little more that rounding might decide, all may.
     """
     cdef Moved moved = moved_of(weight_reads, input_reads, traffic, weight_traffic, 0)
-    cdef Totals total
-    cdef i64 ema
-    cdef double energy
+    cdef Totals total, first
+    cdef Winner new
     cdef ByteCost each = at.goal.activations
     if not at.best.found or (each.write != each.read and each.write < NEARLY * each.read):
         return 1
     total = total_of(at.layer, &moved)
-    return later(at.goal, at.best, &total, tile_area(at.grid), &ema, &energy) <= 0
+    if at.layer.cores > 1:
+        first = total
+        many_totals(&total, at.layer.alike)
+        share(at.layer, &first, &total)
+    return later(at.goal, at.best, &total, tile_area(at.grid), &new) <= 0
 
 
 cdef int cheapest_plan(LoopLayer* layer, Room room, LoopGoal* goal, Winner* best) noexcept nogil:
     """FITS with the plan, SHORT where none fits, OVERFLOW where 64 bits may not do."""
     cdef Place at
+    cdef LoopPlan plan
     cdef i64 i
     best.found = 0
     if layer.is_large:
         return OVERFLOW
     if layer.kind == COPY:
-        copy(layer, &best.plan)
-        offer_fitting(goal, best, &room)
+        copy(layer, &plan)
+        offer_fitting(layer, goal, best, &room, &plan)
         return FITS if best.found else SHORT
     if layer.kind == APART and not layer.weights:
-        running_sums(layer, &best.plan)
-        offer_fitting(goal, best, &room)
+        running_sums(layer, &plan)
+        offer_fitting(layer, goal, best, &room, &plan)
     if is_product(layer):
         room.is_shared = 1
     at.layer, at.room, at.goal, at.best = layer, room, goal, best
@@ -144,11 +169,12 @@ cdef int cheapest_plan(LoopLayer* layer, Room room, LoopGoal* goal, Winner* best
     return FITS if best.found else SHORT
 
 
-cdef void offer_fitting(LoopGoal* goal, Winner* best, Room* room) noexcept nogil:
-    """The first plan, where it fits."""
-    cdef LoopPlan plan = best.plan
+cdef void offer_fitting(LoopLayer* layer, LoopGoal* goal, Winner* best, Room* room, LoopPlan* plan) noexcept nogil:
+    """A plan without tiles to choose, where it fits."""
     if holds(room, plan.activations, plan.weights):
-        offer(goal, best, &plan)
+        if layer.cores > 1:
+            together(layer, NULL, NULL, plan)
+        offer(goal, best, plan)
 
 
 cdef void plans_inside(Place* at) noexcept nogil:
@@ -158,7 +184,7 @@ cdef void plans_inside(Place* at) noexcept nogil:
         joined_plans(at)
         if layer.kind == NORM:
             norm_plans(at)
-    elif may_win(at, layer.weights, layer.loaded * grid_united(at.grid), windows, updates_at(at)):
+    elif may_win(at, layer.coming, layer.loaded * grid_united(at.grid), windows, updates_at(at)):
         if layer.kind == APART:
             apart_plans(at)
         else:
@@ -170,12 +196,20 @@ cdef inline i64 updates_at(Place* at) noexcept nogil:
     return at.layer.weights * grid_tiles(at.grid) * rounds_of(at.layer, at.at_once)
 
 
-cdef inline i64 word_bytes(Place* at) noexcept nogil:
-    return at.at_once * tile_area(at.grid) * at.layer.word
+cdef inline i64 coming_at(Place* at) noexcept nogil:
+    """The same of what comes from DRAM."""
+    return at.layer.coming * grid_tiles(at.grid) * rounds_of(at.layer, at.at_once)
+
+
+cdef inline i64 sums_at(Place* at) noexcept nogil:
+    """Place.sum_bytes"""
+    return at.at_once * tile_area(at.grid) * at.layer.word * at.layer.sum_bytes
 
 
 cdef inline i64 result_bytes(Place* at) noexcept nogil:
-    return 0 if at.layer.is_output_kept else word_bytes(at)
+    if at.layer.is_output_kept:
+        return 0
+    return at.at_once * tile_area(at.grid) * results_of(at.layer, at.layer.word)
 
 
 cdef inline Room beside(Place* at, Mode* mode) noexcept nogil:
@@ -205,7 +239,7 @@ cdef void joined_plans(Place* at) noexcept nogil:
             held = joined_held(layer, at.grid, order, size)
             if holds(&at.room, held, 0):
                 joined(layer, at.grid, &modes[0], order, size, held, &plan)
-                offer(at.goal, at.best, &plan)
+                offer_at(at, &modes[0], &plan)
                 break
             step = step - layer.word if layer.kind == JOIN else 0
 
@@ -213,17 +247,19 @@ cdef void joined_plans(Place* at) noexcept nogil:
 cdef void norm_plans(Place* at) noexcept nogil:
     """Two passes, beside the most channels that can stay in between."""
     cdef LoopLayer* layer = at.layer
-    cdef Room outputs = without(at.room, result_bytes(at) + 2 * SUM_BYTES * tile_area(at.grid), 0)
-    cdef i64 words = most(&outputs, word_bytes(at) if layer.loaded else 0, 0), windows = grid_windows(at.grid), kept
+    cdef Room outputs = without(at.room, result_bytes(at) + 2 * layer.sum_bytes * tile_area(at.grid), 0)
+    cdef i64 word = at.at_once * tile_area(at.grid) * inputs_of(layer, layer.word) if layer.loaded else 0
+    cdef i64 words = most(&outputs, word, 0), windows = grid_windows(at.grid), kept, reads
     cdef Mode modes[3]
     cdef LoopPlan plan
     if words <= 0:
         return
     kept = layer.outputs if words >= ceil_div(layer.outputs, layer.word) else (words - 1) * layer.word
-    if may_win(at, 0, windows * (2 * layer.outputs - kept) if layer.loaded else 0, 2 * windows * layer.outputs, 0):
+    reads = windows * (2 * layer.loaded - row_bytes(kept, layer.most_bits)) if layer.loaded else 0
+    if may_win(at, 0, reads, 2 * windows * layer.channels, 0):
         modes_of(at.grid, modes)
         two_passes(layer, at.grid, &modes[0], kept, &plan)
-        offer(at.goal, at.best, &plan)
+        offer_at(at, &modes[0], &plan)
 
 
 cdef void apart_plans(Place* at) noexcept nogil:
@@ -233,14 +269,14 @@ cdef void apart_plans(Place* at) noexcept nogil:
     cdef LoopPlan plan
     for i in range(layer.producer_count):
         largest = imax(largest, layer.producers[i])
-    weights = layer.often * layer.taps * imin(layer.word, largest) if layer.weights else 0
+    weights = apart_weights(layer, imin(layer.word, largest))
     count = modes_of(at.grid, modes)
     for i in range(count):
-        words = most(&at.room, at.at_once * layer.word * apart_positions(layer, at.grid, &modes[i]), weights)
+        words = most(&at.room, at.at_once * apart_bytes(layer, at.grid, &modes[i], layer.word), weights)
         if words:
             words = imin(imin(words * layer.word, layer.at_most), largest)
             channels_tiles(layer, at.grid, &modes[i], words, at.at_once, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, &modes[i], &plan)
 
 
 cdef void dense_plans(Place* at) noexcept nogil:
@@ -251,16 +287,16 @@ cdef void dense_plans(Place* at) noexcept nogil:
     count = modes_of(at.grid, modes)
     for i in range(count):
         reads, side = layer.loaded * modes[i].reads, layer.loaded * modes[i].side
-        if may_win(at, layer.weights, reads, windows + side, updates):
+        if may_win(at, layer.coming, reads, windows + side, updates):
             chunked(at, &modes[i], TK, KT)
-            if may_win(at, updates, reads, windows + side, updates):
+            if may_win(at, coming_at(at), reads, windows + side, updates):
                 sliced(at, &modes[i])
-            if may_win(at, layer.weights, reads, 2 * windows + side, updates):  # two chunks and more
+            if may_win(at, layer.coming, reads, 2 * windows + side, updates):  # two chunks and more
                 partly(at, &modes[i])
     modes[0] = whole_mode(at.grid)
     chunked(at, &modes[0], WK, KS if at.at_once < layer.batch else WK)
     reads, windows = layer.operands_loaded * grid_windows(at.grid), layer.operand_channels * grid_windows(at.grid)
-    if may_win(at, updates, reads, windows, updates):
+    if may_win(at, coming_at(at), reads, windows, updates):
         count = block_modes(layer, at.grid, modes)
         for i in range(count):
             blocks(at, &modes[i], 0)
@@ -288,7 +324,7 @@ cdef void chunked(Place* at, Mode* mode, int first, int second) noexcept nogil:
             whole_chunks(layer, at.grid, mode, &loops, &plan)
         else:
             chunks_whole(layer, at.grid, mode, &loops, &plan)
-        offer(at.goal, at.best, &plan)
+        offer_at(at, mode, &plan)
 
 
 cdef void partly(Place* at, Mode* mode) noexcept nogil:
@@ -312,11 +348,11 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
     reads = layer.loaded * mode.reads
     traffic = layer.channels * grid_windows(at.grid) * passes + layer.loaded * mode.side
     more = (grid_tiles(at.grid) * rounds_of(layer, at.at_once) - 1)
-    more *= layer.weights * (part.outputs - weights) // part.outputs
-    if weights and not may_win(at, layer.weights + more, reads, traffic, updates):
+    more *= coming_after(layer, weights)
+    if weights and not may_win(at, layer.coming + more, reads, traffic, updates):
         weights = 0
     more = layer.loaded * (mode.reads - rows * at.grid.columns.united) * (passes - 1)
-    if rows and not may_win(at, layer.weights, reads + more, traffic, updates):
+    if rows and not may_win(at, layer.coming, reads + more, traffic, updates):
         rows = 0
     count = chunks(layer, fewest, tried) if weights or rows else 0
     for i in range(count):
@@ -326,11 +362,11 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
         loops = loops_of(1, tried[i], part.reduction, tried[i], at.at_once, kept_weights(layer, &left, word))
         if weights and 0 < loops.kept < part.outputs:
             tiles_partly(layer, at.grid, mode, &loops, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, mode, &plan)
         loops.kept = kept_rows(at.grid, &left, row)
         if rows and loops.kept:
             chunks_partly(layer, at.grid, mode, &loops, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, mode, &plan)
 
 
 cdef inline Room beside_chunk(Place* at, Room room, i64 outputs) noexcept nogil:
@@ -350,7 +386,7 @@ cdef inline i64 kept_rows(Grid* grid, Room* left, i64 row) noexcept nogil:
 
 cdef void sliced(Place* at, Mode* mode) noexcept nogil:
     cdef LoopLayer* layer = at.layer
-    cdef i64 reduction = layer.part.reduction, sums = SUM_BYTES * word_bytes(at), outputs, most_units, i
+    cdef i64 reduction = layer.part.reduction, sums = sums_at(at), outputs, most_units, i
     cdef i64 units = ceil_div(reduction, layer.word)
     cdef i64 tried[MORE_CHUNKS + 1]
     cdef Room room = beside(at, mode), left
@@ -367,14 +403,14 @@ cdef void sliced(Place* at, Mode* mode) noexcept nogil:
                 1, outputs, evened(units * layer.word, most_units, layer.word), outputs, at.at_once, 0
             )
             tiles_slices(layer, at.grid, mode, &loops, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, mode, &plan)
 
 
 cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     cdef Part* part = &layer.part
-    cdef i64 sums = SUM_BYTES * word_bytes(at), units = 0, i
-    cdef i64 each = at.at_once * mode.held * layer.word * (layer.loaded > 0)
+    cdef i64 sums = sums_at(at), units = 0, i
+    cdef i64 each = at.at_once * mode.held * inputs_of(layer, layer.word) * (layer.loaded > 0)
     cdef i64 inputs = imin(layer.word, part.reduction), outputs, inner, most_units, reads, traffic
     cdef i64 tried[MORE_CHUNKS + 1]
     cdef Room left, room = without(
@@ -388,7 +424,7 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
         return
     reads = layer.operands_loaded * grid_windows(at.grid) * fewest
     traffic = layer.operand_channels * grid_windows(at.grid) * (part.words if is_inner else fewest)
-    if not may_win(at, updates_at(at), reads, traffic, updates_at(at)):
+    if not may_win(at, coming_at(at), reads, traffic, updates_at(at)):
         return
     count = chunks(layer, fewest, tried)
     for i in range(part.unit_count):
@@ -401,7 +437,7 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
         if 0 < most_units < units:  # one always fits: the chunk was chosen beside it
             loops = loops_of(1, outputs, evened(units * layer.word, most_units, layer.word), inner, at.at_once, 0)
             block_slices(layer, at.grid, mode, &loops, &plan)
-            offer(at.goal, at.best, &plan)
+            offer_at(at, mode, &plan)
 
 
 cdef inline i64 fewest_chunks(LoopLayer* layer, i64 most) noexcept nogil:

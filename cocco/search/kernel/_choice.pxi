@@ -35,37 +35,38 @@ cdef int price_beside(
     if left < 0:
         return SHORT
     if count == 1 and m.has_loops:
-        return price_in_loops(net, m, w, &net.loops[w.ids[0]] if loops is NULL else loops, memory, row, &best)
+        if loops is NULL:
+            loops = &net.loops[w.ids[0]]
+        return price_in_loops(net, m, w, loops, net.loop_cycles[w.ids[0]], memory, row, &best)
     status = spread_all_rates(net, w)
     if status != FITS:
         return status
-    if loops is NULL and count == 1:
-        loops = &net.loops[w.ids[0]]
-    return price_ways(net, m, w, left, loops, memory, row)
+    return price_ways(net, m, w, left, memory, row)
 
 
 cdef int price_in_loops(
-    Net* net, Machine* m, Work* w, LoopLayer* loops, Memory* memory, Row* row, Winner* best
+    Net* net, Machine* m, Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Row* row, Winner* best
 ) noexcept nogil:
-    """SubgraphModel._in_loops."""
+    """SubgraphModel._in_loops in one of its ways; cycles: of the core that has most."""
     cdef i64 v = w.ids[0]
     cdef Room room
     cdef LoopGoal goal
     cdef int status
     room.activations, room.weights = memory.activations - memory.reserved, memory.weights
     room.is_shared = m.is_shared
-    goal.is_energy, goal.dram = m.metric == 1, m.dram
+    goal.metric, goal.dram, goal.crossbar = m.metric, m.dram, m.crossbar
+    goal.port, goal.crossbar_port = m.port, m.crossbar_port
     goal.activations, goal.weights, goal.leakage = memory.activation_pj, memory.weight_pj, memory.static_pj
-    goal.slots = net.alone_cycles[v] * m.bandwidth
+    goal.slots = cycles * m.bandwidth
     status = cheapest_plan(loops, room, &goal, best)
     if status != FITS:
         return status
     row.ema = best.ema
     row.global_buffer, row.weight_buffer = best.plan.totals.global_buffer, best.plan.totals.weight_buffer
-    row.crossbar = row.ema - ceil_div(row.ema, m.cores)
-    row.operations = m.batch * net.operations[v]
-    row.slots = slots_of(m, net.alone_cycles[v], row.ema, row.crossbar)
-    row.global_written, row.weight_written = best.plan.totals.written, best.plan.totals.ema_weights
+    row.crossbar = best.plan.totals.crossbar
+    row.operations, row.operation_extra = m.batch * net.operations[v], m.batch * net.operation_extra[v]
+    row.slots = slots_of(m, cycles, row.ema, row.crossbar)
+    row.global_written, row.weight_written = best.plan.totals.written, best.plan.totals.weights_written
     return FITS
 
 

@@ -17,6 +17,8 @@ import numpy as np
 
 from simulator.mapping.closed import cycles_of_lanes
 from simulator.model.schemes.ways import dealt_layer
+from simulator.technology import OPERATION_UNITS
+from workloads.network.types import row_bytes as bytes_of_row
 
 ctypedef int64_t i64
 ctypedef uint64_t u64
@@ -29,6 +31,7 @@ include "_bands.pxi"
 include "_columns.pxi"
 include "_layer_orders.pxi"
 include "_layer_groups.pxi"
+include "_together.pxi"
 include "_cheapest.pxi"
 include "_choice.pxi"
 include "_ways.pxi"
@@ -98,9 +101,15 @@ cdef class Kernel:
             self.net.padding[axis] = self._hold([x for rule in rules for x in rule.geometry.padding[axis]])
         self.net.is_square = self._hold([_is_square(rules[i].geometry, t) for i, t in order])
         self.net.channels = self._hold([rules[i].geometry.channels[t] for i, t in order])
+        self.net.bits = self._hold([rules[i].geometry.network.tensors[t].bits for i, t in order])
+        self.net.row_bytes = self._hold([rules[i].geometry.row_bytes[t] for i, t in order])
         self.net.size_bytes = self._hold([rules[i].geometry.size_bytes[t] for i, t in order])
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
+        self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
+        self.machine.is_apart = problem.accelerator.groups_apart
+        self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
+        self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
         producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
         self.net.producers = self._hold([p for each in producers for p in each])
         self.net.producer_start = self._hold(_starts(producers))
@@ -125,10 +134,12 @@ cdef class Kernel:
         self.machine.metric = ("ema", "energy", "latency").index(rule.metric)
         self.machine.crossbar = technology.crossbar_pj_per_byte
         self.machine.dram = technology.dram_pj_per_byte
-        self.loops = LoopLayers([
-            rules[i].loop_layer(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
-        ])
-        self.net.loops = self.loops.layers
+        ways = [
+            rules[i].loop_ways(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
+        ]
+        self.loops = LoopLayers([way.loops for each in ways for way in each])
+        self.net.loops, self.net.loop_start = self.loops.layers, self._hold(_starts(ways))
+        self.net.loop_cycles = self._hold([rule.crew.cycles(way.part, way.samples) for each in ways for way in each])
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
 
     def _fill_cores(self, problem, layers):
@@ -137,7 +148,6 @@ cdef class Kernel:
         technology, samples = problem.accelerator.technology, -(-crew.batch // crew.teams)
         self.machine.samples, self.machine.teams, self.machine.bands = samples, crew.teams, crew.bands
         self.net.cycles = self._hold([crew.cycles(dealt_layer(layer, crew.deal), crew.batch) for layer in layers])
-        self.net.alone_cycles = self._hold([crew.cycles(layer, crew.batch) for layer in layers])
         self.net.dealt_weights = self._hold([
             layer.weight_bytes // layer.channels * crew.deal.most(layer.channels) for layer in layers
         ])
@@ -168,8 +178,10 @@ cdef class Kernel:
         (producers, is_new, places, whole), numbers = _kept_numbers(network, layer, v, first_input, offset)
         into.producers, into.is_new = self._hold(producers), self._hold(is_new)
         into.places, into.place_count, into.whole = self._hold(places), len(places), self._hold(whole)
-        into.second, into.holes, into.groups = numbers
-        self.kept_numbers = max(self.kept_numbers, len(producers) + 3 * len(whole))
+        into.second_count, into.holes, into.groups, *seconds = numbers
+        for i, (tensor, rows) in enumerate(seconds):
+            into.second[i], into.second_rows[i] = tensor, rows
+        self.kept_numbers = max(self.kept_numbers, len(producers) + 4 * len(whole))
 
     def __dealloc__(self):
         free(self.kept_layers)
@@ -195,6 +207,7 @@ cdef class Kernel:
         self.goal.counted = machine.cores if objective.count == "all" else 1
         self.goal.weights = self._hold_floats(objective.weights)
         self.goal.dram, self.goal.operation = technology.dram_pj_per_byte, technology.operation_pj
+        self.goal.operation_unit = technology.operation_pj / OPERATION_UNITS
         self.goal.crossbar = technology.crossbar_pj_per_byte
         sizes = problem.candidates or ((machine.activation_capacity,), (machine.weight_capacity,))
         self.goal.buffers = len(problem.candidates)
@@ -311,12 +324,20 @@ cdef class Kernel:
             return None
         return numbers_of(&row)
 
+    def may_fit(self, Scratch scratch, layers, i64 capacity, i64 weight_capacity):
+        """Return False only where neither these ascending layers nor any larger set fits as a subgraph."""
+        cdef i64[::1] ids = np.array(layers, dtype=np.int64)
+        cdef Memory memory
+        memory.activations = capacity
+        memory.weights = capacity if self.machine.is_shared else weight_capacity
+        return may_fit(&self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], &memory)
+
 
 cdef tuple numbers_of(Row* row):
-    """A row as simulator.model.cost.Totals; its operations are of INT8."""
+    """A row as simulator.model.cost.Totals."""
     return (
         row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
-        row.global_written, row.weight_written, 0,
+        row.global_written, row.weight_written, row.operation_extra,
     )
 
 
@@ -366,7 +387,7 @@ cdef class Scratch:
         cdef i64 u, n = kernel.graph.size + 2, tensors = kernel.net.tensors, i
         cdef i64 places = kernel.net.reader_start[tensors] + tensors + 2
         p.layers, p.tensors = kernel.graph.size, tensors
-        p.whole, p.moved = kernel.net.whole, kernel.net.moved
+        p.whole, p.moved, p.is_output = kernel.net.whole, kernel.net.moved, kernel.net.is_output
         p.start, p.count = <i64*>self._hold(tensors, 8), <i64*>self._hold(tensors, 8)
         for u in range(tensors):
             p.start[u] = kernel.net.reader_start[u] + u
@@ -431,11 +452,11 @@ cdef i64* lay_out_bench(Bench* b, i64* at, i64 n) noexcept:
 
 
 def _heard_of(rules, u):
-    """Return for each reader of a tensor the channels that its cores read, and those that cross."""
+    """Return for each reader of a tensor the bytes of a position that its cores read, and those that cross."""
     found = []
     for v, _, _ in rules.geometry.readers[u]:
         if rules.cores == 1:
-            found += [rules.geometry.channels[u], 0]
+            found += [rules.geometry.row_bytes[u], 0]
             continue
         heard = rules.crew.deal.heard(rules.geometry.network, v, u)
         found += [heard.total, heard.total - heard.own]

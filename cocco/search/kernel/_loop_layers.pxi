@@ -10,16 +10,21 @@ cdef class LoopLayers:
     cdef object kept    # arrays behind the pointers, by layer
 
     def __cinit__(self, layers, tiles="bands"):
-        cdef i64 i
+        cdef i64 i, k, count = len(layers), others = len(layers)
         self.kept = {}
-        self.layers = <LoopLayer*>calloc(len(layers) + 1, sizeof(LoopLayer))
+        self.layers = <LoopLayer*>calloc(count + sum(len(each.team.others) for each in layers) + 1, sizeof(LoopLayer))
         if self.layers == NULL:
             raise MemoryError("no memory for the layers of the kernel")
         for i, layer in enumerate(layers):
-            if _most_moved(layer) < 1 << 62:
-                self._fill(&self.layers[i], layer, tiles)
-            else:
+            if layer.team.cores * _most_moved(layer) >= 1 << 62:
                 self.layers[i].is_large = 1
+                continue
+            self._fill(&self.layers[i], layer, tiles)
+            self.layers[i].others, self.layers[i].other_count = &self.layers[others], len(layer.team.others)
+            for k, (part, alike) in enumerate(layer.team.others):
+                self._fill(&self.layers[others + k], part, tiles)
+                self.layers[others + k].alike = alike
+            others += len(layer.team.others)
 
     def __dealloc__(self):
         free(self.layers)
@@ -29,13 +34,22 @@ cdef class LoopLayers:
         from simulator.model.loops import KINDS, in_flight
 
         into.kind = list(KINDS).index(layer.kind)
+        into.cores, into.alike = layer.team.cores, layer.team.alike
+        into.shared = ("", "inputs", "weights", "all").index(layer.team.shared)
         into.windows[0], into.windows[1] = layer.rows.windows, layer.columns.windows
         into.taps = layer.rows.taps * layer.columns.taps
         into.producer_count, into.channels = len(layer.producers), layer.window_bytes
         into.often = most_often(layer) if layer.operands else 0
-        into.operand_channels = sum(layer.producers[each] for each in layer.operands)
-        into.loaded, into.operands_loaded = layer.loaded, sum(layer.passing[each] for each in layer.operands)
-        into.broadcast_count, into.is_second_kept = len(layer.broadcast), layer.has_second
+        sizes = [bytes_of_row(*each) for each in zip(layer.producers, layer.producer_bits)]
+        into.operand_channels = sum(sizes[each] for each in layer.operands)
+        into.operands_loaded = sum(sizes[each] for each in layer.operands if layer.passing[each])
+        into.loaded, into.most_bits = layer.loaded, layer.most_bits
+        into.weight_bits, into.output_bits, into.sum_bytes = layer.bits.weights, layer.bits.output, layer.bits.sum_bytes
+        into.output_elements, into.used, into.active = layer.output_elements, layer.bits.used, layer.bits.active
+        into.broadcast_count, into.coming = len(layer.broadcast), layer.coming
+        into.second_count = len(layer.stays.second_rows)
+        for i, (first, end) in enumerate(layer.stays.second_rows):
+            into.second_first[i], into.second_end[i] = first, end
         into.is_output_kept, into.is_written = layer.stays.output, layer.stays.is_written
         into.arriving_bytes = layer.stays.arriving_bytes
         into.part.channels, into.part.outputs = layer.part.room, layer.part.outputs
@@ -52,19 +66,21 @@ cdef class LoopLayers:
         cdef i64[::1] view = numbers
         into.row = (<Met*>&view[0])[0]
         into.producers = &view[6]
-        into.passing = into.producers + into.producer_count
+        into.producer_bits = into.producers + into.producer_count
+        into.passing = into.producer_bits + into.producer_count
         into.part.units = into.passing + into.producer_count
         into.whole = into.part.units + 2 * into.part.unit_count
-        into.broadcast = into.whole + 3 * into.whole_count
-        into.grids = <Grid*>(into.broadcast + 3 * into.broadcast_count)
+        into.broadcast = into.whole + 4 * into.whole_count
+        into.grids = <Grid*>(into.broadcast + 4 * into.broadcast_count)
         into.grid_count = (&view[0] + view.shape[0] - <i64*>into.grids) // (sizeof(Grid) // sizeof(i64))
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
-                 double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0):
+                 double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0,
+                 double crossbar=0.0, widths=(1, 1)):
         """Return simulator.model.cheapest.cheapest_plan as a tuple, None where none fits.
 
-        activation, weights: bytes of one core, weights None where they share the first. Then the metric, "ema" or
-        "energy", and pJ per byte of DRAM and of both buffers; the rest of a simulator.model.cheapest.Goal.
+        activation, weights: bytes of one core, weights None where they share the first. Then the metric, and pJ per
+        byte of DRAM and of both buffers; the rest of a simulator.model.cheapest.Goal.
         """
         cdef Winner best
         cdef Room room
@@ -72,7 +88,8 @@ cdef class LoopLayers:
         cdef int status
         room.activations, room.is_shared = activation, weights is None
         room.weights = 0 if weights is None else weights
-        goal.is_energy = ("ema", "energy").index(metric)
+        goal.metric = ("ema", "energy", "latency").index(metric)
+        goal.crossbar, (goal.port, goal.crossbar_port) = crossbar, widths
         goal.dram, goal.leakage, goal.slots = dram, leakage, slots
         goal.activations.read, goal.weights.read = global_buffer, weight_buffer
         goal.activations.write = global_buffer if global_write is None else global_write
@@ -88,7 +105,7 @@ cdef class LoopLayers:
             ORDERS[plan.order], MODES[plan.mode], (plan.tile[0], plan.tile[1]),
             loops.apart, loops.chunk, loops.slice, loops.inner, loops.at_once, loops.kept,
             plan.activations, plan.weights, total.ema_weights, total.ema_inputs, total.ema_outputs,
-            total.global_buffer, total.weight_buffer, total.written,
+            total.global_buffer, total.weight_buffer, total.written, total.weights_written, total.second, total.crossbar,
         )
 
 
@@ -98,9 +115,12 @@ def _numbers(layer, tiles):
     from simulator.model.loops import meet
     from simulator.model.orders import grid_of
 
-    numbers = [*meet(layer.rows, 1), *layer.producers, *layer.passing]
-    for each in (*layer.part.units, *layer.whole, *layer.broadcast):
+    numbers = [*meet(layer.rows, 1), *layer.producers, *layer.producer_bits, *layer.passing]
+    for each in layer.part.units:
         numbers += each
+    for maps, bits in ((layer.whole, layer.whole_bits), (layer.broadcast, layer.broadcast_bits)):
+        for each in zip(maps, bits):
+            numbers += [*each[0], each[1]]
     for tile in tiles_of(layer, tiles):
         grid = grid_of(layer, tile)
         numbers += [*grid.tile, *grid.rows, *grid.columns]
@@ -117,6 +137,8 @@ def _most_moved(layer):
     size = met * sum(each + word for each in channels)
     passes = 2 * layer.outputs if layer.kind == "join" else 2 * -(-part.outputs // word) + 2
     cuts = sum(units * count for units, count in part.units)
-    weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps
+    weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps * layer.bits.used
     moved = size * passes + outputs * (cuts * layer.outputs + weights) + weights * part.outputs
-    return 16 * layer.batch * layer.repeat * len(channels) * moved
+    of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
+    most_bits = max(8, *layer.producer_bits, *layer.whole_bits, layer.bits.weights, layer.bits.output)
+    return max(2 * most_bits * layer.batch * layer.repeat * len(channels) * moved, of_second)

@@ -42,7 +42,7 @@ cdef void moves_of(Net* net, Machine* m, Work* w, i64 at_once, Moves* moves) noe
 
 
 cdef int price_ways(
-    Net* net, Machine* m, Work* w, i64 left, LoopLayer* loops, Memory* memory, Row* row
+    Net* net, Machine* m, Work* w, i64 left, Memory* memory, Row* row
 ) noexcept nogil:
     """SubgraphModel._price: the cheapest of all ways; SHORT where none fits. Rates are known."""
     cdef Choice best
@@ -51,16 +51,48 @@ cdef int price_ways(
     best.found = 0
     w.way = CHANNELS
     status = hold_in_way(net, m, w, left, dealt_weights(net, m, w), memory, &last, &best)
+    if status == FITS and m.is_apart and w.layers > 1:
+        status = hold_apart(net, m, w, left, memory, &last, &best)
     if status == FITS and m.cores > 1 and m.is_exact and not w.any_kept:
         status = hold_shared(net, m, w, left, memory, &last, &best)
     if status == FITS and w.layers == 1 and m.cores > 1 and not w.any_kept:
-        status = offer_alone(net, m, w, loops, memory, &last, &best)
+        status = offer_loops(net, m, w, memory, &last, &best)
     if status != FITS:
         return status
     if not best.found:
         return SHORT
     row[0] = best.row
     return FITS
+
+
+cdef i64 most_groups(Net* net, Machine* m, Work* w) noexcept nogil:
+    """simulator.model.apart.groups_apart: the number whose divisors are those of the groups."""
+    cdef i64 i, units = 0, channels = 0
+    for i in range(w.layers):
+        units = gcd(units, net.unit[w.ids[i]])
+    if units == 1:
+        return 1
+    for i in range(w.tensors):
+        channels = gcd(channels, net.channels[w.ids[i]])
+    if not units:
+        units = 1 if channels % m.alignment else channels // m.alignment
+    return gcd(units, channels)
+
+
+cdef int hold_apart(
+    Net* net, Machine* m, Work* w, i64 left, Memory* memory, Outputs* last, Choice* best
+) noexcept nogil:
+    """Groups of channels one after the other, from two on."""
+    cdef i64 most = most_groups(net, m, w), groups
+    cdef int status = FITS
+    for groups in range(2, most + 1):
+        if most % groups == 0:
+            w.groups = groups
+            status = hold_in_way(net, m, w, left, w.weights // groups, memory, last, best)
+            if status != FITS:
+                break
+    w.groups = 1
+    return status
 
 
 cdef int hold_shared(
@@ -107,18 +139,23 @@ cdef int hold_in_way(
     return FITS
 
 
-cdef int offer_alone(
-    Net* net, Machine* m, Work* w, LoopLayer* loops, Memory* memory, Outputs* last, Choice* best
+cdef int offer_loops(
+    Net* net, Machine* m, Work* w, Memory* memory, Outputs* last, Choice* best
 ) noexcept nogil:
-    """A layer in a loop order on one core, while the others wait."""
-    cdef Winner alone
+    """A layer in a loop order, in each way to share it: simulator.model.schemes.looped.loop_ways."""
+    cdef Winner found
     cdef Row row
-    cdef int status = price_in_loops(net, m, w, loops, memory, &row, &alone)
-    if status == SHORT:
-        return FITS
-    if status == FITS:
-        offer_row(m, &row, imin(alone.plan.tile[0], last.rows) * imin(alone.plan.tile[1], last.columns), memory, best)
-    return status
+    cdef i64 i, v = w.ids[0]
+    cdef int status
+    for i in range(net.loop_start[v], net.loop_start[v + 1]):
+        status = price_in_loops(net, m, w, &net.loops[i], net.loop_cycles[i], memory, &row, &found)
+        if status == OVERFLOW:
+            return status
+        if status == FITS:
+            offer_row(
+                m, &row, imin(found.plan.tile[0], last.rows) * imin(found.plan.tile[1], last.columns), memory, best
+            )
+    return FITS
 
 
 cdef inline i64 slots_of(Machine* m, i64 cycles, i64 ema, i64 crossing) noexcept nogil:

@@ -16,7 +16,7 @@ from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 
 if TYPE_CHECKING:
-    from cocco.search.kernel._kernel import KeptPrices, KeptSearch, Orders
+    from cocco.search.kernel._kernel import KeptPrices, KeptSearch, Orders, Scratch
 
 Asked = TypeVarTuple("Asked")
 Answered = TypeVar("Answered")
@@ -38,17 +38,34 @@ def first_of(
     return ask
 
 
+def twin_of(problem: Problem) -> Compiled:
+    """Return the compiled twin of a problem for one thread, made once; those of other memories lend its scratch."""
+    found: Compiled | None = problem.memo.get(Compiled)
+    if found is None:
+        first: Compiled | None = problem.shared.get(Compiled)
+        found = problem.memo[Compiled] = Compiled(problem, lender=first)
+        problem.shared.setdefault(Compiled, found)
+    return found
+
+
 class Compiled:
     """The compiled twin of a problem: its kernel, with memory of its own for each thread."""
 
-    def __init__(self, problem: Problem, settings: Settings | None = None, threads: int = 1) -> None:
+    def __init__(
+        self, problem: Problem, settings: Settings | None = None, threads: int = 1, lender: Compiled | None = None
+    ) -> None:
+        """lender: a twin of the same networks in another memory, whose working memory serves both in turn."""
         from cocco.search.kernel import _kernel
 
         self._twin = _kernel
         self.kernel = _kernel.Kernel(problem, settings)
-        self.scratches = [_kernel.Scratch(self.kernel) for _ in range(threads)]
+        self._lender = lender  # its kernel has the tables that the scratch points to
+        self.scratches: list[Scratch] = []
+        self.scratches += lender.scratches if lender else [_kernel.Scratch(self.kernel) for _ in range(threads)]
         #: what a subgraph costs in buffers of so many bytes, None where it does not fit
         self.price: Callable[[Sequence[int], int, int], Row | None] = partial(self.kernel.price, self.scratches[0])
+        #: False only where neither these layers nor any larger set fits there as a subgraph
+        self.may_fit: Callable[[Sequence[int], int, int], bool] = partial(self.kernel.may_fit, self.scratches[0])
 
     def value(self, labels: Sequence[int], capacities: Sequence[int]) -> tuple[float, float]:
         """Return Formula 1 and the cost of a genome that is valid and fits."""

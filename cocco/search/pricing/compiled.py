@@ -36,4 +36,10 @@ def part_prices(problem: Problem, engine: EngineName | None = None) -> PartPrice
 
 def subgraph_costs(problem: Problem, engine: EngineName | None = None) -> SubgraphCosts:
     """Return the costs of single subgraphs on given hardware. engine: None for the default."""
-    return SubgraphCosts(problem, part_prices(problem, engine))
+    if engine_name(engine, problem) == "reference":
+        return SubgraphCosts(problem, part_prices(problem, "reference"))
+    activations, weights = problem.accelerator.activation_capacity, problem.accelerator.weight_capacity
+    may_fit = Compiled(problem).may_fit
+    return SubgraphCosts(
+        problem, part_prices(problem, engine), may_fit=lambda group: may_fit(group, activations, weights)
+    )

@@ -23,14 +23,26 @@ Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its
 Held = tuple[int, int, int, int, int]  # height, width, band, bytes of an element, and of one word of it
 
 
+class Spent(Exception):
+    """More layers would be priced than may be."""
+
+
 class SubgraphCosts:
     """Prices single subgraphs of a problem with given hardware, and counts the layers that it priced.
 
-    price: another engine for the same prices. memo: subgraphs remembered; those not used for longest are forgotten;
-    None: all, until `forget`.
+    Raises Spent in place of a price with which they would be more than `most_layers`.
+
+    price, may_fit: another engine for the same answers. memo: subgraphs remembered; those not used for longest are
+    forgotten; None: all, until `forget`.
     """
 
-    def __init__(self, problem: Problem, price: GroupPrice | None = None, memo: int | None = MEMO) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        price: GroupPrice | None = None,
+        memo: int | None = MEMO,
+        may_fit: Callable[[Group], bool] | None = None,
+    ) -> None:
         if problem.buffers:
             raise ValueError(
                 f"the cost of a subgraph needs given hardware, but {', '.join(problem.buffers)} is to be chosen; "
@@ -38,11 +50,12 @@ class SubgraphCosts:
             )
         self.problem = problem
         self.layers_priced = 0
+        self.most_layers = math.inf
         machine = self._machine = problem.accelerator
         self._metric = METRICS[problem.objective.metric]
         self._price = price or self._reference()
         self.costs = lru_cache(memo)(self._costs)
-        self.may_fit = lru_cache(memo)(self._may_fit)
+        self.may_fit = lru_cache(memo)(may_fit or self._may_fit)
         self._cores, self._most_tensors = machine.cores, machine.max_regions
         self._room, self._is_shared = machine.activation_capacity, machine.is_shared
         self._weight_room = machine.weight_capacity
@@ -71,6 +84,8 @@ class SubgraphCosts:
 
     def _costs(self, group: Group) -> float:
         """Return Formula 1 of a connected subgraph of ascending union ids, with its network's weight; inf: no fit."""
+        if self.layers_priced + len(group) > self.most_layers:
+            raise Spent
         self.layers_priced += len(group)
         totals = self._price(group)
         if totals is None:

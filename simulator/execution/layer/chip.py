@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import numpy as np
+
 from simulator.execution.count import Count, operations
 from simulator.execution.miss import Miss
 from workloads.network.layer import Layer
@@ -63,6 +65,8 @@ class Chip:
         self.word = word  #: channels to which a position is rounded up
         self.ema_weights = self.ema_inputs = self.ema_outputs = self.global_buffer = self.weight_buffer = 0
         self.global_written = self.weight_written = 0  #: of global_buffer and of weight_buffer
+        self.ema_second = 0  #: of ema_inputs, what is the second operand of a product
+        self.heard: list[tuple[str, bytes]] | None = None  #: what came from DRAM, in turn, where that is asked for
 
     def rounded(self, channels: int, bits: int = 8) -> int:
         """Return the bytes that so many channels of a position take."""
@@ -72,6 +76,16 @@ class Chip:
         """Move activations from DRAM into their buffer."""
         self.ema_inputs += size
         self.write(size)
+
+    def load_second(self, size: int) -> None:
+        """Move a part of the second operand of a product from DRAM."""
+        self.ema_second += size
+        self.load_input(size)
+
+    def hear(self, what: str, values: np.ndarray) -> None:
+        """Note what comes from DRAM, where that is asked for."""
+        if self.heard is not None and values.size:
+            self.heard.append((what, values.tobytes()))
 
     def write(self, size: int) -> None:
         """Write so many bytes to the activation buffer."""
@@ -111,6 +125,7 @@ class Chip:
         """Add what was counted elsewhere, so many times one after the other."""
         self.ema_weights += times * other.ema_weights
         self.ema_inputs += times * other.ema_inputs
+        self.ema_second += times * other.ema_second
         self.ema_outputs += times * other.ema_outputs
         self.results += times * other.results
         self.global_buffer += times * other.global_buffer

@@ -9,7 +9,7 @@ from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count_apart import count_apart, count_copy, count_joined, count_sums
 from simulator.execution.layer.count_dense import count_dense
 from simulator.execution.layer.folded import folded, on_chip_of, rows_there
-from simulator.execution.layer.plan import DENSE, LayerPlan, check_plan
+from simulator.execution.layer.plan import DENSE, Kind, LayerPlan, check_plan
 from simulator.execution.layer.windows import lines_of, masks, union
 from simulator.execution.stays import NOTHING_STAYS, Lies
 from workloads.network.network import Network
@@ -55,7 +55,22 @@ def count_layer(
     >>> count.ema_input_bytes == 2 * 224 * 224 * 64, count.activation_bytes == (3 * 64 + 32) * 224
     (True, True)
     """
-    layer, ids, on_chip = network.layers[v], set(network.operands[v]), lies.on_chip
+    chip, (one, place) = count_on_chip(network, v, plan, batch, word, lies), folded(network, v)
+    found = chip.count(one.layers[place], batch)
+    return found._replace(operation_extra=extra_units(network, v, found.operations or 0))
+
+
+def count_on_chip(
+    network: Network,
+    v: int,
+    plan: LayerPlan,
+    batch: int = 1,
+    word: int = 8,
+    lies: Lies = NOTHING_STAYS,
+    kind: Kind | None = None,
+) -> Chip:
+    """Return the same as a chip; kind: of a part of a layer whose shape alone does not say it."""
+    ids, on_chip = set(network.operands[v]), lies.on_chip
     whole, original = network, v
     is_written = lies.written is None or v in lies.written
     chip = Chip(word=word, has_results=v not in on_chip, is_written=is_written)
@@ -66,7 +81,7 @@ def count_layer(
     if plan.order == "copy":
         count_copy(network, v, chip, batch, on_chip)
     elif plan.order in DENSE:
-        count_dense(network, v, chip, plan, batch, on_chip, there)
+        count_dense(network, v, chip, plan, batch, on_chip, there, kind)
     elif plan.order == "RS":
         count_sums(network, v, chip, batch, on_chip)
     elif layer.op in ELEMENTWISE_OPS:
@@ -76,8 +91,7 @@ def count_layer(
     chip.load_input(batch * _unmet_bytes(network, v, on_chip))  # what no window meets passes by once
     for u in ids & lies.on_chip - lies.there:  # kept from here on
         chip.load_input(batch * whole.tensors[u].size_bytes)
-    found = chip.count(layer, batch)
-    return found._replace(operation_extra=extra_units(whole, original, found.operations or 0))
+    return chip
 
 
 def _unmet_bytes(network: Network, v: int, on_chip: Set[int]) -> int:

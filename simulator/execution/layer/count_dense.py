@@ -22,14 +22,22 @@ from workloads.network.types import row_bytes
 
 
 def count_dense(
-    network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int], there: Rows = ()
+    network: Network,
+    v: int,
+    chip: Chip,
+    plan: LayerPlan,
+    batch: int,
+    on_chip: Set[int],
+    there: Rows = (),
+    kind: Kind | None = None,
 ) -> None:
     """Count groups, or heads of all samples, one after the other: equal ones once.
 
-    there: the rows of a product's second operand that are on chip.
+    there: the rows of a product's second operand that are on chip. kind: of a part whose shape alone does not say it.
     """
     layer, lines = network.layers[v], lines_of(network, v)
-    kind, outputs, inputs = kind_of(network, v), layer.channels // layer.groups, layer.in_channels // layer.groups
+    kind = kind or kind_of(network, v)
+    outputs, inputs = layer.channels // layer.groups, layer.in_channels // layer.groups
     if kind == "dense":
         times, samples, words = 1, batch, _words(network, v, plan, on_chip)
     else:
@@ -139,7 +147,7 @@ class _Run:
             return
         span, channels = (outputs, len(inputs)) if self.kind == "transposed" else (inputs, len(outputs))
         count = len(span) - rows_within(self.there, span)
-        self.chip.load_input(times * count * row_bytes(channels, self.numbers.bits))
+        self.chip.load_second(times * count * row_bytes(channels, self.numbers.bits))
         self.chip.activations.hold(region, len(span) * self.chip.rounded(channels, self.numbers.bits))
 
     def read(self, outputs: int, inputs: int, times: int) -> None:

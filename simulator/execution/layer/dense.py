@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.held import Map, Stationary, at, deliver, sweep
-from simulator.execution.layer.plan import LayerPlan, cuts, kind_of
+from simulator.execution.layer.plan import LayerPlan, cuts
 from simulator.execution.layer.problem import Problem, Values, convolve
 from simulator.execution.layer.windows import Windows
 from simulator.technology import SUM_BYTES
@@ -97,7 +97,7 @@ def run_product(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -
             values = problem.maps[problem.ids[0]][sample : sample + 1, head * inputs : (head + 1) * inputs]
             run = Task(
                 problem.windows, chip, problem.seen, values, np.arange(inputs), [range(inputs)],
-                [not first], Stationary(chip, matrix, kind_of(problem.network, problem.v), there=problem.there),
+                [not first], Stationary(chip, matrix, problem.kind, there=problem.there),
                 output[sample : sample + 1, head * outputs : (head + 1) * outputs],
             )  # fmt: skip
             run_dense(run, plan)

@@ -52,6 +52,7 @@ class Map:
         new = need & ~self.main
         kept, fresh = new & self.side, new & ~self.side
         self.chip.load_input(int(fresh.sum()) * self.coming)
+        self.chip.hear("inputs", self.values[:, :, fresh])
         self.chip.global_buffer += int(kept.sum()) * self.coming
         self.seen |= fresh
         self.chip.activations.take("input that stays", int((new & self.stays).sum()) * self.bytes)
@@ -127,6 +128,7 @@ class Stationary:
         if not self.is_there:
             there = rows_within(self.there, outputs if self.kind == "transposed" else inputs)
             load_part(self.chip, self.kind, self._part(outputs, inputs), self.region, there)
+            self.chip.hear("weights", self.values[at(outputs, inputs)])
 
     def read(self, outputs: range) -> Values:
         """Return the weights of some of the outputs that are there."""
@@ -158,7 +160,7 @@ def load_part(chip: Chip, kind: Kind, part: Sequence[int], region: str, there: i
         chip.weights.take(region, outputs * inputs * taps)
         return
     rows, channels = (outputs, inputs) if kind == "transposed" else (inputs, outputs)
-    chip.load_input((rows - there) * channels)
+    chip.load_second((rows - there) * channels)
     chip.activations.take(region, rows * chip.rounded(channels))
 
 

@@ -67,8 +67,8 @@ def check_plan(plan: LayerPlan, layer: Layer) -> None:
         raise Miss(f"a loop of no steps: {plan}")
     if plan.order in DENSE and plan.apart > 1:
         raise Miss(f"{plan.apart} groups at once: they run one after the other")
-    if plan.order == "TP" and plan.kept >= layer.channels // layer.groups:
-        raise Miss(f"weights of {plan.kept} outputs stay, and no others are left to pass")
+    if plan.order == "TP" and plan.kept > layer.channels // layer.groups:
+        raise Miss(f"weights of {plan.kept} outputs stay, of {layer.channels // layer.groups}")
     if plan.mode == "block-row" and plan.inner < plan.chunk:
         raise Miss("weights of an inner chunk do not stay from row to row")
     if plan.mode in ("ring", "rows") and plan.tile[1] < layer.width:

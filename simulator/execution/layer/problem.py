@@ -27,6 +27,7 @@ class Problem:
     def __init__(
         self, network: Network, v: int, batch: int, seed: int, on_chip: Set[int] = frozenset(), there: Rows = ()
     ) -> None:
+        self.kind = kind_of(network, v)
         rng, self.there = np.random.default_rng(seed), there
         self.network, self.v, self.batch, self.on_chip = network, v, batch, on_chip
         self.layer, self.ids = network.layers[v], network.operands[v]
@@ -68,7 +69,7 @@ class Problem:
         layer, second = self.layer, self.maps[self.ids[1]][sample]
         flat = second.reshape(len(second), -1)  # channels x positions
         inner, outer = layer.in_channels // layer.groups, layer.channels // layer.groups
-        if kind_of(self.network, self.v) == "transposed":
+        if self.kind == "transposed":
             return flat[head * inner : (head + 1) * inner].T
         return flat[head * outer : (head + 1) * outer]
 

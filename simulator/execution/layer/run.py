@@ -75,14 +75,19 @@ def run_layer(
     chip, layer = Chip(*rooms, word, has_results=original not in lies.on_chip, is_written=is_written), problem.layer
     check_plan(plan, layer)
     output = np.full((batch, layer.channels, layer.height, layer.width), LOST)
-    _run(problem, chip, plan, output)
-    chip.load_input(problem.unmet_bytes)  # what no window meets passes by once
+    run_loops(problem, chip, plan, output)
     for u in set(whole.operands[original]) & lies.on_chip - lies.there:  # kept from here on
         chip.load_input(batch * whole.tensors[u].size_bytes)
     if (output != problem.direct()).any():
         raise Miss(f"tensor {layer.name!r}: differs from the output computed directly")
-    assert not any(chip.activations.used.values()) and not any(chip.weights.used.values())
     return chip.count(layer, batch)
+
+
+def run_loops(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
+    """Run the loops of a plan; what they read and make is in the problem and the output."""
+    _run(problem, chip, plan, output)
+    chip.load_input(problem.unmet_bytes)  # what no window meets passes by once
+    assert not any(chip.activations.used.values()) and not any(chip.weights.used.values())
 
 
 def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:

@@ -12,7 +12,7 @@ from itertools import product
 
 import pytest
 
-from cocco.bounds.buffers import _inside, least_inside
+from cocco.bounds.buffers import inside_of, least_inside
 from cocco.bounds.enumeration import prove
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.least import lower_bound, totals_of
@@ -96,7 +96,7 @@ def check_pieces(seed, brute):
             room = brute.machine.activation_capacity
             if rules.is_shared:
                 room -= -(-rules.geometry.weight_bytes[v] // rules.cores)
-            least.append(least_inside(_inside(rules, v, room)))
+            least.append(least_inside(inside_of(rules, v, room)))
         results = rules.batch * sum(rules.geometry.size_bytes[v] for v in group)
         operands = price.global_buffer_bytes - price.ema_input_bytes - price.ema_output_bytes - results
         assert None not in least, (seed, group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cocco.bounds.buffers import Buffered, _inside, least_buffered, least_inside
+from cocco.bounds.buffers import Buffered, inside_of, least_buffered, least_inside
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.windows import Window, least_met, least_read
 from cocco.problem.problem import on_hardware, over_space
@@ -35,7 +35,7 @@ def test_least_pieces_of_a_convolution_by_hand(room, weights, operands):
     beside 2 (the first update has padding above it), 22.
     """
     problem = on_hardware(chain(3), Accelerator(global_buffer=room, weight_buffer=4096))
-    least = least_inside(_inside(problem.rules[0], 1, room))
+    least = least_inside(inside_of(problem.rules[0], 1, room))
     assert least is not None
     assert least == Buffered(8 * operands, weights * 576)
 
@@ -43,15 +43,15 @@ def test_least_pieces_of_a_convolution_by_hand(room, weights, operands):
 def test_no_piece_fits_where_not_even_one_output_does():
     """A result of 8 B and 2 of 3 x 3 elements."""
     rules = on_hardware(chain(3), Accelerator(global_buffer=4096, weight_buffer=4096)).rules[0]
-    assert least_inside(_inside(rules, 1, 8)) is None
+    assert least_inside(inside_of(rules, 1, 8)) is None
 
 
 def test_weights_are_read_in_each_round_of_samples():
     """Four samples; the regions of one take all the room: four rounds, in room for four one."""
     machine = Accelerator(global_buffer=4096, weight_buffer=4096, batch=4)
     rules = on_hardware(chain(3), machine).rules[0]
-    assert [least_inside(_inside(rules, 1, room)).weights for room in (1024, 2048, 4096)] == [4 * 576, 2 * 576, 576]
-    assert least_inside(_inside(rules, 1, 1024)).operands == 4 * 512
+    assert [least_inside(inside_of(rules, 1, room)).weights for room in (1024, 2048, 4096)] == [4 * 576, 2 * 576, 576]
+    assert least_inside(inside_of(rules, 1, 1024)).operands == 4 * 512
 
 
 def test_where_the_memory_is_chosen_everything_is_read_once():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cocco.output.text.evaluation import SCHEMES, evaluation_text, reread_text
+import workloads
+from cocco.output.text.evaluation import SCHEMES, evaluation_text, reread_text, subgraphs_text, totals_text
 from cocco.output.text.explanation import explanation_text
 from cocco.plans.explain import explain
 from simulator import Accelerator, Partition, evaluate
@@ -54,3 +55,19 @@ def test_several_cores_say_how_they_share_each_subgraph():
             assert f"({SCHEMES[scheme]})" in told
             assert text.splitlines()[-1].split()[:5] == ["0", "a", "..", "c", "(3)"]
             assert text.splitlines()[-1].split()[5] == scheme
+
+
+def test_a_plan_that_repeats_is_shown_once():
+    """Layer by layer, the second layer of a language model to the last norm cost what the first costs."""
+    network = workloads.load("gpt2", length=8)
+    plan = Partition.layerwise(network)
+    text = subgraphs_text(evaluate(network, plan, Accelerator(shared_buffer=2**20)))
+    assert "subgraphs 13 to 156 (l2_norm1 to norm) repeat 0 to 12" in text
+    assert len(text.splitlines()) == 2 + 13 + 1 + 1  # heads, a layer, the head, the note
+
+
+def test_what_many_layers_read_again_is_one_line():
+    """The down projections of all layers."""
+    network = workloads.load("gpt2", length=64, layers=3)
+    text = totals_text(evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=2**13)))
+    assert "l1_down moves its" in text and "(and so do 2 like it, to l3_down)" in text and "l2_down" not in text

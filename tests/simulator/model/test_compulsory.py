@@ -55,9 +55,12 @@ def test_a_layer_that_moves_its_inputs_often_is_named_with_its_whole_need(is_sha
 
     small = asked(1024, 1024)
     *others, found = small.rereads
-    assert [each.what for each in others] == ["weights"]
-    assert (found.layer, found.what) == ("only", "inputs")
-    assert found.times == small.ema_input_bytes / 16384 > OFTEN
+    assert [each.what for each in others] == (["weights"] if cores == 1 else [])
+    if cores == 1:
+        assert (found.layer, found.what, found.times) == ("only", "inputs", small.ema_input_bytes / 16384)
+    else:  # a core has few outputs, which pass in one chunk
+        assert (found.layer, found.what, found.times) == ("only", "weights", small.ema_weight_bytes / 36864)
+    assert found.times > OFTEN
     assert found.weight_bytes == 36864 // cores
     held = asked(found.activation_bytes, found.weight_bytes)
     assert (held.rereads, held.ema_bytes) == ((), 2 * 16384 + 36864) and held.ema_bytes == held.compulsory_bytes

@@ -19,8 +19,9 @@ from simulator.model.subgraph import Geometry
 from simulator.timing.loops import loop_course, moves_of
 from simulator.timing.run import Room as Free
 from simulator.timing.run import Run
-from simulator.timing.stages import looped_course
+from simulator.timing.stages import course_of
 from tests.helpers.layer_plans import loops_of, some_plans
+from tests.helpers.random_loops import random_loops
 from workloads import Builder
 
 MOST = 10_000
@@ -291,5 +292,19 @@ def test_a_priced_layer_in_a_loop_order_has_the_stages_of_its_loops(batch):
     network = workloads.load("vgg16")
     rules = PricingRules(Geometry(network), Accelerator(shared_buffer=2**17, batch=batch), "exact")
     model, layer = SubgraphModel(rules, [3]), loop_layer(network, 3, batch)
-    plan = cheapest_plan(layer, Room(2**17, None), GOAL)
-    assert looped_course(model, plan, 500, 16) == loop_course(layer, plan, 3, 8000, MOST)
+    price = model.price(2**17, 0)
+    assert price.loops is not None and course_of(model, price, 16) == loop_course(
+        layer, price.loops, 3, 16 * price.compute_cycles, MOST
+    )
+
+
+def test_layers_dealt_to_cores_take_all_their_traffic_in_their_stages():
+    """What comes, goes and crosses in the stages of 60 random loop orders on several cores is that of their price."""
+    for seed in range(60):
+        for _, chip, model, price in list(random_loops(seed))[:4]:
+            course = course_of(model, price, chip.dram_bytes_per_cycle)
+            assert sum(stage.input_bytes for stage in course.stages) == price.ema_input_bytes
+            assert sum(stage.output_bytes for stage in course.stages) == price.ema_output_bytes
+            assert sum(size for stage in course.stages for _, size in stage.weights) == price.ema_weight_bytes
+            crossed = [size for stage in course.stages for _, size, _ in stage.crossing]
+            assert sum(crossed) == price.crossbar_bytes

@@ -350,3 +350,13 @@ def test_a_pooled_map_that_is_repeated_over_all_positions_is_a_resize(tmp_path, 
     assert [(layer.op, layer.height, layer.width) for layer in found.values()] == [
         ("avgpool", 1, 1), ("resize", 6, 5), ("conv", 6, 5),
     ]  # fmt: skip
+
+
+def test_a_pool_over_time_has_frames(tmp_path):
+    """8 frames of 6 x 6, windows of 2 x 2 x 2 that touch: 4 frames of 3 x 3."""
+    g = Graph()
+    clip = g.input("x", "N", 4, 8, 6, 6)
+    found = layers(tmp_path, g, g.node("MaxPool", clip, kernel_shape=[2, 2, 2], strides=[2, 2, 2]))
+    (layer,) = found.values()
+    assert (layer.op, layer.height, layer.width, layer.channels) == ("maxpool", 12, 3, 4)
+    assert (layer.frames.count, layer.frames.kernel, layer.frames.outputs) == (8, 2, 4)

@@ -113,7 +113,7 @@ def test_weights_applied_to_given_numbers_are_a_layer(tmp_path):
     assert (ops(network), network.weight_bytes) == (["fc"], 128)
 
 
-@pytest.mark.parametrize("op", ["Einsum", "TopK", "GridSample"])
+@pytest.mark.parametrize("op", ["Einsum", "TopK", "SplitToSequence"])
 def test_what_changes_the_shape_hands_nothing_on(tmp_path, op):
     g = Graph()
     odd = g.node(op, g.node("Conv", g.input("x", 1, 4, 8, 8), g.weight(8, 4, 1, 1)))

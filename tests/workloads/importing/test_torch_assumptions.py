@@ -123,11 +123,13 @@ class Cached(nn.Module):
 
 @pytest.mark.parametrize("joins", [True, False])
 def test_a_cache_that_is_a_buffer_is_read(joins):
-    """Scores and context of one token with 7: 2 x 7 x 16 MACs; 6 or 7 rows of K and of V come in."""
+    """Scores and context of one token with 7: 2 x 7 x 16 MACs; 6 rows of K and of V come in, one of each goes out."""
     network = workloads.from_torch(Cached(joins), (torch.zeros(1, 1, 16), torch.tensor([6])))
     assert network.macs == 3 * 256 + 2 * 7 * 16
-    rows = 6 if joins else 7
-    assert sorted(fed(network).values()) == [16, 16 * rows, 16 * rows]
+    assert sorted(fed(network).values()) == [16, 96, 96] and "rearrange" not in ops(network)
+    assert [tensor.size_bytes for tensor in network.inputs if tensor.kind == "cache"] == [96, 96]
+    assert [layer.size_bytes for layer in network.layers if layer.appended] == [16, 16]
+    assert sorted(noted(network, "cache")) == (["keys", "values"] if joins else ["keys.earlier", "values.earlier"])
 
 
 def test_a_table_of_positions_is_read_and_computed_angles_are_not():

@@ -187,3 +187,37 @@ def test_experts_have_the_weights_that_rows_can_use(rows, used):
     network = read(choose, torch.zeros(1, rows, 16, dtype=torch.bfloat16), w=weights)
     assert (network.macs, network.weight_bytes) == (rows * 128, used * 128)
     assert [note.op for note in network.notes if note.how == "experts"] == [f"{used} of 4 experts"]
+
+
+def test_a_batch_inside_a_module_lies_along_channels():
+    """Two images through one convolution of 3 x 4 x 9 weights: MACs of both, weights for each, and that is said."""
+
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Conv2d(3, 4, 3, padding=1)
+
+        def forward(self, first, second):
+            one, two = self.body(torch.cat([first, second])).chunk(2)
+            return one - two
+
+    image = torch.zeros(1, 3, 6, 5)
+    network = workloads.from_torch(Twice(), (image, image))
+    (conv,) = (layer for layer in network.layers if layer.op == "conv")
+    assert (conv.groups, conv.channels, conv.in_channels) == (2, 8, 6)
+    assert network.macs == 2 * 30 * 108 and network.weight_bytes == 2 * 108
+    assert [note.weights for note in network.notes if note.how == "shared"] == [108]
+
+
+def test_places_that_are_computed_need_all_of_a_map():
+    class Warp(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.flow = nn.Conv2d(3, 2, 1)
+
+        def forward(self, x):
+            return functional.grid_sample(x, self.flow(x).permute(0, 2, 3, 1), align_corners=False)
+
+    network = workloads.from_torch(Warp(), torch.zeros(1, 3, 6, 5))
+    assert [layer.op for layer in network.layers] == ["conv", "rearrange"]
+    assert network.layers[1].inputs == ("x", "flow") and network.layers[1].whole == (0, 1)

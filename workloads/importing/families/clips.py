@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from workloads.errors import NetworkError
 from workloads.importing.families.combining import reduce
+from workloads.importing.families.sliding import share
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
 from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, normal
@@ -26,24 +27,27 @@ def slide_clip(
     if value.is_constant:
         value = sketch.fed(value, [2, 3], [4])
     value = sketch.conform(value, [2, 3], [4])
-    in_channels, count, rows, columns = value.shape[1:]
+    batch, count, rows, columns = value.shape[0], *value.shape[2:]
+    in_channels = batch * value.shape[1]
     frames = Frames(count, kernel[0], stride[0], padding[0])
     height, width = (
         output_extent(sketch.at, extent, (kernel[i] - 1) * dilation[i] + 1, stride[i], padding[i], padding[i])
         for i, extent in ((1, rows), (2, columns))
     )
     is_plain = (*kernel, *stride, *padding) == (1,) * 6 + (0,) * 3
-    out, made = in_channels if channels is None else channels, max(0, frames.outputs)
+    out, made = in_channels if channels is None else channels * batch, max(0, frames.outputs)
     assert value.source is not None
     name = sketch.dense(Layer(
         "", op, (value.source,), made * height, width, out, in_channels, (kernel[1], kernel[2]),
-        (stride[1], stride[2]), (padding[1], padding[2], padding[1], padding[2]), (dilation[1], dilation[2]), groups,
-        frames=None if is_plain else frames,
+        (stride[1], stride[2]), (padding[1], padding[2], padding[1], padding[2]), (dilation[1], dilation[2]),
+        1 if channels is None else groups * batch, frames=None if is_plain else frames,
     ), weights)  # fmt: skip
+    share(sketch, name, weights, batch)
     dims = (
-        (), full(CHANNELS, out), normal([Atom(ROWS, height, made)]), full(ROWS, height), full(COLUMNS, width)
+        normal([Atom(CHANNELS, out // batch, batch)]), full(CHANNELS, out // batch),
+        normal([Atom(ROWS, height, made)]), full(ROWS, height), full(COLUMNS, width),
     )  # fmt: skip
-    return Value((1, out, made, height, width), name, dims)
+    return Value((batch, out // batch, made, height, width), name, dims)
 
 
 def adaptive_pool_clip(sketch: Sketch, op: str, value: Value, out: Sequence[int]) -> Value:

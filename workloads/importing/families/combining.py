@@ -34,7 +34,7 @@ def join(sketch: Sketch, op: str, values: Sequence[Value]) -> Value:
     maps = [value for value in values if not value.is_constant]
     if not maps:
         return derived(shape, None, values)
-    if len({(value.source, value.pad) for value in maps}) == 1:
+    if len({(value.source, value.above, value.pad) for value in maps}) == 1:
         found = _of_one(maps)
         tables = [value for value in values if sketch.is_stored(value) and value.rank > 1]
         if found is not None and not tables:
@@ -42,7 +42,7 @@ def join(sketch: Sketch, op: str, values: Sequence[Value]) -> Value:
         if found is not None:
             maps = [found]
     maps = sorted((sketch.settle(value) for value in maps), key=lambda value: value.shape != shape)
-    first = maps[0] if maps[0].shape == shape else _spread(sketch, max(maps, key=size_of), shape)
+    first = maps[0] if maps[0].shape == shape else sketch.settle(_spread(sketch, max(maps, key=size_of), shape))
     operands = [first, *(_beside(sketch, value, first) for value in maps[1:]), *_tables(sketch, values, first)]
     sources = tuple(dict.fromkeys(value.source for value in operands if value.source is not None))
     if len(sources) == 1:
@@ -168,7 +168,7 @@ def reduce(sketch: Sketch, value: Value, axes: Sequence[int] | None, keeps: bool
 
 
 def _reduced(sketch: Sketch, value: Value, axes: Sequence[int], shape: tuple[int, ...], op: str) -> Value:
-    if value.is_statistic or value.pad != (0, 0, 0, 0):
+    if value.is_statistic or value.pad != (0, 0, 0, 0) or value.above or views.repeats_in(value.dims):
         value = sketch.settle(value)
     over = [atom for axis in axes for atom in value.dims[axis]]
     if any(atom.axis != CHANNELS for atom in over):

@@ -11,7 +11,7 @@ from workloads.importing import views
 from workloads.importing.families.sliding import resize
 from workloads.importing.sketch import Sketch, position_dims, size_of
 from workloads.importing.values import Value, checked, derived
-from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, is_channels
+from workloads.importing.views import CHANNELS, COLUMNS, REPEATS, ROWS, Atom, full, is_channels
 from workloads.network.layer import Layer
 
 
@@ -73,7 +73,7 @@ def unsqueeze(sketch: Sketch, value: Value, axes: Sequence[int]) -> Value:
 
 
 def expand(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
-    """Return the value repeated to a shape."""
+    """Return the value repeated to a shape: a view, until a layer other than a product reads it."""
     checked(shape)
     if shape == value.shape:
         return value
@@ -84,10 +84,12 @@ def expand(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
         return reshape(sketch, value, shape)
     if len(shape) == 4 and value.shape == (*shape[:2], 1, 1):  # a pooled map over all positions
         return resize(sketch, value, shape[2:], "nearest")
-    value = sketch.settle(value)
-    along = [i + rank for i in position_dims(value)]
-    along = along or [i for i, extent in enumerate(shape[:-1]) if extent > 1]
-    return sketch.rearranged([value], shape, along)
+    value = sketch.put_down(value)
+    dims = [*((),) * rank, *value.dims]
+    for i, (extent, have) in enumerate(zip(shape, (1,) * rank + value.shape, strict=True)):
+        if extent != have:
+            dims[i] = (Atom(REPEATS, 1, extent // have), *dims[i])
+    return replace(value, shape=shape, dims=tuple(dims))
 
 
 def part(sketch: Sketch, value: Value, axis: int, start: int, stop: int, step: int = 1) -> Value:
@@ -163,6 +165,10 @@ def concat(sketch: Sketch, values: Sequence[Value], axis: int) -> Value:
 
             data = np.concatenate([value.data for value in values], axis)
         return derived(shape, data, values)
+    if len(values) == 2 and values[0].source in sketch.caches and values[0].dims[axis] and not values[1].is_constant:
+        found = sketch.append(values[0], values[1], axis) if _lies_as_cache(sketch, values[0], axis) else None
+        if found is not None:
+            return found
     maps = _joined(sketch, values, axis)
     if len(values) == 1:
         return maps[0]
@@ -177,6 +183,12 @@ def concat(sketch: Sketch, values: Sequence[Value], axis: int) -> Value:
     along = sorted({i for value in maps for i in position_dims(value)}) or [axis]
     rows, columns = ([along[0]], [along[1]]) if len(along) == 2 else (along, [])
     return sketch.rearranged(maps, shape, rows, columns)
+
+
+def _lies_as_cache(sketch: Sketch, value: Value, axis: int) -> bool:
+    """Whether the rows of a cache run along a dimension, and nothing has been done with them."""
+    is_plain = not value.above and not value.pending and not value.is_statistic and value.pad == (0, 0, 0, 0)
+    return is_plain and value.dims[axis] == full(ROWS, sketch.map_of(value)[0])
 
 
 def _joined(sketch: Sketch, values: Sequence[Value], axis: int) -> list[Value]:
@@ -202,6 +214,25 @@ def _joins_channels(sketch: Sketch, maps: Sequence[Value], axis: int) -> bool:
             if i != axis and views.positions(dim) != views.positions(other):
                 return False
     return True
+
+
+def overwrite(sketch: Sketch, cache: Value, value: Value, axis: int) -> Value | None:
+    """Return a cache some of whose rows are written anew: the others, and the new ones below them; None where not.
+
+    The order of rows that a product needs whole is free; what is overwritten is not read.
+    """
+    axis = axis_of(cache, axis)
+    rows, new = cache.shape[axis], value.shape[axis]
+    if new >= rows or not _lies_as_cache(sketch, cache, axis):
+        return None
+    shape = (*cache.shape[:axis], rows - new, *cache.shape[axis + 1 :])
+    key = "earlier", cache.source, shape
+    if key not in sketch.made:
+        kept = sketch.cache(f"{cache.source}.earlier", shape, axis)
+        assert kept.source is not None
+        sketch.made[key] = kept.source
+    kept = replace(cache, shape=shape, source=sketch.made[key])
+    return sketch.append(replace(kept, dims=views.laid_out(shape, [axis], [])[0]), value, axis)
 
 
 def pad(sketch: Sketch, value: Value, before: Sequence[int], after: Sequence[int]) -> Value:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from workloads.errors import NetworkError
 from workloads.importing.families.moving import reshape, transpose
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, broadcast, derived
-from workloads.importing.views import CHANNELS, Dim, Dims, full, is_channels, numbered, positions
+from workloads.importing.views import (
+    CHANNELS,
+    ROWS,
+    Dim,
+    Dims,
+    channels_in,
+    full,
+    is_channels,
+    numbered,
+    positions,
+    repeats_in,
+    without_repeats,
+)
 from workloads.network.layer import Layer, Note
 
 
@@ -56,7 +69,7 @@ def product(sketch: Sketch, first: Value, second: Value) -> Value:
         return _by_batch(sketch, first, second, shape)
     if first.is_constant:
         return swapped(sketch, _by_batch(sketch, swapped(sketch, second), swapped(sketch, first), _turned(shape)))
-    return _of_maps(sketch, sketch.settle(first), sketch.settle(second), batch, shape)
+    return _of_maps(sketch, sketch.settle(first), sketch.put_down(second), batch, shape)
 
 
 def _turned(shape: Sequence[int]) -> tuple[int, ...]:
@@ -124,23 +137,41 @@ def swapped(sketch: Sketch, value: Value) -> Value:
 
 
 def _of_maps(sketch: Sketch, first: Value, second: Value, batch: Sequence[int], shape: tuple[int, ...]) -> Value:
-    """Heads are channels of both; a row of the first is a position, and the second is needed whole."""
+    """Heads are channels of both; a row of the first is a position, and the second is needed whole.
+
+    The second may have fewer heads, which are repeated, and may be a cache with new rows below it.
+    """
     heads, rank = prod(batch), len(shape)
     first, second = _padded_rank(first, rank), _padded_rank(second, rank)
     if first.shape[:-2] != batch or not _is_heads(first) or not is_channels(first.dims[-1]) or _mixed(first.dims[-2]):
         wanted = (*batch, *first.shape[-2:])
         first = sketch.rearranged([first], wanted, [rank - 2])
-    lies = second.shape[:-2] == batch and _is_heads(second)
-    rows, columns = second.dims[-2:]
-    is_turned = is_channels(rows) and not _mixed(columns)
-    if not lies or not (is_turned or (is_channels(columns) and not _mixed(rows))):
-        second = sketch.rearranged([second], (*batch, *second.shape[-2:]), [rank - 2])
+    own = _own_heads(sketch, second)
+    if not own or heads % own:
+        second, own = sketch.settle(second), heads
+        if second.shape[:-2] != batch or not _own_heads(sketch, second):
+            second = sketch.rearranged([second], (*batch, *second.shape[-2:]), [rank - 2])
     height, width, inner = sketch.map_of(first)
     assert first.source is not None and second.source is not None
+    sources = (first.source, *((second.above,) if second.above else ()), second.source)
     name = sketch.add(Layer(
-        "", "matmul", (first.source, second.source), height, width, heads * shape[-1], inner, groups=heads, whole=(1,)
+        "", "matmul", sources, height, width, heads * shape[-1], inner, groups=heads,
+        whole=tuple(range(1, len(sources))), operand_heads=0 if own == heads else own,
     ))  # fmt: skip
     return Value(shape, name, _product_dims(first, shape))
+
+
+def _own_heads(sketch: Sketch, value: Value) -> int:
+    """How many heads the second operand of a product has, repeats left out; 0 where it does not lie as one."""
+    rows, columns = value.dims[-2:]
+    is_turned = is_channels(rows) and not _mixed(columns)
+    if not is_turned and not (is_channels(columns) and not _mixed(rows)):
+        return 0
+    over = columns if is_turned else rows
+    if repeats_in((rows, columns)) or (value.above and over != full(ROWS, sketch.map_of(value)[0])):
+        return 0
+    heads = without_repeats(value.dims[:-2])
+    return channels_in(heads) if all(map(is_channels, heads)) else 0
 
 
 def _product_dims(first: Value, shape: tuple[int, ...]) -> Dims:
@@ -150,7 +181,7 @@ def _product_dims(first: Value, shape: tuple[int, ...]) -> Dims:
 
 def _padded_rank(value: Value, rank: int) -> Value:
     more = rank - value.rank
-    return Value((1,) * more + value.shape, value.source, ((),) * more + value.dims)
+    return replace(value, shape=(1,) * more + value.shape, dims=((),) * more + value.dims)
 
 
 def _is_heads(value: Value) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workloads.errors import NetworkError
-from workloads.importing.sketch import Sketch
+from workloads.importing.sketch import Sketch, size_of
 from workloads.importing.values import Value
-from workloads.importing.views import CHANNELS, COLUMNS, ROWS, full
-from workloads.network.layer import Layer
+from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, normal
+from workloads.network.layer import Layer, Note
 from workloads.network.shapes import MAX_EXTENT, output_extent, same_padding, spread_extent
 from workloads.network.windows import Method, resize_window, transposed_padding
 
@@ -61,9 +61,14 @@ def slide(
     sketch: Sketch, op: str, value: Value, window: Window, channels: int | None = None, groups: int = 1,
     weights: Value | None = None,
 ) -> Value:  # fmt: skip
-    """Return a convolution (with channels and weights) or a pool of an array [1, C, L] or [1, C, H, W]."""
+    """Return a convolution (with channels and weights) or a pool of an array [1, C, L] or [1, C, H, W].
+
+    A batch inside the network lies along channels: groups that have the same weights, which are counted for each.
+    """
     value, sides = _on_map(sketch, value)
     height, width, in_channels = sketch.map_of(value)
+    batch = value.shape[0]
+    channels = None if channels is None else channels * batch
     planes = window.planes(value.rank - 2)
     padding, extents = [0, 0, 0, 0], [0, 0]
     for axis, (kernel, stride, before, after, dilation) in enumerate(planes):
@@ -81,9 +86,16 @@ def slide(
     name = sketch.dense(Layer(
         "", op, (value.source,), extents[0], extents[1], out, in_channels,
         (planes[0][0], planes[1][0]), (planes[0][1], planes[1][1]), (padding[0], padding[1], padding[2], padding[3]),
-        (planes[0][4], planes[1][4]), groups,
+        (planes[0][4], planes[1][4]), groups * batch if channels else 1,
     ), weights)  # fmt: skip
-    return mapped(name, out, extents, value.rank)
+    share(sketch, name, weights, batch)
+    return mapped(name, out, extents, value.rank, batch)
+
+
+def share(sketch: Sketch, name: str, weights: Value | None, batch: int) -> None:
+    """Note the weights of a layer that are counted for each of a batch inside the network."""
+    if weights is not None and batch > 1:
+        sketch.notes.append(Note(name, f"batch of {batch}", "shared", size_of(weights) * (batch - 1)))
 
 
 def spread(
@@ -159,9 +171,10 @@ def resize(sketch: Sketch, value: Value, out: Sequence[int], method: Method, ali
     return mapped(name, channels, sizes, value.rank)
 
 
-def mapped(name: str, channels: int, extents: Sequence[int], rank: int) -> Value:
-    """Return the map of a layer as an array [1, C, L] or [1, C, H, W]."""
+def mapped(name: str, channels: int, extents: Sequence[int], rank: int, batch: int = 1) -> Value:
+    """Return the map of a layer as an array [1, C, L] or [1, C, H, W]; a batch lies along its channels."""
+    each = channels // batch
+    dims = (normal([Atom(CHANNELS, each, batch)]), full(CHANNELS, each), full(ROWS, extents[0]))
     if rank == 3:
-        return Value((1, channels, extents[0]), name, ((), full(CHANNELS, channels), full(ROWS, extents[0])))
-    dims = ((), full(CHANNELS, channels), full(ROWS, extents[0]), full(COLUMNS, extents[1]))
-    return Value((1, channels, extents[0], extents[1]), name, dims)
+        return Value((batch, each, extents[0]), name, dims)
+    return Value((batch, each, extents[0], extents[1]), name, (*dims, full(COLUMNS, extents[1])))

@@ -37,7 +37,8 @@ Language models (workloads/network/types.py):
     appended: true            rows of this output are appended to a cache: they go to DRAM, whoever reads them
     experts: [n, k, d]        of an fc: n experts, k for each token, d of them in use and loaded
     bits: {"weights": 4}      of a node: weights, activations (its output), cache (of rows that a cache gets), sums;
-                              beside "nodes" those of all nodes that say none. Otherwise 8, 8, 8 and 32
+                              beside "nodes" those of all nodes that say none. Otherwise 8, 8, 8 and 32. In place of a
+                              number of bits, which are those of integers: "fp8", "bf16", "fp16", "fp32"
 
 Other keys are information for people and ignored. Limits: shapes.MAX_EXTENT, shapes.MAX_BYTES, files.MAX_JSON_BYTES.
 """

@@ -32,7 +32,9 @@ def marks_of(of: Layer | Tensor, default: Bits = INT8) -> dict[str, Any]:
         if of.kind == "cache":
             found["cache"] = True
         name = "cache" if of.kind == "cache" else "activations"
-        return found | ({"bits": {name: of.bits}} if of.bits != getattr(default, name) else {})
+        bits, kind = of.number
+        said = bits if kind == "int" else kind
+        return found | ({"bits": {name: said}} if said != default.said(name) else {})
     if of.operand_heads:
         found["operand_heads"] = of.operand_heads
     if of.appended:
@@ -49,7 +51,8 @@ def _marked(layer: Layer, node: Node, default: Bits) -> Layer:
 
 def _of_input(tensor: Tensor, node: Node, default: Bits) -> Tensor:
     bits = _bits(node, default)
-    return replace(tensor, bits=bits.cache if tensor.kind == "cache" else bits.activations)
+    number = bits.of_cache if tensor.kind == "cache" else bits.of_activations
+    return replace(tensor, bits=number.bits, number_as=number.kind)
 
 
 def _bits(node: Node, default: Bits) -> Bits:

@@ -10,8 +10,9 @@ STORED_TYPES = (*REAL_TYPES, 2, 3)  #: and those of quantized weights, uint8 and
 TYPES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 2: "uint8", 3: "int8", 6: "int32", 7: "int64"}
 LAST = ("ArgMax", "ArgMin", "TopK", "NonMaxSuppression")  #: at the end of a model its scores are its result
 RESHAPING = (
-    "ArgMax", "ArgMin", "TopK", "Einsum", "LSTM", "GRU", "RNN", "NonMaxSuppression", "RoiAlign", "GridSample", "OneHot",
+    "ArgMax", "ArgMin", "TopK", "Einsum", "LSTM", "GRU", "RNN", "NonMaxSuppression", "RoiAlign", "OneHot",
     "NonZero", "Unique", "Compress", "MaxUnpool", "MaxRoiPool", "Col2Im", "GatherND", "ScatterND", "DFT", "STFT",
+    "SequenceConstruct", "SequenceInsert", "SequenceAt", "SequenceErase", "SplitToSequence", "ConcatFromSequence",
 )  # fmt: skip
 
 
@@ -34,6 +35,8 @@ def lie(shape: Sequence[int], reader: tuple[Any, int] | None) -> tuple[list[int]
         if turns == [[0, 3, 1, 2]] or (not slides and shape[3] <= 4 and shape[1] >= 16):
             return [1], [2]
         return [2], [3]
+    if rank == 5 and slides:
+        return [2, 3], [4]  # the frames of a clip, one below the other
     if rank == 3:
         return ([2], []) if slides else ([1], [])
     return ([], []) if rank == 2 else (list(range(1, rank - 1)), [])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.errors import NetworkError, one_line, shown
+from workloads.importing.onnx.caches import is_cache, readers_of
 from workloads.importing.onnx.declared import LAST, REAL_TYPES, RESHAPING, STORED_TYPES, TYPES, declared, lie
 from workloads.importing.onnx.tensors import attribute_value, tensor_value
 from workloads.importing.onnx.wire import without_weights
@@ -136,10 +137,7 @@ class _Reader:
             self.sketch.notes.append(Note("stored matrices", text, "types"))
 
     def _read_inputs(self) -> None:
-        first_reader: dict[str, tuple[Any, int]] = {}
-        for node in self.graph.node:
-            for position, name in enumerate(node.input):
-                first_reader.setdefault(name, (node, position))
+        readers = readers_of(self.graph.node)
         parameters = self._parameters()
         for info in self.graph.input:
             if info.name in self.values:
@@ -153,8 +151,10 @@ class _Reader:
                 self.sketch.sizes[info.name] = prod(shape)
                 value = constant(shape, is_given=True)
                 self._define(info.name, replace(value, origins=frozenset([info.name]), name=info.name))
+            elif is_cache(info.name, len(shape), readers):
+                self._define(info.name, self.sketch.cache(info.name, shape, 2))
             else:
-                rows, columns = lie(shape, first_reader.get(info.name))
+                rows, columns = lie(shape, next(iter(readers.get(info.name, [])), None))
                 self._define(info.name, self.sketch.input(info.name, shape, rows, columns))
 
     def _parameters(self) -> set[str]:

@@ -129,6 +129,16 @@ def gather_elements(call: Call) -> Answer:
     return call.sketch.rearranged([value], indices.shape, [i for i in range(indices.rank - 1) if indices.shape[i] > 1])
 
 
+def sample(call: Call) -> Answer:
+    """GridSample: a map read at places that the network computes, or a constant says; any of it may be needed."""
+    value, grid = call.value(0), call.value(1)
+    if value.rank != 4 or grid.rank != 4:
+        raise NetworkError(f"samples {value.rank} dimensions by {grid.rank}; 4 are known")
+    shape = (*value.shape[:2], *grid.shape[1:3])
+    maps = [call.sketch.settle(each) for each in (value, grid) if not each.is_constant]
+    return call.sketch.rearranged(maps, shape, [2], [3]) if maps else derived(shape, None, [value, grid])
+
+
 def scan(call: Call) -> Answer:
     """A running sum: each element needs those before it."""
     value, axes = call.value(0), call.numbers(1)
@@ -188,6 +198,7 @@ MOVES: dict[str, Callable[[Call], Answer]] = {
     "Slice": take_slice,
     "Gather": gather,
     "GatherElements": gather_elements,
+    "GridSample": sample,
     "CumSum": scan,
     "Pad": pad,
     "DepthToSpace": to_space,

@@ -24,14 +24,19 @@ def convolution(call: Call, value: Value, weights: Value) -> Value:
         raise NetworkError(f"has {value.shape[1]} channels and weights {list(weights.shape)} in {groups} groups")
     found = window(call, list(weights.shape[2:]))
     if value.rank == 5:
-        planes = [list(each or [n] * 3) for each, n in ((found.stride, 1), (found.before, 0), (found.dilation, 1))]
-        if found.auto or list(found.after or [0] * 3) != planes[1]:
-            raise NetworkError("pads a clip unevenly")
-        stride, sides, apart = planes
+        stride, sides, apart = _planes(found)
         return clips.slide_clip(
             call.sketch, "conv", value, found.kernel, stride, sides, apart, weights.shape[0], groups, weights
         )
     return sliding.slide(call.sketch, "conv", value, found, weights.shape[0], groups, weights)
+
+
+def _planes(found: Window) -> list[list[int]]:
+    """Strides, padding and distances of the taps of a window over time, rows and columns."""
+    planes = [list(each or [n] * 3) for each, n in ((found.stride, 1), (found.before, 0), (found.dilation, 1))]
+    if found.auto or list(found.after or [0] * 3) != planes[1]:
+        raise NetworkError("pads a clip unevenly")
+    return planes
 
 
 def _transposed(call: Call) -> Answer:
@@ -63,7 +68,13 @@ def window(call: Call, default: list[int]) -> Window:
 
 
 def _pool(op: str) -> Callable[[Call], Answer]:
-    return lambda call: sliding.slide(call.sketch, op, call.value(0), window(call, []))
+    def rule(call: Call) -> Answer:
+        value, found = call.value(0), window(call, [])
+        if value.rank == 5 and not found.ceil:
+            return clips.slide_clip(call.sketch, op, value, found.kernel, *_planes(found))
+        return sliding.slide(call.sketch, op, value, found)
+
+    return rule
 
 
 def _pool_all(op: str) -> Callable[[Call], Answer]:

@@ -78,9 +78,15 @@ def _pick(call: TorchCall) -> Answer:
 
 def _reordered(call: TorchCall) -> Answer:
     """roll, flip, gathers by constants: positions in another order are a rearrangement, channels are not."""
-    value = call.sketch.settle(call.value("self"))
+    value = call.value("self")
+    value = value if call.op == "repeat_interleave" and value.above else call.sketch.settle(value)
     along = [i for i, dim in enumerate(value.dims) if any(atom.axis != 2 for atom in dim)]
     moved = call.get("dims", call.get("dim"))
+    if call.op == "repeat_interleave" and isinstance(call.get("repeats"), int) and moved is not None:
+        axis, times = axis_of(value, moved), call.get("repeats")
+        split = moving.unsqueeze(call.sketch, value, [axis + 1])
+        wide = moving.expand(call.sketch, split, (*split.shape[: axis + 1], times, *split.shape[axis + 2 :]))
+        return moving.reshape(call.sketch, wide, call.shape)
     axes = {axis_of(value, axis) for axis in pair(moved, 1)} if moved is not None else set(range(value.rank))
     if not axes & set(along) and call.shape == value.shape:
         return value
@@ -123,7 +129,7 @@ def _embed(call: TorchCall) -> Answer:
 
 
 def _make(call: TorchCall) -> Answer:
-    """Zeros, ones and the like: what is given says their shape only; counts of rows by expert cost nothing."""
+    """Zeros, ones and the like: what is given says their shape only."""
     made = [constant(shape) for shape in call.shapes]
     return made if len(made) > 1 else made[0]
 
@@ -152,6 +158,10 @@ def _write(call: TorchCall) -> Answer:
     if call.op == "copy" and not call.get("src").is_constant:
         return moving.expand(sketch, call.value("src"), call.shape)
     target = call.value("self")
+    if call.op == "index_copy" and target.source in sketch.caches and not call.value("source").is_constant:
+        found = moving.overwrite(sketch, target, call.value("source"), call.get("dim"))
+        if found is not None:
+            return found
     maps = [sketch.settle(value) for value in values if not value.is_constant]
     if target.is_constant and sketch.is_stored(target):
         maps = [sketch.fed(target), *maps]
@@ -161,6 +171,18 @@ def _write(call: TorchCall) -> Answer:
         sketch.ends += [value.source for value in maps[1:] if value.source is not None]
     along = [i for i in range(len(call.shape) - 1) if call.shape[i] > 1]
     return maps[0] if len(maps) == 1 and maps[0].shape == call.shape else sketch.rearranged(maps, call.shape, along)
+
+
+def _count(call: TorchCall) -> Answer:
+    """How many elements there are of each kind: all of them are needed. Offsets of experts are made of it, unread."""
+    return call.sketch.rearranged([call.sketch.settle(call.value("self"))], call.shape, [])
+
+
+def _sample(call: TorchCall) -> Answer:
+    """grid_sampler: a map read at places that the network computes, or a constant says; any of it may be needed."""
+    sketch = call.sketch
+    maps = [sketch.settle(value) for value in (call.value("input"), call.value("grid")) if not value.is_constant]
+    return sketch.rearranged(maps, call.shape, [2], [3])
 
 
 def _rank_by(call: TorchCall) -> Answer:
@@ -212,7 +234,7 @@ MOVES: dict[str, Callable[[TorchCall], Answer]] = {
     "embedding": _embed,
     **dict.fromkeys((
         "new_zeros new_ones new_full new_empty zeros_like ones_like full_like empty_like rand_like "
-        "randn_like new_empty_strided zeros ones full empty arange randn rand scalar_tensor histc bincount"
+        "randn_like new_empty_strided zeros ones full empty arange randn rand scalar_tensor"
     ).split(), _make),
     **dict.fromkeys((
         "cumsum cumprod logcumsumexp"
@@ -224,6 +246,7 @@ MOVES: dict[str, Callable[[TorchCall], Answer]] = {
         "copy index_copy index_put slice_scatter select_scatter scatter scatter_add index_add "
         "_unsafe_index_put"
     ).split(), _write),
+    "grid_sampler": _sample, "grid_sampler_2d": _sample, "histc": _count, "bincount": _count,
     **dict.fromkeys((
         "topk sort argsort argmax argmin"
     ).split(), _rank_by),

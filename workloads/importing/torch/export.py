@@ -32,13 +32,28 @@ def _call(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if isinstance(example_inputs, torch.Tensor):
         return (example_inputs,), {}
     if isinstance(example_inputs, Mapping):
-        return (), dict(example_inputs)
+        return (), _apart(dict(example_inputs))
     try:
-        return tuple(example_inputs), {}
+        return _apart(tuple(example_inputs)), {}
     except TypeError:
         raise NetworkError(
             f"has the example inputs {shown(example_inputs)}; give a tensor, a tuple, or a mapping of keywords"
         ) from None
+
+
+def _apart(given: Any) -> Any:
+    """The arguments with a copy of each tensor that stands twice: the trace would take them for one input."""
+    import torch
+
+    seen: set[int] = set()
+
+    def own(each: Any) -> Any:
+        if not isinstance(each, torch.Tensor) or id(each) not in seen:
+            seen.add(id(each))
+            return each
+        return each.clone()
+
+    return torch.utils._pytree.tree_map(own, given)
 
 
 def _reason(error: Exception) -> str:

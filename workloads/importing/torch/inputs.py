@@ -6,8 +6,8 @@ from typing import Any
 
 from workloads.errors import NetworkError, shown
 from workloads.importing.sketch import Sketch
+from workloads.importing.torch.export import operator_name
 from workloads.importing.values import Value, constant
-from workloads.network.layer import Note
 
 
 def read_input(sketch: Sketch, program: Any, node: Any) -> Value:
@@ -29,9 +29,8 @@ def read_input(sketch: Sketch, program: Any, node: Any) -> Value:
         sketch.sizes[name] = tensor.numel()
     if node.name in signature.inputs_to_parameters and len(shape) > 1:
         sketch.matrices[name] = tensor.numel()
-    if is_real and len(shape) > 1 and name in signature.buffers_to_mutate.values():
-        sketch.notes.append(Note(name, "buffer", "cache"))
-        return sketch.fed(value)
+    if is_real and len(shape) > 1 and _is_grown(node, name in signature.buffers_to_mutate.values()):
+        return sketch.cache(name, shape, len(shape) - 2)
     return value
 
 
@@ -47,9 +46,60 @@ def _given(sketch: Sketch, node: Any, tensor: Any, shape: tuple[int, ...]) -> Va
         if len(shape) == 2 and sketch.inputs:  # rows beside an input that has a batch of 1
             return sketch.input(node.name, shape, [0])
         raise NetworkError(f"input {node.name!r} has batch {shape[0]}; give examples of batch 1")
+    if len(shape) == 4 and _is_grown(node):
+        return sketch.cache(node.name, shape, 2)
+    if len(shape) == 4 and _is_attended(node):
+        return sketch.input(node.name, shape, [2])
     if len(shape) == 5:
         return sketch.input(node.name, shape, [2, 3], [4])
     if len(shape) == 4:
         return sketch.input(node.name, shape, [2], [3])
     along = [2] if len(shape) == 3 and slides else list(range(1, len(shape) - 1))
     return sketch.input(node.name, shape, along)
+
+
+#: operators that hand elements on as they are, and those that multiply two maps
+MOVING = frozenset(
+    "cat expand unsqueeze squeeze view reshape _unsafe_view clone contiguous transpose permute to _to_copy alias "
+    "detach repeat_interleave index_copy copy slice lift_fresh_copy".split()
+)
+MULTIPLYING = frozenset("scaled_dot_product_attention matmul bmm baddbmm".split())
+
+
+def _readers(node: Any) -> list[tuple[str, Any]]:
+    """The operators that read a node, with their nodes."""
+    return [(operator_name(user.target), user) for user in node.users if hasattr(user.target, "_schema")]
+
+
+def _is_attended(node: Any) -> bool:
+    """Whether nothing but products of two maps reads an array, as it is or moved."""
+    stack, seen = [node], {node}
+    ends: set[str] = set()
+    while stack:
+        for op, user in _readers(stack.pop()):
+            if op in MOVING and user not in seen:
+                seen.add(user)
+                stack.append(user)
+            elif op not in MOVING:
+                ends.add(op)
+    return bool(ends) and ends <= MULTIPLYING
+
+
+def _is_grown(node: Any, is_changed: bool = False) -> bool:
+    """Whether an array is a cache: rows are put below its own, or written into it, and products read all of them."""
+    rank = len(node.meta["val"].shape)
+    for op, user in _readers(node):
+        along = user.args[1] if len(user.args) > 1 else 0
+        if op == "cat" and len(user.args[0]) == 2 and along % rank == rank - 2:
+            first, second = user.args[0]
+            if second is node and _is_empty(first):  # put below nothing first
+                return _is_grown(user)
+            if first is node:
+                return is_changed or _is_attended(user)
+        if op == "index_copy" and along % rank == rank - 2 and user.args[0] is node:
+            return is_changed or _is_attended(user)
+    return False
+
+
+def _is_empty(node: Any) -> bool:
+    return 0 in tuple(getattr(node.meta.get("val"), "shape", ()))

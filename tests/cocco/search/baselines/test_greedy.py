@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from cocco.problem.problem import on_hardware
+import math
+import random
+
+import networkx as nx
+
+from cocco.problem.problem import Problem, on_hardware
 from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.repair import repair
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -42,6 +47,35 @@ def test_partitions_are_valid_on_random_graphs():
         assert repair(problem, labels) == labels
         alone = SubgraphCosts(problem)
         assert cost <= sum(alone.costs((v,)) for v in range(problem.size)) * (1 + 1e-12)
+
+
+def test_the_choices_are_those_of_the_definition():
+    """The definition, word for word, with networkx: prices are drawn, so that pairs are freed by other fusions."""
+    for seed in range(40):
+        rng = random.Random(seed)
+        problem = fixed(dag([rng.sample(range(v), min(v, rng.randint(0, 3))) for v in range(12)]))
+        costs = SubgraphCosts(problem)
+        costs.costs = lambda group: random.Random(f"{seed} {group}").randint(4, 6) * len(group) ** 0.8  # noqa: B023
+        costs.may_fit = lambda group: True
+        assert greedy(problem, costs)[0] == _fused_by_definition(problem, costs), seed
+
+
+def _fused_by_definition(problem: Problem, costs: SubgraphCosts) -> list[int]:
+    labels = list(range(problem.size))
+    while True:
+        graph = nx.DiGraph([(labels[u], labels[v]) for u, v in problem.edges if labels[u] != labels[v]])
+        found, chosen = 0.0, None
+        for first, second in sorted(graph.edges):
+            members = {label: tuple(v for v in range(problem.size) if labels[v] == label) for label in (first, second)}
+            saved = math.fsum(costs.costs(each) for each in members.values())
+            saved -= costs.costs(tuple(sorted(members[first] + members[second])))
+            others = graph.copy()
+            others.remove_edge(first, second)
+            if saved > found and not nx.has_path(others, first, second):
+                found, chosen = saved, (first, second)
+        if chosen is None:
+            return labels
+        labels = [min(chosen) if label in chosen else label for label in labels]
 
 
 def test_networks_stay_apart():

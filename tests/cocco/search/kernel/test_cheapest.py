@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
@@ -10,6 +11,8 @@ import workloads
 from cocco.search.kernel.choice import has_kernel
 from simulator.model.cheapest import Goal, Room, cheapest_plan
 from simulator.model.loops import loop_layer
+from simulator.model.schemes.dealing import Deal
+from simulator.model.schemes.looped import loop_ways
 from simulator.technology import KiB, Technology
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
@@ -65,6 +68,23 @@ def check_random(seed, *kinds):
     return cheapest_plan(layer, room, goal, tiles)
 
 
+def check_dealt(seed):
+    """Return in which ways cores run a random layer, both engines alike in each."""
+    rng = random.Random(seed)
+    network, word = rng.choice((random_layer, random_reduction, random_norm))(rng), rng.choice((8, 8, 8, 1, 3))
+    layer = loop_layer(network, 0, rng.choice((1, 1, 2, 3, 8)), Technology(channel_alignment=word))
+    room = Room(int(2 ** rng.uniform(3, 17)), rng.choice((None, int(2 ** rng.uniform(3, 16)))))
+    writes = rng.choice(((None, None), (0.5, 2.0), (2.0, 0.5)))
+    goal = Goal(
+        rng.choice(("ema", "energy", "latency")), *rng.choice(PRICES), *writes, rng.choice((0.0, 2.5)),
+        rng.choice((0, 10**4)), rng.choice((0.0, 3.2, 50.0)), (16, rng.choice((1, 32))),
+    )  # fmt: skip
+    ways = loop_ways(network.layers[0], layer, Deal(rng.randint(2, 7), word))
+    for way in ways:
+        check_equal([way.loops], room, [goal])
+    return [way.scheme for way in ways]
+
+
 def check_large(seed):
     """A convolution of up to 2^40 weights, 4,096 samples, 2^50 bytes of memory; return whether it is refused."""
     rng = random.Random(seed)
@@ -106,6 +126,11 @@ def test_random_softmax_and_norms_run_alike():
     assert kept == {True, False}
 
 
+def test_random_layers_run_alike_on_several_cores():
+    found = Counter(scheme for seed in range(200) for scheme in check_dealt(seed))
+    assert min(found.values()) > 30 and len(found) == 3, found
+
+
 @pytest.mark.parametrize(
     "seed, order, mode",
     [(0, "TK", "ring"), (895, "TK", "rows"), (2661, "TK", "side"), (3385, "TK", "block"), (161, "KT", "ring"),
@@ -136,6 +161,13 @@ def test_a_layer_that_64_bits_may_not_hold_is_refused_and_the_others_are_not():
     with pytest.raises(OverflowError, match="64 bits"):
         twin.cheapest(0, *room, *goal)
     assert twin.cheapest(1, *room, *goal) == cheapest_plan(layers[1], room, goal)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_layers_run_alike_on_several_cores(part):
+    for seed in range(10_000 + 500 * part, 10_500 + 500 * part):
+        check_dealt(seed)
 
 
 @pytest.mark.slow

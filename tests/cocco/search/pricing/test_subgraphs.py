@@ -9,6 +9,8 @@ import pytest
 
 from cocco.problem.genome import connected_parts
 from cocco.problem.problem import Problem, on_hardware
+from cocco.search.kernel.choice import has_kernel
+from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import LeanModel
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
@@ -16,6 +18,7 @@ from simulator.evaluate import evaluate
 from simulator.model.cost import Totals
 from simulator.partition.partition import Partition
 from simulator.technology import TILES
+from tests.helpers.random_language import random_language_problem
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, diamond, fixed, spaced
 
@@ -42,6 +45,22 @@ def test_what_fits_may_fit_on_random_graphs(seeds):
                 fitting += 1
                 assert costs.may_fit(group), (seed, group)
     assert refused > 0.8 * len(seeds) and fitting > 0.8 * len(seeds)
+
+
+@pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 2_000), marks=pytest.mark.slow)])
+def test_engines_agree_on_what_may_fit(seeds):
+    answers = {True: 0, False: 0}
+    for seed in seeds:
+        problem = random_problem(seed, most_layers=6)
+        if seed % 3 == 0:
+            problem = random_language_problem(seed, ("rows", "bits", "experts", "apart")[seed // 3 % 4], is_given=True)
+        readable, compiled = SubgraphCosts(problem), subgraph_costs(problem, "fast")
+        for group in subsets(problem)[:200]:
+            answer = compiled.may_fit(group)
+            assert answer == readable.may_fit(group), (seed, group)
+            answers[answer] += 1
+    assert min(answers.values()) > 5 * len(seeds)
 
 
 @pytest.mark.parametrize("seeds", GRAPHS)

@@ -1,0 +1,79 @@
+"""What a step costs at least that has no layers but those of a pattern (cocco.bounds.kept_patterns)."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+from cocco.bounds.layer_order import LayerOrder
+from cocco.bounds.pattern_runs import Budget
+from cocco.search.keeping.question import KeepQuestion, KeptStep
+from cocco.search.keeping.state import members
+from cocco.search.keeping.window import PRICE_STEPS
+
+MOST_TOUCHED = 4  #: tensors that a step of several layers makes or reads; our choice
+
+
+class Alone:
+    """Prices of such steps beside their crossings outside the tensors of the pattern, which may lie anywhere."""
+
+    def __init__(self, question: KeepQuestion, order: LayerOrder, layers: int, outputs: int, budget: Budget) -> None:
+        self.question, self.order, self.layers, self.outputs, self.budget = question, order, layers, outputs, budget
+        self.known: dict[tuple[int, int, int, int, int], float] = {}
+        self.apart: dict[tuple[int, int], bool] = {}
+
+    def runs_alone(self, group: int, shown: int) -> bool:
+        """Return whether no layer but those shown may join these, and they touch few tensors.
+
+        A subgraph with one has one that reads or is read by one of these, and all between; that does not fit.
+        """
+        if (group, shown) not in self.apart:
+            self.apart[group, shown] = self._runs_alone(group, shown)
+        return self.apart[group, shown]
+
+    def _runs_alone(self, group: int, shown: int) -> bool:
+        order, near = self.order, 0
+        for v in members(group):
+            near |= order.readers[v] | order.reads[v]
+        near &= ~shown & (1 << order.count) - 1
+        if group & (group - 1) and len(self.free(group, 0)) > MOST_TOUCHED:
+            return False
+        return not any(self.question.may_fit(tuple(members(order.hull(group | 1 << w)))) for w in members(near))
+
+    def least(self, group: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
+        """Return the least that a step costs; of the tensors of the pattern it touches these, others take so much."""
+        key = group, on_chip, loaded, stored, elsewhere
+        if key not in self.known:
+            self.known[key] = self._least(*key)
+        return self.known[key]
+
+    def free(self, group: int, known: int) -> list[int]:
+        """Return the tensors that a step makes or reads and that may lie anywhere."""
+        reads, makes = 0, 0
+        for v in members(group):
+            reads |= self.order.reads[v]
+            if self.order.readers[v] & ~group:
+                makes |= 1 << v
+        return list(members((reads & ~group | makes) & ~known))
+
+    def _least(self, group: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
+        question, least = self.question, math.inf
+        size = elsewhere + sum([question.whole[u] for u in members(on_chip)])
+        always = group & self.outputs  # written, and not beside its floor
+        free, layers = self.free(group, on_chip | loaded | stored), tuple(members(group))
+        for ways in product([(0, 1), (1, 0), (1, 1)], repeat=len(free)):  # kept, crosses
+            self.budget.count(PRICE_STEPS)
+            kept, moved, bytes_kept = on_chip, 0, size
+            for u, (is_kept, is_moved) in zip(free, ways):
+                kept, moved = kept | is_kept << u, moved | is_moved << u
+                bytes_kept += question.whole[u] * is_kept
+            if bytes_kept > question.room:
+                continue
+            writes = stored | moved & group | always
+            price = question.price(KeptStep(layers, kept, loaded | moved & ~group, writes, bytes_kept, 0))
+            for u in members(moved & ~always):
+                price -= question.crossing_floor[u]
+            for v in members(group & ~self.layers):
+                price -= question.layer_floor[v]
+            least = min(least, price)
+        return least

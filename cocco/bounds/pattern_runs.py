@@ -1,0 +1,143 @@
+"""How the layers of a pattern may run next, and what a step of several costs at least (cocco.bounds.kept_patterns)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cocco.bounds.layer_order import LayerOrder
+from cocco.search.keeping.question import KeepQuestion
+from cocco.search.keeping.state import members
+from cocco.search.keeping.window import LOOK_STEPS, PRICE_STEPS
+
+
+class TooManyStepsError(Exception):
+    """A pattern has more steps than it may take."""
+
+
+class Budget:
+    """Steps that one pattern may take."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.steps = most, 0
+
+    def count(self, steps: int) -> None:
+        """Take so many steps, or raise TooManyStepsError."""
+        self.steps += steps
+        if self.steps > self.most:
+            raise TooManyStepsError
+
+
+class Run(NamedTuple):
+    """How some layers may run next, whatever is kept."""
+
+    layers: int
+    inputs: int  #: tensors that it reads from elsewhere
+    reads: int  #: those of the pattern
+    floor: float  #: of its layers
+    held: int  #: bytes at least with nothing kept, of several layers
+    more: dict[int, int]  #: what a tensor of the pattern takes more where it is kept
+    of_tensor: dict[int, int]  #: the part of `held` of each tensor that it makes or reads
+
+
+class Runs:
+    """What may run next of some layers, those of a pattern and late ones."""
+
+    def __init__(self, question: KeepQuestion, order: LayerOrder, layers: int, late: int, tensors: int, budget: Budget):
+        self.question, self.order, self.layers, self.tensors, self.budget = question, order, layers, tensors, budget
+        self.linked = self._linked(layers | late)
+        self.found: dict[tuple[int, int], list[Run]] = {}
+        self.known: dict[int, Run | None] = {}
+        self.costs: dict[tuple[int, int, int], float] = {}
+
+    def _linked(self, shown: int) -> list[int]:
+        """Return per layer those that may run in one step with it: readers, and by way of layers outside."""
+        order, layers, linked = self.order, self.layers, [0] * self.order.count
+        every = (1 << order.count) - 1
+        for v in members(shown):
+            seen, stack = 1 << v, [v]
+            while stack:
+                u = stack.pop()
+                near = (order.readers[u] | order.reads[u] & every) & ~seen
+                if u == v:
+                    near &= order.readers[u] | ~layers
+                for w in members(near):
+                    if u == v and order.readers[v] >> w & 1 and shown >> w & 1:
+                        linked[v] |= 1 << w  # whether they fit is asked for later
+                    if not self._may_share(u, w):
+                        continue
+                    seen |= 1 << w
+                    linked[v] |= 1 << w & shown
+                    if not layers >> w & 1:
+                        stack.append(w)
+        return linked
+
+    def _may_share(self, u: int, v: int) -> bool:
+        return self.question.may_fit(tuple(members(self.order.hull(1 << u | 1 << v))))
+
+    def after(self, executed: int, active: int) -> list[Run]:
+        """Return what layers may run next together, of those that are looked at."""
+        if (executed, active) in self.found:
+            return self.found[executed, active]
+        left = active & ~executed
+        found, seen = list[Run](), set[int]()
+        stack = [self.order.up[v] & left for v in members(left)]
+        while stack:
+            group = stack.pop()
+            if group in seen:
+                continue
+            seen.add(group)
+            self.budget.count(1)
+            if group not in self.known:
+                self.budget.count(LOOK_STEPS)
+                self.known[group] = self._run(group)
+            run = self.known[group]
+            if run is None:
+                continue
+            found.append(run)
+            near = 0
+            for v in members(group):
+                near |= self.linked[v]
+            for w in members(near & ~group & left):
+                stack.append(group | self.order.up[w] & left)
+        self.found[executed, active] = found
+        return found
+
+    def _run(self, group: int) -> Run | None:
+        question, layers = self.question, self.order.hull(group)
+        if layers & (layers - 1) and not question.may_fit(tuple(members(layers))):
+            return None
+        reads, floor = 0, 0.0
+        for v in members(group):
+            reads |= self.order.reads[v]
+            if self.layers >> v & 1:
+                floor += question.layer_floor[v]
+        weights, held = question.least_held(tuple(members(group)))
+        more = {u: question.whole[u] - held.get(u, 0) for u in members((group | reads) & self.tensors)}
+        return Run(
+            group, reads & ~group, reads & ~group & self.tensors, floor, weights + sum(held.values()), more, held
+        )
+
+    def cost(self, run: Run, kept: int, need: int) -> float:
+        """Return what the layers of a run cost at least; inf: several layers have no room.
+
+        kept: tensors of the pattern that are kept meanwhile; need: bytes at least of these and of the run. What is left
+        is the room of each layer beside what its own tensors take at least.
+        """
+        inside = self.question.inside
+        if inside is None or not run.layers & (run.layers - 1):
+            return run.floor
+        kept &= bits_of(run.more)
+        key = run.layers, kept, need
+        if key not in self.costs:
+            self.budget.count(PRICE_STEPS)
+            self.costs[key] = 0.0
+            for v in members(run.layers & self.layers):
+                touched = (self.order.reads[v] | 1 << v) & ~kept
+                room = self.question.room - need + sum([run.of_tensor.get(u, 0) for u in members(touched)])
+                self.costs[key] += max(self.question.layer_floor[v], inside(v, room, kept))
+        return self.costs[key]
+
+
+def bits_of(tensors: dict[int, int]) -> int:
+    """Return the keys as a set."""
+    return sum([1 << u for u in tensors])

@@ -1,0 +1,157 @@
+"""Keys and values of earlier steps, and those of fewer heads than the queries, as operands of their products."""
+
+from __future__ import annotations
+
+import pytest
+
+import workloads
+from simulator import Accelerator, Partition
+from simulator.execution import verify
+from tests.helpers.onnx_graphs import Graph
+
+HEADS, OWN, WIDTH, PAST = 4, 2, 8, 6
+CHIP = Accelerator(shared_buffer=2**16)
+
+
+def ops(network):
+    return [layer.op for layer in network.layers]
+
+
+def runs(network):
+    """Whether both extreme partitions are executed as they are priced."""
+    together = Partition.from_groups(network, [[layer.name for layer in network.layers]])
+    return all(verify(network, each, CHIP).verified for each in (Partition.layerwise(network), together))
+
+
+def step(g: Graph, new: int, form: str):
+    """Attention of `new` tokens of 4 heads with 2 heads of keys and values, after 6 earlier ones."""
+    x = g.input("x", 1, new, 32)
+    sizes = {"q": HEADS, "k": OWN, "v": OWN}
+    parts = {
+        name: g.node(
+            "Transpose",
+            g.node("Reshape", g.node("MatMul", x, g.weight(32, n * WIDTH)), g.numbers(1, new, n, WIDTH)),
+            perm=[0, 2, 1, 3],
+        )
+        for name, n in sizes.items()
+    }
+    past = {name: g.input(f"past_{name}", "batch", OWN, PAST, WIDTH) for name in "kv"}
+    if form == "Attention":
+        return g.node("Attention", parts["q"], parts["k"], parts["v"], "", past["k"], past["v"], outputs=3)
+    present, wide = {}, {}
+    for name in "kv":
+        present[name] = g.node("Concat", past[name], parts[name], axis=2)
+        six = g.node("Unsqueeze", present[name], g.numbers(2))
+        six = g.node("Expand", six, g.numbers(1, OWN, HEADS // OWN, PAST + new, WIDTH))
+        wide[name] = g.node("Reshape", six, g.numbers(1, HEADS, PAST + new, WIDTH))
+    turned = g.node("Mul", g.node("Transpose", wide["k"], perm=[0, 1, 3, 2]), g.numbers(0.5))
+    weights = g.node("Softmax", g.node("MatMul", parts["q"], turned), axis=-1)
+    return [g.node("MatMul", weights, wide["v"]), present["k"], present["v"]]
+
+
+@pytest.mark.parametrize("form", ["Attention", "MatMul"])
+@pytest.mark.parametrize("new", [1, 3])
+def test_a_step_of_a_decoder_reads_its_cache_and_appends_rows(tmp_path, form, new):
+    """Scores and context: new x (6 + new) x 4 heads x 8 each; 6 rows x 16 of keys and of values come in, new go out."""
+    g = Graph(opset=23)
+    network = workloads.load(g.save(tmp_path, *step(g, new, form)))
+    assert ops(network) == ["fc", "fc", "fc", "matmul", "softmax", "matmul"]
+    caches = [tensor for tensor in network.inputs if tensor.kind == "cache"]
+    assert [(each.name, each.height, each.channels) for each in caches] == [("past_k", 6, 16), ("past_v", 6, 16)]
+    assert [(layer.height, layer.channels) for layer in network.layers if layer.appended] == [(new, 16), (new, 16)]
+    assert [layer.operand_heads for layer in network.layers if layer.op == "matmul"] == [OWN, OWN]
+    assert network.macs == new * 32 * (32 + 16 + 16) + 2 * new * (PAST + new) * 32
+    assert sum(note.how == "cache" for note in network.notes) == 2
+    assert runs(network)
+
+
+def test_an_image_with_rows_below_it_is_no_cache(tmp_path):
+    g = Graph()
+    joined = g.node("Concat", g.input("x", "N", 4, 6, 8), g.weight(1, 4, 2, 8), axis=2)
+    network = workloads.load(g.save(tmp_path, g.node("Conv", joined, g.weight(4, 4, 3, 3))))
+    assert {tensor.kind for tensor in network.inputs} == {"input"}
+
+
+def test_repeats_that_no_product_reads_are_copied(tmp_path):
+    """A map twice as high and as wide, each element four times, before a convolution."""
+    g = Graph()
+    six = g.node("Reshape", g.input("x", "N", 4, 3, 5), g.numbers(1, 4, 3, 1, 5, 1))
+    wide = g.node("Reshape", g.node("Expand", six, g.numbers(1, 4, 3, 2, 5, 2)), g.numbers(1, 4, 6, 10))
+    network = workloads.load(g.save(tmp_path, g.node("Conv", wide, g.weight(8, 4, 3, 3))))
+    assert set(ops(network)) == {"rearrange", "conv"}
+    assert network.macs == 4 * 8 * 36 * 8 and runs(network)
+
+
+def test_keys_of_one_head_are_shared_by_all(tmp_path):
+    """Multi-query attention by broadcasting: [1, 4, 5, 8] x [1, 1, 8, 5]."""
+    g = Graph()
+    x = g.input("x", 1, 5, 32)
+    query = g.node("Reshape", g.node("MatMul", x, g.weight(32, 32)), g.numbers(1, 5, 4, 8))
+    key = g.node("Unsqueeze", g.node("MatMul", x, g.weight(32, 8)), g.numbers(1))
+    scores = g.node(
+        "MatMul", g.node("Transpose", query, perm=[0, 2, 1, 3]), g.node("Transpose", key, perm=[0, 1, 3, 2])
+    )
+    network = workloads.load(g.save(tmp_path, scores))
+    assert ops(network) == ["fc", "fc", "matmul"] and network.layers[-1].operand_heads == 1
+    assert network.layers[-1].macs == 4 * 5 * 5 * 8 and runs(network)
+
+
+torch = pytest.importorskip("torch", reason="modules need torch: pip install 'cocco[torch]'")
+from torch.nn import functional  # noqa: E402
+
+
+class Step(torch.nn.Module):
+    """One token of grouped attention after those of its arguments, by each of the usual ways to repeat keys."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.way = way
+        self.q, self.k, self.v = (torch.nn.Linear(32, n * WIDTH) for n in (HEADS, OWN, OWN))
+
+    def forward(self, x, past_k, past_v):
+        q, k, v = (part(x).view(1, 1, -1, WIDTH).transpose(1, 2) for part in (self.q, self.k, self.v))
+        k, v = torch.cat([past_k, k], 2), torch.cat([past_v, v], -2)
+        if self.way == "expand":
+            wide = (each[:, :, None].expand(1, OWN, 2, PAST + 1, WIDTH).reshape(1, HEADS, -1, WIDTH) for each in (k, v))
+        elif self.way == "interleave":
+            wide = (each.repeat_interleave(2, dim=1) for each in (k, v))
+        else:
+            return functional.scaled_dot_product_attention(q, k, v, enable_gqa=True), k, v
+        k_wide, v_wide = wide
+        return (q @ k_wide.transpose(-1, -2)).softmax(-1) @ v_wide, k, v
+
+
+@pytest.mark.parametrize("way", ["expand", "interleave", "gqa"])
+def test_a_step_of_a_module_reads_the_caches_that_it_is_given(way):
+    past = torch.zeros(1, OWN, PAST, WIDTH)
+    network = workloads.from_torch(Step(way), (torch.zeros(1, 1, 32), past, past))
+    assert ops(network) == ["fc", "fc", "fc", "matmul", "softmax", "matmul"]
+    assert [tensor.size_bytes for tensor in network.inputs] == [32, 96, 96]
+    assert sum(tensor.kind == "cache" for tensor in network.inputs) == 2
+    assert sum(layer.appended for layer in network.layers) == 2
+    assert network.macs == 32 * 64 + 2 * 7 * 32 and runs(network)
+
+
+def test_queries_keys_and_values_that_are_given_lie_in_rows():
+    arguments = [torch.zeros(1, HEADS, 6, WIDTH) for _ in range(3)]
+
+    class Attention(torch.nn.Module):
+        def forward(self, q, k, v):
+            return functional.scaled_dot_product_attention(q, k, v)
+
+    network = workloads.from_torch(Attention(), tuple(arguments))
+    assert ops(network) == ["matmul", "softmax", "matmul"]
+    assert {(tensor.height, tensor.width, tensor.channels) for tensor in network.inputs} == {(6, 1, 32)}
+
+
+def test_a_histogram_of_a_map_is_not_lost():
+    class Counted(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.outer = torch.nn.Linear(8, 8), torch.nn.Linear(16, 4)
+
+        def forward(self, x):
+            return self.outer(torch.histc(self.inner(x), 16)[None])
+
+    network = workloads.from_torch(Counted(), torch.zeros(1, 5, 8))
+    assert ops(network) == ["fc", "rearrange", "fc"]
