@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,21 +100,23 @@ def imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
         yield from (name for name in names if name in known)
 
 
-def arrows(root: Path = ROOT) -> set[tuple[str, str]]:
+@cache
+def arrows(root: Path = ROOT) -> frozenset[tuple[str, str]]:
     """Return (module, module that it imports) for all files; a package's face is left out where it is the importer.
 
     A face (`__init__.py`) hands names of its own rooms to users; nothing inside its package imports it.
     """
     known = modules(root)
-    return {
+    return frozenset(
         (name, other)
         for name, path in known.items()
         if path.name != "__init__.py"
         for other in imports(path, known)
         if other != name
-    }
+    )
 
 
+@cache
 def room_of(module: str) -> str:
     """Return the room of a module: the longest name in ROOMS that it begins with."""
     claims = [room for room in ROOMS if module == room or module.startswith(f"{room}.")]

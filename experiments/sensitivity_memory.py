@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-SAMPLES = {"resnet50": 20_000, "googlenet": 20_000, "randwire_a": 5_000, "nasnet": 5_000}  #: the first two are proven
+SAMPLES = {"resnet50": 20_000, "googlenet": 20_000, "randwire_a": 20_000, "nasnet": 5_000}  #: the first two are proven
 PAPER = "paper"
 TABLES = ("cacti7_22nm_hp", "cacti7_22nm_lop", "cacti7_22nm_lstp")
 KINDS = ("lpddr4x", "lpddr5", "ddr4", "hbm2e")
@@ -169,7 +169,7 @@ EXPERIMENT = Experiment(
     str(__doc__).splitlines()[0],
     rows,
     plot,
-    Seconds(quick=120, full=1200),
+    Seconds(quick=60, full=1800),
     full={"samples": SAMPLES},
     quick={"samples": {"googlenet": 1_000}},
 )

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,13 @@ OUTSIDE = ("benchmarks", "tests", "docs")  #: may import every room
 DISTRIBUTIONS = {"yaml": "pyyaml", "sklearn": "scikit-learn", "google": "protobuf"}  #: import name -> package
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the top-level name of everything a file imports, inside functions too."""
+@cache
+def imported(path: Path) -> frozenset[str]:
+    """Return the top-level names of everything a file imports, inside functions too."""
+    return frozenset(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
@@ -29,6 +35,7 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
+@cache
 def declared() -> set[str]:
     """Return the packages in install_requires and in the extras, in lower case."""
     setup = configparser.ConfigParser()
@@ -42,7 +49,7 @@ def declared() -> set[str]:
 def test_imports_go_one_way(room: str):
     forbidden = {*ROOMS[ROOMS.index(room) + 1 :], *OUTSIDE}
     for path in (ROOT / room).rglob("*.py"):
-        assert not forbidden & set(imported(path)), path
+        assert not forbidden & imported(path), path
 
 
 @pytest.mark.parametrize("room", ROOMS + OUTSIDE)
@@ -51,7 +58,7 @@ def test_third_party_imports_are_declared(room: str):
     here = {path.stem for path in (ROOT / room).rglob("*.py")}  # helpers beside the tests
     known = {*sys.stdlib_module_names, *ROOMS, *({*OUTSIDE, *here} if room in OUTSIDE else ())}
     for path in (ROOT / room).rglob("*.py"):
-        found = {DISTRIBUTIONS.get(name, name.lower()) for name in set(imported(path)) - known}
+        found = {DISTRIBUTIONS.get(name, name.lower()) for name in imported(path) - known}
         assert found <= declared(), path
 
 

@@ -10,7 +10,7 @@ from itertools import product
 from typing import NamedTuple
 
 from simulator.execution.part import Part
-from simulator.technology import Technology
+from simulator.technology import LANE_BITS, Technology
 from workloads.network.layer import Layer
 
 LOOPS = ("outputs", "inputs", "rows", "columns")  #: of a layer; each axis of the array takes one
@@ -39,7 +39,26 @@ def part_cycles(part: Part, samples: int, technology: Technology) -> int:
 def array_cycles(work: Work, technology: Technology) -> int:
     """Return the cycles of the array for one sample, in the best of the ways to give its two axes a loop each."""
     ways = product(LOOPS, repeat=2)
-    return work.layer.taps * min(_turns(work, lanes_of(work.layer, way, technology)) for way in ways)
+    return (
+        passes_of(work.layer)
+        * work.layer.taps
+        * min(_turns(work, lanes_of(work.layer, way, technology)) for way in ways)
+    )
+
+
+def passes_of(layer: Layer) -> int:
+    """Return how often the lanes of a PE, of 8 bits each, take a number of a layer: the widest that meet in it.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> passes_of(workloads.load("vgg16").layers[0])
+    1
+    """
+    meet = [layer.bits.activations]
+    meet += [layer.bits.weights] if layer.has_weights else []
+    meet += [layer.bits.cache] if layer.op == "matmul" else []
+    return len(range(0, max(meet), LANE_BITS))
 
 
 def lanes_of(layer: Layer, way: Sequence[str], technology: Technology) -> dict[str, int]:

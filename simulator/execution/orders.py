@@ -6,7 +6,7 @@ from simulator.execution.array import part_cycles
 from simulator.execution.cores import count_cores
 from simulator.execution.count import Count, Plan, Setting, count_moves, total, weights_of
 from simulator.execution.group import group_of
-from simulator.execution.layer import LayerPlan, count_dealt, count_layer
+from simulator.execution.layer import LayerPlan, count_dealt, count_layer, dealt_cycles
 from simulator.execution.miss import Miss
 from simulator.execution.part import Part
 from simulator.execution.walk import walk
@@ -48,7 +48,9 @@ def loop(setting: Setting, part: Part, plan: LayerPlan, scheme: str = "") -> Cou
     if accelerator.cores > 1 and part.lies.on_chip:
         raise Miss("loop orders do not have tensors on chip whose channels are dealt to all cores")
     if scheme in ("channels", "held"):
-        return count_dealt(part.network, v, plan, scheme, accelerator.cores, accelerator.batch, alignment)
+        asked = accelerator.cores, accelerator.batch, alignment
+        cycles = dealt_cycles(part.network, v, scheme, *asked, accelerator.technology)
+        return count_dealt(part.network, v, plan, scheme, *asked)._replace(compute_cycles=cycles)
     count = count_layer(part.network, v, plan, accelerator.batch, alignment, part.lies)
     count = count._replace(compute_cycles=part_cycles(part, accelerator.batch, accelerator.technology))
     if accelerator.cores == 1:

@@ -15,7 +15,6 @@ import pytest
 from tests.helpers.environments import PACKAGES, copy_of_the_project, environment, install, needs_build_tools, run
 
 needs_build_tools()
-pytestmark = pytest.mark.xdist_group("archive")
 
 CC = (sysconfig.get_config_var("CC") or "cc").split()[0]  #: the compiler that setuptools calls
 SOME_TESTS = """

@@ -1,9 +1,18 @@
 """The loops of one layer that does not fit, executed as a plan names them: once with values, once with real shapes."""
 
 from simulator.execution.layer.count import count_layer
-from simulator.execution.layer.dealt import count_dealt, run_dealt, run_parts
+from simulator.execution.layer.dealt import count_dealt, dealt_cycles, run_dealt, run_parts
 from simulator.execution.layer.plan import LayerPlan
 from simulator.execution.layer.run import run_layer
 from simulator.execution.layer.scaled import run_scaled
 
-__all__ = ["LayerPlan", "count_dealt", "count_layer", "run_dealt", "run_layer", "run_parts", "run_scaled"]
+__all__ = [
+    "LayerPlan",
+    "count_dealt",
+    "count_layer",
+    "dealt_cycles",
+    "run_dealt",
+    "run_layer",
+    "run_parts",
+    "run_scaled",
+]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simulator.execution.array import Work, array_cycles
 from simulator.execution.cores.share import deal_words
 from simulator.execution.count import Count
 from simulator.execution.layer.chip import Chip
@@ -24,6 +25,7 @@ from simulator.execution.layer.run import run_loops
 from simulator.execution.layer.scaled import FULL_WORK, WORK, run_scaled
 from simulator.execution.layer.work import estimate_work
 from simulator.execution.miss import Miss
+from simulator.technology import Technology
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
 from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS
@@ -88,6 +90,18 @@ def count_dealt(network: Network, v: int, plan: LayerPlan, scheme: str, cores: i
         global_written_bytes=sum(each.global_written for each in chips),
         weight_written_bytes=sum(each.weight_written for each in chips),
     )  # fmt: skip
+
+
+def dealt_cycles(
+    network: Network, v: int, scheme: str, cores: int, batch: int, word: int, technology: Technology
+) -> int:
+    """Return the cycles of the core that takes longest; batch: all samples."""
+    layer, (one, place) = network.layers[v], folded(network, v)
+    most = 0
+    for mine in deal_layer(one, place, scheme, cores, batch, word):
+        channels = layer.channels * len(mine.outputs) // one.layers[place].channels
+        most = max(most, len(mine.samples) * array_cycles(Work(layer, channels, layer.width), technology))
+    return most
 
 
 def run_dealt(

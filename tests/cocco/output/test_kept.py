@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +43,13 @@ def save_kept(folder: Path, network) -> cocco.Result:
     return result
 
 
+@pytest.fixture(scope="module")
+def resnet_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, cocco.Result]:
+    """A run folder of ResNet50, and what it holds."""
+    folder = tmp_path_factory.mktemp("run")
+    return folder, save_kept(folder, RESNET)
+
+
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9)), max_size=30))
 def test_rows_hide_nothing_and_are_as_few_as_overlap(found):
     spans = [(start, start + length) for start, length in found]
@@ -79,16 +87,16 @@ def test_the_network_has_a_dashed_line_to_each_reader_on_chip():
     assert "dashed" in axes.get_title()
 
 
-def test_the_page_shows_what_is_kept(tmp_path: Path):
-    result = save_kept(tmp_path, RESNET)
-    report.write(tmp_path)
-    run, page = read(tmp_path), page_of(tmp_path)
+def test_the_page_shows_what_is_kept(resnet_run: tuple[Path, cocco.Result]):
+    folder, result = resnet_run
+    report.write(folder)
+    run, page = read(folder), page_of(folder)
     (network,) = run.networks
     assert [(each.tensor, each.from_step, each.until_step) for each in network.keep] == [
         (each.tensor, each.from_step, each.until_step) for each in result.plan.keep
     ]
     assert [each.kept_bytes for each in network.subgraphs] == [each.kept_bytes for each in result.evaluation.subgraphs]
-    assert Partition.load(tmp_path / "partition.json", RESNET) == result.plan
+    assert Partition.load(folder / "partition.json", RESNET) == result.plan
     text = " ".join(page.texts)
     for words in ("kept (KB)", "kept whole", "tensors that stay on chip between subgraphs", "less off-chip traffic"):
         assert words in text, words
@@ -106,11 +114,11 @@ def test_the_page_of_a_network_of_one_s_own_shows_it_too(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("key", "value"), [("until", "nothing"), ("from", "fc"), ("bytes", "many"), ("tensor", 3)])
-def test_an_interval_that_no_search_writes_is_refused(key, value, tmp_path: Path):
-    save_kept(tmp_path, RESNET)
-    change(tmp_path, lambda content: content["result"]["keep"][0].update({key: value}))
+def test_an_interval_that_no_search_writes_is_refused(key, value, tmp_path: Path, resnet_run):
+    shutil.copytree(resnet_run[0], tmp_path / "copy")
+    change(tmp_path / "copy", lambda content: content["result"]["keep"][0].update({key: value}))
     with pytest.raises(FileFormatError, match=r"result\.json: result: keep 0"):
-        read(tmp_path)
+        read(tmp_path / "copy")
 
 
 def test_plans_that_differ_in_what_they_keep_are_compared():

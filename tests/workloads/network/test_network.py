@@ -174,11 +174,11 @@ def test_a_network_can_be_sent_to_another_process_after_use():
 
 
 def test_checking_a_network_of_700_layers_takes_milliseconds():
-    """About 3 ms on one core; the bound leaves room for a busy machine."""
+    """About 3 ms of this process, whatever else the machine does; the bound leaves room for a slow one."""
     net = workloads.load("nasnet")
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         Network(net.name, net.inputs, net.layers, net.concats)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert min(times) < 0.02
