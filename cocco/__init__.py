@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cocco.plans.files import load_partition
     from cocco.plans.keeping import KeptChoice, keep_on_chip
     from cocco.problem.effort import Effort
+    from cocco.problem.operators import Operator
     from cocco.problem.settings import Settings
     from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
     from cocco.problem.status import Interrupted
@@ -43,6 +44,7 @@ __all__ = [
     "Interrupted",
     "KeptChoice",
     "Limited",
+    "Operator",
     "Range",
     "Ranges",
     "Result",
@@ -79,6 +81,7 @@ _HOMES = {  # the modules that the names above live in
     "cocco.plans.files": ("load_partition",),
     "cocco.plans.keeping": ("KeptChoice", "keep_on_chip"),
     "cocco.problem.effort": ("Effort",),
+    "cocco.problem.operators": ("Operator",),
     "cocco.problem.settings": ("Settings",),
     "cocco.problem.space": ("Range", "SeparateBuffers", "SharedBuffer"),
     "cocco.problem.status": ("Interrupted",),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cocco.search.baselines.two_step import SAMPLES_PER_CANDIDATE
 from experiments.common import command, searches
-from experiments.common.drawing import LINES, bars, panels, title
+from experiments.common.drawing import LINES, dots, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 
@@ -83,7 +83,12 @@ def plot(table: pandas.DataFrame) -> Figure:
     for left in axes[len(names) + 1 :]:
         left.remove()
     axes[len(names)].legend(fontsize=7, ncols=3, loc="upper center")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
+    seeds = table["seed"].nunique()
+    drawn = f"lines: median of {seeds} seeds; bands: from the least to the most of them"
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8, title=drawn,
+        title_fontsize=8,
+    )  # fmt: skip
     return figure
 
 
@@ -105,7 +110,7 @@ def _draw_needed(axes: Axes, table: pandas.DataFrame, names: Sequence[str]) -> N
     """Draw the median of the samples needed; "n/a" where at least half of the runs never came so far."""
     runs = table.drop_duplicates(["network", "method", "seed"])
     heights: dict[str, list[float | None]] = {}
-    for method in dict.fromkeys(table["method"]):
+    for method in reversed(searches.METHODS):  # with the markers of the curves
         needed = []
         for name in names:
             chosen = runs[(runs["method"] == method) & (runs["network"] == name)]["samples_within"]
@@ -114,7 +119,7 @@ def _draw_needed(axes: Axes, table: pandas.DataFrame, names: Sequence[str]) -> N
         heights[method] = needed
     axes.set_yscale("log")
     axes.set_ylim(10, 3_000_000)
-    bars(axes, [title(name) for name in names], heights)
+    dots(axes, [title(name) for name in names], heights)
     axes.set_ylabel(f"samples until within {WITHIN:.0%}, median")
     axes.set_title("Samples needed (n/a: half of the runs never)", size=10)
 

@@ -12,7 +12,7 @@ from cocco.problem.problem import Problem, on_hardware
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from experiments.common import command, published, searches
 from experiments.common.comparison import with_paper
-from experiments.common.drawing import bars, panels, title
+from experiments.common.drawing import bars, dots, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
@@ -99,11 +99,13 @@ def plot(table: pandas.DataFrame) -> Figure:
             f"L = {depth}": [float(value) * scale for value in table[table["layers"] == depth][column]]
             for depth in DEPTHS
         }
-        bars(each, [title(name) for name in names], heights)
-        each.set_yscale("log" if scale < 1 else "linear")
+        is_log = scale < 1
+        (dots if is_log else bars)(each, [title(name) for name in names], heights)
+        each.set_yscale("log" if is_log else "linear")
         each.set_ylabel(label)
         each.tick_params(axis="x", rotation=20)
     axes[0].legend(fontsize=8)
+    axes[2].legend(fontsize=8)
     figure.suptitle("At most L layers per subgraph, 1 MB global and 1.125 MB weight buffer", size=10)
     return figure
 

@@ -24,7 +24,7 @@ from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.objective import objective_parts, total_of
 from cocco.mapping.random_search import random_search
 from experiments.common import command, published
-from experiments.common.drawing import bars, panels
+from experiments.common.drawing import bars, dots, panels
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.mapping import SIMBA, Architecture, LayerShape
@@ -209,7 +209,7 @@ def plot(table: pandas.DataFrame) -> Figure:
         for method, label in {"closed": "closed form", "cosa": "CoSA", **labels}.items()
         if method != "random"
     }
-    bars(axes[3], names, seconds)
+    dots(axes[3], names, seconds)
     axes[3].set_yscale("log")
     axes[3].set_ylim(top=100 * axes[3].get_ylim()[1])
     axes[3].set_ylabel("CPU seconds per layer")

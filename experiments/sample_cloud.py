@@ -70,14 +70,14 @@ def plot(table: pandas.DataFrame) -> Figure:
     for each, name in zip(axes, names):
         _draw(each, table[table["network"] == name])
         each.set_title(title(name), size=10)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     return figure
 
 
 def _draw(axes: Axes, table: pandas.DataFrame) -> None:
     for number, marker in enumerate(MARKERS, start=1):
         points = table[table["group"] == number]
-        generations = f"generations {2 * number - 1}, {2 * number}" if number in (1, GROUPS) else None
+        generations = f"samples of generations {2 * number - 1}, {2 * number}"
         axes.plot(
             points["capacity_kb"], points["energy_uj"] / 1000, marker, color=f"{1 - number / GROUPS:.2f}", markersize=4,
             markeredgecolor="0.3", markeredgewidth=0.3, linewidth=0, label=generations,
@@ -87,7 +87,14 @@ def _draw(axes: Axes, table: pandas.DataFrame) -> None:
     axes.set_xlim(0, 3200)
     ends = np.array([0, 3200])
     energy_mj = (table["cost"].min() - ends * 1024) / searches.ALPHA * 1e-9
-    axes.plot(ends, energy_mj, "--", color="red", linewidth=1.5, label=f"equal cost, alpha = {searches.ALPHA:g}")
+    axes.plot(
+        ends,
+        energy_mj,
+        "--",
+        color="red",
+        linewidth=1.5,
+        label=f"costs as much as the best, alpha = {searches.ALPHA:g}",
+    )
     axes.set_xlabel("capacity of one core (KB)")
     axes.set_ylabel("energy (mJ)")
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULTS = Accelerator(shared_buffer=1)  #: of everything but the buffers
 MAPPER = "enumerate"  #: the default
+SMALL_BYTES = 4 * KiB  #: our choice: of a smaller buffer one asks whether its unit was forgotten
 PAPER_BUFFERS = {"global_buffer": 1 * MiB, "weight_buffer": 1152 * KiB}  #: Cocco, Sec. 5.2
 
 
@@ -39,6 +40,13 @@ def accelerator_of(options: Namespace) -> Accelerator:
     if len(given) == 1 and given != ["shared_buffer"]:
         missing = "weight_buffer" if given == ["global_buffer"] else "global_buffer"
         raise UsageError(f"{flag(given[0])} needs {flag(missing)}: separate buffers come in pairs")
+    for name in given:
+        if buffers[name] < SMALL_BYTES:
+            print(
+                f"cocco: note: {flag(name)} {buffers[name]} is {buffers[name]} bytes, because a number without a unit "
+                f"is one of bytes; {buffers[name]}KB would be {buffers[name]} KB",
+                file=sys.stderr,
+            )
     return Accelerator(**(buffers if given else options.file_buffers or PAPER_BUFFERS), **machine_of(options))
 
 

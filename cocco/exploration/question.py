@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cocco.problem.effort import Effort, Initial, Progress
 from cocco.problem.names import EngineName
+from cocco.problem.operators import operators_of
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.search.kernel.choice import engine_name
@@ -33,6 +34,8 @@ class Question:
 def question_of(problem: Problem, effort: Effort, default: Settings) -> Question:
     """Return the question; default: what this search has in place of settings that are not given."""
     settings = effort.settings or default
+    if effort.operators:
+        settings = replace(settings, operators=settings.operators + operators_of(effort.operators))
     check_layers_run(problem)
     return Question(
         problem,

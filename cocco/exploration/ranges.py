@@ -7,13 +7,15 @@ within a margin of the recommendation's cost (a plan is known), certainly outsid
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cocco.problem.shown import Shown
 
 if TYPE_CHECKING:
     import pandas
+
+    from simulator.partition.partition import Partition
 
 Kind = Literal["within", "open", "outside"]
 KINDS: tuple[Kind, ...] = ("within", "open", "outside")
@@ -35,7 +37,8 @@ class Candidate:
     """A size that may be chosen: what its cost is known to be at least and at most.
 
     buffers: bytes of one core by column, such as shared_buffer_bytes. cost: of the best plan known there, by its bytes
-    (its addresses were not sought); None where none is known. value: Formula 1 of that plan.
+    (its addresses were not sought); None where none is known. value: Formula 1 of that plan. plans: that plan, of each
+    network, where more than its price is known.
     """
 
     buffers: tuple[tuple[str, int], ...]
@@ -45,6 +48,7 @@ class Candidate:
     cost: float | None = None
     value: float | None = None
     terms: Terms | None = None  #: where that plan was priced part by part
+    plans: tuple[Partition, ...] | None = field(default=None, repr=False, compare=False)
 
     @property
     def size_bytes(self) -> int:

@@ -145,7 +145,8 @@ class Sizes:
             plans = self.plans.get(memory)
             if plans is not None and self.found[memory].terms is None:
                 self._say_terms(memory, self._evaluations(memory, plans))
-        return Ranges(self.result.cost, tuple(self.found.values()))
+        found = (replace(each, plans=self.plans.get(memory)) for memory, each in self.found.items())
+        return Ranges(self.result.cost, tuple(found))
 
     def _ends(self) -> list[Memory]:
         """Return the smallest and the largest size within the widest margin."""

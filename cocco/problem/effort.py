@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 from cocco.problem.names import Count, EngineName
+from cocco.problem.operators import Operators, operators_of
 from cocco.problem.settings import Settings
 from cocco.problem.stream import check_seed
 from simulator.accelerator import MachineFields
@@ -29,6 +30,7 @@ class SearchFields(TypedDict, total=False):
     engine: EngineName | None
     threads: int
     progress: Progress | None
+    operators: Operators
 
 
 class EffortFields(SearchFields, total=False):
@@ -85,6 +87,9 @@ class Effort:
         extra "solvers").
     check_addresses
         Split what fits by its bytes but has no addresses (cocco.exploration.addresses).
+    operators
+        Mutations and crossovers of one's own, functions or `cocco.Operator`, that the genetic search (and of them the
+        mutations simulated annealing) draws from beside its own. They run in Python; "fast" prices what they make.
     ranges
         Where the memory is chosen: find which other sizes cost nearly as little (`Result.ranges`; docs/memory.md).
 
@@ -109,6 +114,7 @@ class Effort:
     prove: bool = False
     check_addresses: bool = False
     ranges: bool = True
+    operators: Operators = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.samples, bool) or not isinstance(self.samples, int) or not 1 <= self.samples <= MAX_SAMPLES:
@@ -116,6 +122,7 @@ class Effort:
         check_seed(self.seed)
         if not isinstance(self.settings, Settings | None):
             raise ValueError(f"settings must be a cocco.Settings, got {self.settings!r}")
+        operators_of(self.operators)
 
 
 def effort_of(effort: Effort | None, keywords: Mapping[str, Any]) -> Effort:

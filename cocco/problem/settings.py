@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from cocco.problem.operators import Operator, operators_of
 from cocco.problem.stream import STEP_BITS, threshold
 
 MAX_POPULATION = 2**20  #: our choice: 2000 times the paper's population
@@ -44,6 +45,7 @@ class Settings:
     seeds: bool = True  #: whether islands start from founders beside random genomes (cocco.exploration.founders)
     model_memo: int = 4096  #: subgraph models kept; a memo changes the time, never the result
     price_memo: int = 65536  #: subgraph prices kept
+    operators: tuple[Operator, ...] = ()  #: mutations and crossovers of one's own; they breed in Python
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -78,6 +80,7 @@ class Settings:
                 raise ValueError(f"settings.{name} must be a number from 0 to {limit:g}, got {value!r}")
         if self.modify + self.split + self.merge + self.shift == 0:
             raise ValueError("settings.modify, split, merge and shift must not all be 0, got 0, 0, 0 and 0")
+        object.__setattr__(self, "operators", operators_of(self.operators))
 
     @classmethod
     def plain(cls) -> Settings:
@@ -89,10 +92,17 @@ class Settings:
 
     def shares(self, has_capacities: bool) -> tuple[int, int, int, int]:
         """Return where modify-node, split, merge, shift end on a scale of 32 random bits; the rest is mutation-DSE."""
-        shares = [self.modify, self.split, self.merge, self.shift, self.capacity if has_capacities else 0.0]
+        shares = self._shares(has_capacities)
         whole = math.fsum(shares)
         first, second, third, fourth = (threshold(math.fsum(shares[:count]) / whole) for count in (1, 2, 3, 4))
         return first, second, third, fourth
+
+    def mutation_shares(self, has_capacities: bool) -> float:
+        """Return the sum of the shares of our mutations."""
+        return math.fsum(self._shares(has_capacities))
+
+    def _shares(self, has_capacities: bool) -> list[float]:
+        return [self.modify, self.split, self.merge, self.shift, self.capacity if has_capacities else 0.0]
 
     @property
     def deviation(self) -> int:

@@ -88,6 +88,25 @@ def bars(axes: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float
     return middles
 
 
+def dots(axes: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float | None]]) -> None:
+    """Draw a marker for each label in each group, "n/a" where there is none; for log axes, where bars have no foot."""
+    step = BAR / len(heights)
+    for i, ((label, values), style) in enumerate(zip(heights.items(), LINES)):
+        places = [group + (i - (len(heights) - 1) / 2) * step for group in range(len(groups))]
+        known = [(place, value) for place, value in zip(places, values) if value is not None]
+        axes.plot(
+            [place for place, _ in known], [value for _, value in known], label=label, markersize=5,
+            markeredgecolor="black", markeredgewidth=0.5, **{**style, "linestyle": "none"},
+        )  # fmt: skip
+        for place, value in zip(places, values):
+            if value is None:
+                axes.text(place, 0.02, "n/a", transform=axes.get_xaxis_transform(), rotation=90, size=7, ha="center")
+    axes.set_xticks(range(len(groups)), groups)
+    axes.set_xlim(-0.5, len(groups) - 0.5)
+    for edge in range(1, len(groups)):
+        axes.axvline(edge - 0.5, color="0.85", linewidth=0.6)
+
+
 def number(value: object) -> float | None:
     """Return a cell of a table as a number, None where it is empty."""
     if value is None or value != value:

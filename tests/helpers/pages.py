@@ -1,9 +1,10 @@
-"""A page of  taken apart, and its folder changed."""
+"""A page taken apart, and its folder changed."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,18 @@ class Page(HTMLParser):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[str] = []
+        self.rows: Counter[str] = Counter()  #: rows below the head, by the class of their table
+        self._table = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attributes)))
+        if tag == "table":
+            self._table = dict(attributes).get("class") or ""
+        if tag == "tr":
+            self.rows[self._table] += 1
+        if tag == "thead":
+            self.rows[self._table] -= 1
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
@@ -34,10 +43,10 @@ def page_of(folder: Path) -> Page:
     return Page((folder / "report.html").read_text())
 
 
-def points_of(folder: Path) -> dict[str, Any]:
-    """What the page says of the points that are drawn."""
+def data_of(folder: Path) -> dict[str, Any]:
+    """What the page draws from."""
     text = (folder / "report.html").read_text()
-    found = re.search(r'<script type="application/json" id="points">(.*?)</script>', text)
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text)
     assert found
     content: dict[str, Any] = json.loads(found[1])
     return content

@@ -7,6 +7,7 @@ import platform
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 RESULT = "result.json"
@@ -14,6 +15,7 @@ HISTORY = "history.csv"  #: of a run: a row per generation
 SAMPLES = "samples.csv"  #: a row per sample
 FRONT = "pareto.csv"  #: of a front: a row per point
 PARTITIONS = "partitions"  #: of a front: the folder of the partition files
+PAGE, PAIR_PAGE = "report.html", "compare.html"  #: of cocco report, about one run and about two
 MAX_STEM = 80  #: characters of a network's name in a file name; our choice: file systems end at 255 bytes
 
 
@@ -32,6 +34,12 @@ class About:
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)
+
+
+def remove_pages(folder: Path) -> None:
+    """Remove the pages about what a folder held before, as a new answer is written into it."""
+    for name in (PAGE, PAIR_PAGE):
+        (folder / name).unlink(missing_ok=True)
 
 
 def json_text(about: dict[str, Any]) -> str:

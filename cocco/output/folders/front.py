@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.limits import Limited
-from cocco.output.folders.about import FRONT, PARTITIONS, RESULT, SAMPLES, csv_text, json_text
+from cocco.output.folders.about import FRONT, PARTITIONS, RESULT, SAMPLES, csv_text, json_text, remove_pages
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from cocco.problem.criteria import CRITERIA
 from workloads.files import write_atomic
@@ -25,6 +25,7 @@ def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Pa
 
     Rows of pareto.csv name their partition files. Those of an earlier, longer front in this folder are removed.
     """
+    remove_pages(folder)
     points = found.found if isinstance(found, Front) else (found.best or found.nearest,)
     partitions = _save_partitions(folder / PARTITIONS, points)
     front = found.front if isinstance(found, Front) else _front(found, points[0])

@@ -49,10 +49,9 @@ class FrontRun:
         return self.minimize is not None
 
     @property
-    def axes(self) -> tuple[str, str]:
-        """The two objectives that are drawn: the capacity across where it is one of them."""
-        first, second = self.objectives[:2]
-        return (second, first) if second == "capacity" else (first, second)
+    def axes(self) -> tuple[str, ...]:
+        """The objectives as they are drawn, the first across: the capacity where it is one of them."""
+        return tuple(sorted(self.objectives, key=lambda name: name != "capacity"))
 
 
 def read_front(folder: Path, about: About, result: Reader) -> FrontRun:

@@ -42,6 +42,8 @@ class RunSubgraph:
     energy_breakdown: EnergyBreakdown
     kept_bytes: int = 0  #: of tensors that stay on chip between subgraphs
     scheme: str = ""  #: how several cores share it; of one core none
+    compute_cycles: float = 0.0
+    order: str = ""  #: of a single layer that passes in pieces: its loop order
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,11 @@ def networks_of(plans: Sequence[Reader]) -> tuple[RunNetwork, ...]:
     return tuple(_network(plan, 1.0 if plan.where == SINGLE else plan.get("weight", *NUMBER)) for plan in plans)
 
 
+def network_of(plan: Reader) -> RunNetwork:
+    """Return one priced plan, as `Evaluation.to_json` has it."""
+    return _network(plan, 1.0)
+
+
 def _accelerator(plan: Reader) -> Accelerator:
     content = dict(plan.inner("accelerator").content)
     mapper = plan.inner("accelerator").inner("mapper").content if "mapper" in content else None
@@ -197,6 +204,8 @@ def _subgraph(each: Reader) -> RunSubgraph:
         **numbers,
         "energy_breakdown": parts,
         "scheme": each.one_of("scheme", CORE_SCHEMES) if "scheme" in each.content else "",
+        "compute_cycles": each.optional("compute_cycles") or 0.0,
+        "order": each.inner("loops").get("order", str) if isinstance(each.content.get("loops"), dict) else "",
     }
     return RunSubgraph(*(found[field.name] for field in fields(RunSubgraph)))
 

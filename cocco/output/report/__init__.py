@@ -3,6 +3,7 @@
 from cocco.output.folders.read import read
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run, RunNetwork, RunSubgraph
+from cocco.output.report.compare import html_of_pair, write_pair
 from cocco.output.report.page import html_of, write
 
-__all__ = ["FrontRun", "Run", "RunNetwork", "RunSubgraph", "html_of", "read", "write"]
+__all__ = ["FrontRun", "Run", "RunNetwork", "RunSubgraph", "html_of", "html_of_pair", "read", "write", "write_pair"]

@@ -1,91 +1,162 @@
-"""What the drawing of a page shows: the samples of a run by capacity and metric, or of a front by two objectives."""
+"""The drawing of a page: every size of a run by its price and its bound, or the points of a front."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
-import pandas
-
-from cocco.exploration.ranges import MARGINS, band_edges
+from cocco.exploration.ranges import MARGINS
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
-from cocco.output.report.chart import Chart, Cloud, Column, chart
-from cocco.output.text.numbers import buffer_columns, buffer_name
-from cocco.problem.criteria import CRITERIA
-from cocco.problem.dominance import non_dominated
+from cocco.output.report.chart import PROVED, Axis, Chart, Limit, Slider, cloud
+from cocco.output.report.words import work_of
+from cocco.output.text.front import shown
+from cocco.output.text.numbers import buffer_columns, buffer_name, capacity
+from cocco.problem.criteria import CRITERIA, METRICS
+
+Sizes = tuple[int, ...]  #: bytes of each buffer of one core
+RECOMMENDED = "recommended"
 
 
-def run_chart(run: Run) -> Chart:
-    """Return the samples of a run, the front as a staircase, the recommendation as a star."""
+def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
+    """Return every size that the run knows something of; plans: which plans of the page are for these sizes."""
     assert run.accelerator is not None, "a run without an answer has no front"
-    unit, points = CRITERIA[run.metric], run.points
-    metric = sum(network.weight * getattr(network, CRITERIA[run.metric].column) for network in run.networks)
-    best = {
-        **{name: getattr(run.accelerator, name.removesuffix("_bytes")) for name in buffer_columns(points.columns)},
-        "capacity": run.accelerator.buffer_bytes,
-        "value": metric,
-        "cost": run.cost,
-        "subgraphs": sum(len(network.subgraphs) for network in run.networks),
-    }
-    table = pandas.concat([points, pandas.DataFrame([best])], ignore_index=True)
-    across, up = table["capacity"].to_numpy(float) / 1024, table["value"].to_numpy(float) * unit.scale
-    columns = [
-        *_sizes(table), Column(f"{unit.title} ", f" {unit.shown}", up.tolist(), "rounded"), *_subgraphs(table),
-        Column("cost ", "", [round(cost) for cost in table["cost"]]),
-    ]  # fmt: skip
-    titles = [f"sample {i + 1:,}" for i in range(len(points))] + ["recommended"]
-    labels = f"capacity of one core ({CRITERIA['capacity'].shown})", f"{unit.title} ({unit.shown})"
-    order = np.argsort(table["cost"].to_numpy(float), kind="stable")
-    edge = non_dominated(across, up)
-    cloud = Cloud(across, up, labels, edge, order, len(points), tuple(columns), titles, _bands(run))
-    return chart(cloud, f"{unit.title} against capacity")
+    unit, names = CRITERIA[run.metric], buffer_columns(run.points.columns)
+    best = tuple(int(getattr(run.accelerator, name.removesuffix("_bytes"))) for name in names)
+    counted = run.accelerator.cores if run.count == "all" else 1
+    known = _known(run, names, best, counted)
+    known[best] = (sum(net.weight * getattr(net, unit.column) for net in run.networks), known[best][1])
+    sizes = sorted(known, key=lambda each: (sum(each), each))
+    lines = []
+    for each in sizes:
+        price, least = known[each]
+        said = [f"{buffer_name(name)} {capacity(size)}" for name, size in zip(names, each)]
+        said.append(
+            "no plan priced at this size" if price is None else f"{unit.title} {_shown(price, unit.scale)} {unit.shown}"
+        )
+        if price is not None and is_proved(price, least):
+            said.append("proved: no plan takes less")
+        elif least is not None:
+            said.append(f"proved: at least {_shown(least, unit.scale)} {unit.shown}")
+        if each == best:
+            said.append(RECOMMENDED)
+        lines.append(said)
+    is_one = len(names) == 1
+    return Chart(
+        Axis("capacity of all cores" if counted > 1 else "capacity of one core", "KB", 2.0**-10),
+        (Axis.of(unit),),
+        [sum(each) * counted for each in sizes],
+        [[known[each][0] for each in sizes]],
+        [" + ".join(capacity(size) for size in each) for each in sizes],
+        lines,
+        [plans.get(each) for each in sizes],
+        stairs=True,
+        least=[known[each][1] for each in sizes],
+        star=sizes.index(best),
+        whole=run.ranges is not None and not run.ranges.others and is_one,
+        banded=is_one,
+        sure=run.status == "optimal",
+        slider=None if not run.alpha else Slider(run.alpha, _worth(run.metric)),
+        margins=MARGINS,
+        cloud=_cloud(run, counted),
+    )  # fmt: skip
 
 
-def _bands(run: Run) -> list[tuple[float, float, str]]:
-    """Return the sizes of one buffer within the margins, the wider one first, and those left open."""
-    if run.ranges is None or not run.ranges.is_one_buffer:
-        return []
-    sizes, found = [each.size_bytes for each in run.ranges.candidates], []
-    for margin in reversed(MARGINS):
-        for band in run.ranges.bands(margin):
-            if band.kind == "within" or (band.kind == "open" and margin == MARGINS[-1]):
-                name = "open" if band.kind == "open" else f"within{100 * margin:g}"
-                found.append((*band_edges(sizes, band), name))
+def is_proved(price: float, least: float | None) -> bool:
+    """Return whether no plan takes less than the price."""
+    return least is not None and least >= price * (1 - PROVED)
+
+
+def _known(run: Run, names: Sequence[str], best: Sizes, counted: int) -> dict[Sizes, tuple[float | None, float | None]]:
+    """Return for each size the metric of the best plan known, and what no plan there takes less than.
+
+    The least metric at a size does not depend on alpha, so a bound of the cost is one of the metric, whatever alpha is.
+    """
+    found: dict[Sizes, tuple[float | None, float | None]] = {best: (None, None)}
+    samples = run.points[run.points["cost"] < float("inf")]
+    for row in samples.groupby(list(names))["value"].min().reset_index().to_dict("records"):
+        found[tuple(int(row[name]) for name in names)] = float(row["value"]), None
+    for each in run.ranges.candidates if run.ranges is not None else ():
+        sizes = tuple(size for _, size in each.buffers)
+        before = found.get(sizes, (None, None))[0]
+        price = min((value for value in (before, each.value) if value is not None), default=None)
+        if each.cost is not None and each.value is not None and each.bound >= each.cost * (1 - PROVED):
+            least: float | None = price
+        else:
+            least = max(0.0, each.bound - each.size_bytes * counted) / run.alpha if run.alpha else None
+        found[sizes] = price, least
     return found
 
 
-def objectives_chart(run: FrontRun) -> Chart:
-    """Return the samples of a front by its first two objectives; those of the front are the black dots."""
-    across, up = run.axes
-    table = pandas.concat([run.points, run.front], ignore_index=True)
-    x, y = (table[CRITERIA[name].column].to_numpy(float) * CRITERIA[name].scale for name in (across, up))
-    first = len(run.points)
-    columns = [*_sizes(table), *_subgraphs(table)]
+def _cloud(run: Run, counted: int) -> dict[str, Any]:
+    if work_of(run) == "steps":  # each is the best plan of a size, which is a point already
+        return {}
+    samples = run.points[run.points["cost"] < float("inf")]
+    return cloud(samples["capacity"].to_numpy(float) * counted, [samples["value"].to_numpy(float)])
+
+
+def _worth(metric: str) -> str:
+    return CRITERIA[metric].unit
+
+
+def _shown(value: float, scale: float) -> str:
+    return f"{value * scale:,.4g}" if value * scale < 1000 else f"{value * scale:,.0f}"
+
+
+def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
+    """Return the points of a front by their objectives, a drawing for each but the one across; limits are lines.
+
+    plans: which plans of the page are those of these points, by position.
+    """
+    across, *up = run.axes
+    columns = [CRITERIA[name].column for name in (across, *up)]
+    table = run.front.assign(at=range(len(run.front))).sort_values(columns, kind="stable")
+    rows, buffers = (
+        [{str(name): value for name, value in row.items()} for row in table.to_dict("records")],
+        buffer_columns(table.columns),
+    )
+    lines = [_lines(run, row) for row in rows]
+    limits = [
+        Limit((across, *up).index(name) - 1, value, f"{name} at most {shown(name, value)}")
+        for name, value in run.limits.items()
+        if name in (across, *up)
+    ]
+    x, values = table[columns[0]].to_numpy(float), [table[column].to_numpy(float) for column in columns[1:]]
+    is_known = run.accelerator is not None or not run.is_limited
+    return Chart(
+        Axis.of(CRITERIA[across]),
+        tuple(Axis.of(CRITERIA[name]) for name in up),
+        x.tolist(),
+        [each.tolist() for each in values],
+        [" + ".join(capacity(int(row[name])) for name in buffers) for row in rows],
+        lines,
+        [plans.get(int(at)) for at in table["at"]],
+        stairs=len(run.objectives) == 2 and not run.is_limited,
+        least=values[0].tolist() if run.status == "optimal" and len(up) == 1 and not run.is_limited else None,
+        star=0 if run.is_limited and is_known else None,
+        limits=limits,
+        slider=_front_slider(across, up, x.tolist(), values[0].tolist(), run.is_limited),
+        cloud=cloud(run.points[columns[0]].to_numpy(float), [run.points[each].to_numpy(float) for each in columns[1:]]),
+    )  # fmt: skip
+
+
+def _front_slider(
+    across: str, up: Sequence[str], x: Sequence[float], y: Sequence[float], limited: bool
+) -> Slider | None:
+    """Return a slider that starts where both ends of the front cost the same."""
+    if limited or len(up) != 1 or across != "capacity" or up[0] not in METRICS or len(x) < 2:
+        return None
+    rise = float(max(y) - min(y))
+    return Slider(float(f"{(max(x) - min(x)) / rise:.1g}"), _worth(up[0])) if rise else None
+
+
+def _lines(run: FrontRun, row: Mapping[str, Any]) -> list[str]:
+    said = [f"{buffer_name(name)} {capacity(int(row[name]))}" for name in buffer_columns(row)]
+    if "subgraphs" in row:
+        said.append(f"partition of {row['subgraphs']} subgraphs")
     for name in run.objectives:
-        values = (table[CRITERIA[name].column] * CRITERIA[name].scale).tolist()
-        columns.append(Column(f"{name} ", f" {CRITERIA[name].shown}", values, "rounded"))
-    titles = [f"sample {sample:,.0f}" for sample in run.points["sample"]]
-    titles += ["recommended" if run.is_limited else f"point {i + 1} of the front" for i in range(len(run.front))]
-    labels = f"{across} ({CRITERIA[across].shown})", f"{up} ({CRITERIA[up].shown})"
-    inside = non_dominated(x, y)
-    own = first + non_dominated(x[first:], y[first:])
-    edge = inside if run.is_limited else own
-    order = np.argsort(y, kind="stable")
-    cloud = Cloud(x, y, labels, edge, order, first if run.is_limited else None, tuple(columns), titles)
-    return chart(cloud, f"{up} against {across}")
-
-
-def _sizes(table: pandas.DataFrame) -> list[Column]:
-    names = buffer_columns(table.columns)
-    return [Column(f"{buffer_name(name)} ", "", _whole(table[name]), "size") for name in names]
-
-
-def _subgraphs(table: pandas.DataFrame) -> list[Column]:
-    if "subgraphs" not in table.columns:
-        return []
-    return [Column("partition of ", " subgraphs", _whole(table["subgraphs"]))]
-
-
-def _whole(values: pandas.Series) -> Sequence[int | None]:
-    return [None if value != value else int(value) for value in values]
+        unit = CRITERIA[name]
+        said.append(f"{unit.title} {_shown(float(row[unit.column]), unit.scale)} {unit.shown}")
+    if not run.is_limited:
+        said.append(f"point {int(row['at']) + 1} of the front")
+    return [*said, RECOMMENDED if run.accelerator is not None else "nearest that was found"] if run.is_limited else said

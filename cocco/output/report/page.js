@@ -1,72 +1,99 @@
-"use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("points").textContent);
-  const svg = document.getElementById("front"), ring = document.getElementById("ring");
-  const tip = document.getElementById("tip"), chart = svg.parentElement;
-  const NEAR = 24;  // pixels of the drawing
-  const size = bytes => bytes % 1024 ? bytes.toLocaleString("en") + " bytes" : (bytes / 1024).toLocaleString("en") + " KB";
-  const walk = [...document.querySelectorAll(".best")].map(dot => {
-    const x = Number(dot.getAttribute("cx")), y = Number(dot.getAttribute("cy"));
-    return data.x.findLastIndex((each, i) => each === x && data.y[i] === y);
-  });
-  let at = -1;
+// The page: its drawings, which plan is shown, and which subgraph is picked in all views of a plan.
+const data = JSON.parse(document.getElementById("data").textContent);
+const opened = new Set();
 
-  function text(i) {
-    const lines = [];
-    for (const {before, after, kind, values} of data.columns) {
-      const value = values[i];
-      if (value === null) continue;
-      const digits = kind === "rounded" ? {maximumSignificantDigits: 6} : {};
-      lines.push(before + (kind === "size" ? size(value) : value.toLocaleString("en", digits)) + after);
+// The views of one plan: hovering shows a subgraph in all of them, a click holds it until the next click or Escape.
+function views(section, plan, network) {
+  const bars = section.querySelector(".steps"), detail = section.querySelector(".detail");
+  const rows = [...section.querySelectorAll("table.subgraphs tbody tr")];
+  const byStep = new Map(rows.map(row => [Number(row.dataset.row), row]));
+  let held = -1, at = -1, all = [];
+
+  function show(step) {
+    if (step === at) return;
+    if (at >= 0) byStep.get(at).classList.remove("on");
+    at = step;
+    all.forEach(view => view.mark(step));
+    detail.replaceChildren();
+    if (step < 0) return;
+    byStep.get(step).classList.add("on");
+    const list = html(detail, "dl");
+    for (const [name, text] of told(plan, network, step)) {
+      html(list, "dt", {}, name);
+      html(list, "dd", {}, text);
     }
-    lines.push(data.titles[i]);
-    return lines.join("\n");
   }
 
-  function show(i) {
-    ring.setAttribute("cx", data.x[i]);
-    ring.setAttribute("cy", data.y[i]);
-    ring.style.visibility = "visible";
-    tip.textContent = text(i);
-    tip.hidden = false;
-    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-    const left = Math.min(data.x[i] * scale + 14, chart.clientWidth - tip.offsetWidth);
-    tip.style.left = left + "px";
-    tip.style.top = data.y[i] * scale + 14 + "px";
+  function pick(step, hold) {
+    if (hold) held = step === held ? -1 : step;
+    if (hold && held >= 0) all.forEach(view => view.reveal?.(held));
+    show(hold || step >= 0 ? (held >= 0 && !hold ? held : step) : held);
+    section.classList.toggle("held", held >= 0);
   }
 
-  function hide() {
-    tip.hidden = true;
-    ring.style.visibility = "hidden";
-  }
-
-  svg.addEventListener("mousemove", event => {
-    const mouse = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    let best = -1, least = NEAR * NEAR;
-    for (let i = 0; i < data.x.length; i++) {
-      const distance = (data.x[i] - mouse.x) ** 2 + (data.y[i] - mouse.y) ** 2;
-      if (distance <= least) [best, least] = [i, distance];  // of equally near ones the last: the front, then the star
-    }
-    if (best < 0) hide(); else show(best);
+  all.push(steps(bars, plan, pick));
+  const place = section.querySelector(".network");
+  if (place && network.drawn) all.push(networkPicture(place, plan, network, pick));
+  section.addEventListener("mouseleave", () => show(held));
+  bars.addEventListener("mouseleave", () => show(held));
+  rows.forEach(row => {
+    row.addEventListener("mouseenter", () => pick(Number(row.dataset.row), false));
+    row.addEventListener("click", () => pick(Number(row.dataset.row), true));
   });
-  svg.addEventListener("mouseleave", hide);
-  chart.addEventListener("keydown", event => {
+  section.addEventListener("keydown", event => {
+    if (event.key === "Escape") { held = -1; show(-1); section.classList.remove("held"); }
+  });
+  bars.addEventListener("keydown", event => {
     const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
     if (!step) return;
     event.preventDefault();
-    at = Math.max(0, Math.min(walk.length - 1, at + step));
-    show(walk[at]);
+    held = Math.max(0, Math.min(plan.time.length - 1, (at < 0 ? (step > 0 ? -1 : plan.time.length) : at) + step));
+    show(held);
+    all.forEach(view => view.reveal?.(held));
   });
+  onWidth(section, () => {
+    all.forEach(view => view.draw());
+    all.forEach(view => view.mark(at));
+  });
+}
 
-  for (const table of document.querySelectorAll("table")) {
-    const heads = [...table.querySelectorAll("th")];
-    heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
-      const sign = head.getAttribute("aria-sort") === "descending" ? 1 : -1;
-      heads.forEach(each => each.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
-      const value = row => Number(row.cells[column].dataset.v);
-      const rows = [...table.tBodies[0].rows].sort((a, b) => sign * (value(a) - value(b)));
-      table.tBodies[0].append(...rows);
-    }));
-  }
-})();
+function choose(at) {
+  const picker = document.getElementById("plans");
+  document.querySelectorAll(".choice").forEach(each => { each.hidden = Number(each.dataset.choice) !== at; });
+  if (picker) picker.value = at;
+  document.getElementById("plan-title").textContent = data.choices[at].title;
+  open(at);
+}
+
+// Draws the plans of a choice when they are first seen.
+function open(at) {
+  if (opened.has(at)) return;
+  opened.add(at);
+  document.querySelectorAll(`#choice-${at} section.plan`).forEach((section, place) => {
+    const plan = data.choices[at].plans[place];
+    views(section, plan, data.networks[plan.network]);
+  });
+}
+
+function sortable(table) {
+  const heads = [...table.querySelectorAll("th")];
+  heads.forEach((head, column) => head.querySelector("button")?.addEventListener("click", () => {
+    const sign = head.getAttribute("aria-sort") === "descending" ? 1 : -1;
+    heads.forEach(each => each.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+    const value = row => Number(row.cells[column].dataset.v);
+    table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => sign * (value(a) - value(b))));
+  }));
+}
+
+document.querySelectorAll("table").forEach(sortable);
+if (data.chart) memories(data.chart, at => {
+  if (data.all) return;
+  choose(at);
+  document.getElementById("plan-heading").scrollIntoView({block: "start"});
+});
+if (data.all) data.choices.forEach((_, at) => open(at));  // two runs beside each other
+else if (data.choices.length) {
+  choose(data.shown);
+  document.getElementById("plans").addEventListener("change", event => choose(Number(event.target.value)));
+}

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from cocco.exploration.ranges import MARGINS
+from cocco.output.folders.about import PAGE
 from cocco.output.folders.read import read
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
-from cocco.output.report.chart import Chart
+from cocco.output.report.answer import answer_of, choice_section, front_answer
+from cocco.output.report.data import json_in_page, page_data
 from cocco.output.report.front import objectives_chart, run_chart
-from cocco.output.report.plan import plan_section
-from cocco.output.report.table import front_table, ranges_table
-from cocco.output.report.words import facts, front_facts, front_sentence, recommendation, work_of
+from cocco.output.report.plans import Choice, answer, others_of_run, points_of_front
+from cocco.output.report.table import front_table, hardware_table, ranges_table
+from cocco.output.report.words import FRONT_STATUS, facts, front_facts, front_sentence, recommendation
+from simulator.accelerator import Accelerator
 from workloads.files import write_atomic
 
-NAME = "report.html"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-HOVER = "Point at a dot, or walk along the line with the arrow keys."
+SCRIPTS = (
+    "draw.js",
+    "memories.js",
+    "steps.js",
+    "network.js",
+    "page.js",
+)  #: in the order in which they build on another
+WALK = (
+    "Point at a dot, or walk from one to the next with the arrow keys; click, or Enter, shows its plan where the run "
+    "has one."
+)
 
 
 def write(folder: Path) -> Path:
@@ -29,7 +41,7 @@ def write(folder: Path) -> Path:
 
     Raises FileFormatError for a folder that is missing, cut off or of something else, and OSError.
     """
-    path = folder / NAME
+    path = folder / PAGE
     write_atomic(path, html_of(read(folder)))
     return path
 
@@ -41,62 +53,100 @@ def html_of(run: Run | FrontRun) -> str:
 
 def _run_page(run: Run) -> str:
     title = ", ".join(network.name for network in run.networks) or "no plan"
-    body = [_recommendation(recommendation(run)), _facts(facts(run))]
-    drawn = None
-    if run.accelerator is not None:
-        drawn = run_chart(run)
-        which, one = f"memory with a partition for it that the search priced ({len(run.points):,} samples)", "sample"
-        if work_of(run) == "steps":
-            which, one = "memory that was solved, with its cheapest plan", "dot"
-        words = (
-            f"Each dot is a {which}. "
-            f"No {one} beats one on the black line in both; the star is the recommendation. {HOVER}"
-        )
-        if run.ranges is not None and run.ranges.is_one_buffer:
-            words += (
-                " Sizes in the dark band cost at most 1 % more than the recommendation, in the light one 3 %, proved"
-            )
-            is_open = run.ranges.of_kind("open", MARGINS[-1])
-            words += "; of those in the yellow one it is not known." if is_open else "."
-        body.append(_chart(drawn, "What else there is", words))
-        body += [plan_section(run.accelerator, run.tile_rule, network) for network in run.networks]
-        if run.ranges is not None:
-            body.append(f"<section><h2>Sizes that cost as little</h2>{ranges_table(run)}</section>")
-    return _document(title, body, drawn)
+    searched = section("How it was searched", _facts(facts(run)))
+    if run.accelerator is None:
+        body = [f'<div id="answer"><p id="recommendation">{escape(recommendation(run))}</p></div>', searched]
+        return document(title, body)
+    found = others_of_run(run)
+    choices = [answer(run), *found.values()]
+    here = tuple(getattr(run.accelerator, name) for name in _buffers(run))
+    drawn = run_chart(run, {here: 0} | {sizes: place for place, sizes in enumerate(found, 1)})
+    body = [answer_of(run, recommendation(run), choices[0]), drawing("Which memory", _words(run)), *_plans(choices)]
+    if run.ranges is not None:
+        body.append(section("Sizes that cost as little", f'<div class="wide">{ranges_table(run)}</div>'))
+    hardware = (
+        f'<details><summary>Every number</summary><div class="wide">{hardware_table(run.accelerator)}</div></details>'
+    )
+    body += [section("The hardware it was priced on", hardware), searched]
+    return document(title, body, page_data(drawn, choices))
+
+
+def _buffers(run: Run) -> list[str]:
+    return [name.removesuffix("_bytes") for name in run.points.columns if name.endswith("_buffer_bytes")]
+
+
+def _words(run: Run) -> str:
+    words = "Each dot is the best plan that the run knows at a size; a full one is proved to be the least. "
+    words += "Where it priced nothing, there is no dot. The star is the recommendation. "
+    if run.ranges is None:
+        return words + WALK
+    words += "Short lines are bounds: no plan at that size takes less. "
+    if run.ranges.is_one_buffer:
+        widest = 100 * MARGINS[-1]
+        words += f"Sizes in the dark band cost at most 1 % more than the cheapest, in the light one {widest:g} %; "
+        words += "in the yellow one it is not known. "
+    if run.ranges.others:
+        words += f"The other {run.ranges.others} sizes cost more than {100 * MARGINS[-1]:g} % more, proved. "
+    return words + WALK
 
 
 def _front_page(run: FrontRun) -> str:
-    drawn = objectives_chart(run)
-    body = [_recommendation(front_sentence(run)), _facts(front_facts(run))]
-    across, up = run.axes
+    status = FRONT_STATUS.get(run.status, run.status)
+    body = [front_answer(run, front_sentence(run), status)]
     if run.is_limited:
-        heading = "What else there is"
-        line = f"No sample beats one on the black line in both {across} and {up}; the star is the recommendation."
+        choices, found = ([answer(run)], {0: 0}) if run.accelerator is not None else ([], {})
+        words = "Grey dots are samples; lines are the limits, the star is the recommendation."
         if run.accelerator is None:
-            line = line.replace("the recommendation", "the nearest that was found")
+            words = words.replace("the star is the recommendation", "the dot is the nearest that was found")
+        heading = "Which memory"
     else:
-        heading, line = "The front", "The black dots are the front."
+        points = points_of_front(run)
+        choices, found = list(points.values()), {position: place for place, position in enumerate(points)}
+        words = f"The dots are the front in {' and '.join(run.axes[:2])}; grey ones are samples."
         if len(run.objectives) > 2:
-            count = len(run.objectives)
-            line = f"The black dots are the front in {across} and {up}; the table has all {count} objectives."
-    words = f"Each dot is a memory with a partition for it that the search priced. {line} {HOVER}"
-    body.append(_chart(drawn, heading, words))
-    if run.accelerator is not None:
-        body += [plan_section(run.accelerator, run.tile_rule, network) for network in run.networks]
-    elif not run.is_limited:
-        body.append(f"<section><h2>Its points</h2>{front_table(run)}</section>")
-    return _document(", ".join(run.names), body, drawn)
+            words = f"The dots are the front in all {len(run.objectives)} objectives, a drawing for each against "
+            words += f"{run.axes[0]}; grey ones are samples."
+        heading = "The front"
+    body.append(drawing(heading, f"{words} {WALK}"))
+    if not run.is_limited:
+        body.append(section("Its points", f'<div class="wide">{front_table(run)}</div>'))
+    body += _plans(choices)
+    if choices:
+        body.append(_hardware(choices[0].plans[0].machine))
+    body.append(section("How it was searched", _facts(front_facts(run))))
+    return document(", ".join(run.names), body, page_data(objectives_chart(run, found), choices))
 
 
-def _document(title: str, body: Sequence[str], drawn: Chart | None) -> str:
+def _plans(choices: Sequence[Choice]) -> list[str]:
+    if not choices:
+        return []
+    options = "".join(f'<option value="{at}">{escape(each.title)}</option>' for at, each in enumerate(choices))
+    hidden = " hidden" if len(choices) == 1 else ""
+    picker = f'<label id="picker"{hidden}>Plan at <select id="plans">{options}</select></label>'
+    return [
+        f'<h2 id="plan-heading">The plan at <span id="plan-title">{escape(choices[0].title)}</span></h2>{picker}'
+    ] + [choice_section(at, each, at > 0) for at, each in enumerate(choices)]
+
+
+def _hardware(machine: Accelerator) -> str:
+    inner = f'<details><summary>Every number</summary><div class="wide">{hardware_table(machine)}</div></details>'
+    return section("The hardware it was priced on", inner)
+
+
+def document(title: str, body: Sequence[str], data: dict[str, Any] | None = None) -> str:
+    """Return the whole page of these parts, with the script where there is something to draw."""
     script = ""
-    if drawn is not None:
-        data = json.dumps(drawn.data, allow_nan=False).replace("<", "\\u003c")
-        script = f'<script type="application/json" id="points">{data}</script><script>{_asset("page.js")}</script>'
+    if data is not None:
+        code = "\n".join(_asset(name) for name in SCRIPTS)
+        script = (
+            f'<script type="application/json" id="data">{json_in_page(data)}</script>'
+            f'<script>"use strict";(() => {{\n{code}}})();</script>'
+        )
     head = (
         f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f"<title>Cocco: {escape(title)}</title><style>{_asset('page.css')}</style>"
+        f'<meta name="color-scheme" content="light dark"><title>Cocco: {escape(title)}</title>'
+        f"<style>{_asset('page.css')}</style>"
     )
     text = "\n".join([f"<h1>Cocco: {escape(title)}</h1>", *body])
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n{text}\n{script}</body></html>\n'
@@ -106,8 +156,9 @@ def _asset(name: str) -> str:
     return (resources.files("cocco.output.report") / name).read_text(encoding="utf-8")
 
 
-def _recommendation(text: str) -> str:
-    return f'<p id="recommendation">{escape(text)}</p>'
+def section(heading: str, inner: str) -> str:
+    """Return a part of the page under its heading."""
+    return f"<section><h2>{heading}</h2>{inner}</section>"
 
 
 def _facts(found: Sequence[tuple[str, str]]) -> str:
@@ -115,8 +166,15 @@ def _facts(found: Sequence[tuple[str, str]]) -> str:
     return f"<dl>{rows}</dl>"
 
 
-def _chart(drawn: Chart, heading: str, words: str) -> str:
+def drawing(heading: str, words: str) -> str:
+    """Return the part of the page into which the script draws the memories; words: what is seen there."""
     return (
-        f'<section><h2>{heading}</h2><p>{words}</p><div class="chart" tabindex="0">'
-        f'{drawn.svg}<div id="tip" role="status" hidden></div></div></section>'
+        f'<section id="memories"><h2>{heading}</h2>'
+        '<div id="slider" hidden><label for="alpha">What a byte of buffer is worth</label>'
+        '<input type="range" id="alpha" min="-2" max="2" step="0.01" value="0">'
+        '<button type="button" id="reset">As asked</button><output id="said" for="alpha"></output></div>'
+        '<div class="chart" tabindex="0" role="group" aria-label="Memories: left and right arrow keys go from one to'
+        ' the next, Enter shows its plan"></div><div id="tip" role="status" hidden></div>'
+        f'<div class="legend"></div><p class="note">{escape(words)}</p>'
+        "<noscript><p>The drawings need the script of this page; the tables say the same.</p></noscript></section>"
     )

@@ -8,19 +8,26 @@ from html import escape
 from cocco.exploration.ranges import MARGINS
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run, RunNetwork
+from cocco.output.report.plans import Planned, is_link
 from cocco.output.text.numbers import buffer_columns, buffer_name, milliseconds
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
+from simulator.hardware_files import WORDS
 from simulator.partition.schemes import CORE_SCHEMES
+from simulator.technology import MAX_REGIONS, Technology
+from simulator.views.least_capacity import Need
 
 TERMS = {"dram": "DRAM", "sram": "SRAM", "leakage": "leakage", "compute": "computing"}
 HEADS = ("#", "layers", "tile", "activations (KB)", "weights (KB)", "off-chip (KB)", "energy (mJ)", "latency (ms)")
 
 
-def plan_table(machine: Accelerator, network: RunNetwork) -> str:
+def plan_table(plan: Planned) -> str:
     """Return a row for each subgraph, as HTML."""
+    machine, network = plan.machine, plan.network
     clock = machine.technology.clock_ghz
     heads = [*HEADS[:4], "kept (KB)", *HEADS[4:]] if network.keep else list(HEADS)
+    if plan.needs is not None:
+        heads.insert(heads.index("off-chip (KB)"), "needs at least (KB)")
     heads[2:2] = ["cores"] if machine.cores > 1 else []
     rows = []
     for position, cost in enumerate(network.subgraphs):
@@ -28,16 +35,23 @@ def plan_table(machine: Accelerator, network: RunNetwork) -> str:
         listed = names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]} ({len(names)})"
         if len(names) > 2:
             listed = f"<details><summary>{listed}</summary>{', '.join(names)}</details>"
+        needs = [_need(plan.needs[position])] if plan.needs is not None else []
         cells = [
             (position, str(position)), (len(names), listed), *([_scheme(cost.scheme)] if machine.cores > 1 else []),
             (cost.tile[0] * cost.tile[1], f"{cost.tile[0]} x {cost.tile[1]}"),
             _kilobytes(cost.activation_bytes), *([_kilobytes(cost.kept_bytes)] if network.keep else []),
-            _kilobytes(cost.weight_bytes), _kilobytes(cost.ema_bytes),
+            _kilobytes(cost.weight_bytes), *needs, _kilobytes(cost.ema_bytes),
             (cost.energy_pj, f"{cost.energy_pj * 1e-9:.3f}"),
             (cost.latency_cycles, milliseconds(cost.latency_cycles, clock).removesuffix(" ms")),
         ]  # fmt: skip
         rows.append(cells)
-    return _table(heads, rows)
+    return _table(heads, rows, "subgraphs")
+
+
+def _need(need: Need) -> tuple[int, str]:
+    """Return what a subgraph needs to be held; of a layer that may pass in pieces instead in brackets."""
+    size, shown = _kilobytes(need.activation_bytes + need.weight_bytes)
+    return size, f"({shown})" if need.may_stream else shown
 
 
 def kept_table(network: RunNetwork) -> str:
@@ -50,7 +64,7 @@ def kept_table(network: RunNetwork) -> str:
         ]
         for place, each in enumerate(network.keep)
     ]  # fmt: skip
-    return _table(("#", "kept tensor", "from subgraph", "until subgraph", "takes (KB)"), rows)
+    return _table(("#", "kept tensor", "from subgraph", "until subgraph", "takes (KB)"), rows, "kept")
 
 
 def _scheme(scheme: str) -> tuple[int, str]:
@@ -97,7 +111,10 @@ def front_table(run: FrontRun) -> str:
     heads += [f"{name} ({CRITERIA[name].shown})" for name in run.objectives]
     rows = []
     for position, row in enumerate(run.front.to_dict("records"), 1):
-        cells = [(float(position), str(position)), (float(position), escape(str(row["partition"])))]
+        files = [
+            f'<a href="{escape(file)}">{escape(file)}</a>' for file in str(row["partition"]).split() if is_link(file)
+        ]
+        cells = [(float(position), str(position)), (float(position), " ".join(files) or escape(str(row["partition"])))]
         cells += [(row[column], f"{row[column] / 1024:,.6g}") for column in buffers]
         if "subgraphs" in row:
             cells.append((row["subgraphs"], f"{row['subgraphs']:,.0f}"))
@@ -105,13 +122,28 @@ def front_table(run: FrontRun) -> str:
             value = row[CRITERIA[name].column]
             cells.append((value, f"{value * CRITERIA[name].scale:,.6g}"))
         rows.append(cells)
-    return _table(heads, rows)
+    return _table(heads, rows, "points")
+
+
+def hardware_table(machine: Accelerator) -> str:
+    """Return every number of the hardware with unit and source, as HTML; those that are not the default say so."""
+    content = {name: getattr(machine, name) for name in ("cores", "batch", "max_regions")}
+    content |= machine.technology.to_json()
+    usual = {"cores": 1, "batch": 1, "max_regions": MAX_REGIONS} | Technology().to_json()
+    rows = []
+    for name, value in content.items():
+        changed = "" if name in usual and usual[name] == value else " <strong>(given, not the default)</strong>"
+        text = escape(str(value) if not isinstance(value, (list, tuple)) else ", ".join(map(str, value)))
+        rows.append(f"<tr><td>{name}</td><td>{text}</td><td>{escape(WORDS.get(name, ''))}{changed}</td></tr>")
+    head = "<tr><th>number</th><th>value</th><th>unit, meaning, source</th></tr>"
+    return f'<table class="hardware"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[tuple[float, str]]], name: str = "") -> str:
     """Return a table whose columns sort by a number; cells: that number, and what is shown as HTML."""
     lines = [
-        "<tr>" + "".join(f'<td data-v="{value!r}">{text}</td>' for value, text in cells) + "</tr>" for cells in rows
+        f'<tr data-row="{place}">' + "".join(f'<td data-v="{value!r}">{text}</td>' for value, text in cells) + "</tr>"
+        for place, cells in enumerate(rows)
     ]
     head = "".join(f'<th><button type="button">{text}</button></th>' for text in heads)
     said = f' class="{name}"' if name else ""

@@ -10,6 +10,7 @@ from cocco.problem.settings import Settings
 from cocco.problem.stream import ONE, Stream, threshold
 from cocco.search.genetic.crossover import crossover
 from cocco.search.genetic.mutation import merge_subgraphs, modify_node, mutate_capacity, shift_layers, split_subgraph
+from cocco.search.genetic.own import Own
 from cocco.search.genetic.repair import repair
 from cocco.search.pricing.genomes import Sample
 
@@ -23,6 +24,9 @@ class Breeder:
         self.crossing, self.again = threshold(settings.crossover), threshold(settings.again)
         self.modify_end, self.split_end, self.merge_end, self.shift_end = settings.shares(bool(problem.buffers))
         self.deviation = settings.deviation
+        kinds = {count: [each for each in settings.operators if each.parents == count] for count in (1, 2)}
+        self.mutations = Own(problem, kinds[1], settings.mutation_shares(bool(problem.buffers)))
+        self.crossovers = Own(problem, kinds[2], 1.0)
 
     def founder(self, initial: Sequence[Sequence[int]], child: int, stream: Stream) -> Genome:
         """Return a genome of the first generation: the initial partitions, then mutants of them and random ones.
@@ -47,7 +51,11 @@ class Breeder:
         """
         genome = self.select(parents, stream)
         if stream.chance(self.crossing):
-            genome = crossover(self.problem, genome, self.select(parents, stream), stream)
+            other = self.select(parents, stream)
+            if self.crossovers.is_next(stream):
+                genome = self.crossovers.apply((genome, other), stream)
+            else:
+                genome = crossover(self.problem, genome, other, stream)
         else:
             genome = self.mutate(genome, stream)
         while stream.chance(self.again):
@@ -65,6 +73,8 @@ class Breeder:
 
     def mutate(self, genome: Genome, stream: Stream) -> Genome:
         """Return the genome after one of the mutations (Sec. 4.4.3, and shift-layers), to be repaired."""
+        if self.mutations.is_next(stream):
+            return self.mutations.apply((genome,), stream)
         kind = stream.draw() >> 32
         if kind < self.modify_end:
             return modify_node(self.problem, genome, stream)

@@ -48,21 +48,25 @@ class Engine(Protocol):
 
 
 def make_engine(name: EngineName | None, problem: Problem, settings: Settings, threads: int = 1) -> Engine:
-    """Return the engine by its name, see engine_name."""
-    if engine_name(name, problem, threads) == "reference":
-        return ReferenceEngine(problem, settings)
+    """Return the engine by its name, see engine_name; operators of the user's own breed in Python."""
+    chosen = engine_name(name, problem, threads)
+    if chosen == "reference" or settings.operators:
+        return ReferenceEngine(problem, settings, chosen)
     return FastEngine(problem, settings, threads)
 
 
 class ReferenceEngine:
-    """The engine to read: genome by genome, by the operators of this package and the simulator's prices."""
+    """The engine to read: genome by genome, by the operators of this package and the simulator's prices.
+
+    priced_by: "fast" asks the compiled twin for the prices of subgraphs; the answers are the same.
+    """
 
     name: EngineName = "reference"
 
-    def __init__(self, problem: Problem, settings: Settings) -> None:
+    def __init__(self, problem: Problem, settings: Settings, priced_by: EngineName = "reference") -> None:
         self.problem = problem
         self.breeder = Breeder(problem, settings)
-        self.pricer = Pricer(problem, settings.model_memo, settings.price_memo)
+        self.pricer = Pricer(problem, settings.model_memo, settings.price_memo, priced_by)
 
     def breed(
         self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int

@@ -6,12 +6,12 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from cocco.problem.criteria import check_objectives, metrics_of
-from cocco.problem.genome import Genome, canonical, groups_of
+from cocco.problem.genome import Genome, groups_of
 from cocco.problem.names import Metric
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, on_hardware, over_space
@@ -19,9 +19,9 @@ from cocco.problem.settings import Settings
 from cocco.problem.space import Space
 from cocco.problem.stream import Stream, check_seed
 from cocco.search.genetic.breeder import Breeder
+from cocco.search.genetic.checked import checked_genome
 from cocco.search.genetic.crossover import crossover
 from cocco.search.genetic.mutation import merge_subgraphs, modify_node, mutate_capacity, shift_layers, split_subgraph
-from cocco.search.genetic.repair import repair
 from cocco.search.pricing.genomes import Pricer
 from simulator.accelerator import Accelerator, Machine, MachineFields
 from simulator.keywords import check_keywords
@@ -222,25 +222,7 @@ class _Tools:
         return Pricer(problem, settings.model_memo, settings.price_memo)
 
     def _checked(self, genome: object) -> Genome:
-        """Return a genome with a valid partition; raises ValueError where it cannot be meant."""
-        try:
-            names, positions = cast(Genome, genome)
-            labels, capacities = [*names], tuple(positions)
-        except (TypeError, ValueError):
-            raise ValueError(f"a genome has labels and capacities, got {genome!r}") from None
-        if len(labels) != self.problem.size:
-            raise ValueError(f"a genome has one label per layer, {self.problem.size}, got {len(labels)}")
-        for v, label in enumerate(labels):
-            if isinstance(label, bool) or not isinstance(label, int | np.integer):
-                raise ValueError(f"labels must be integers, got {label!r} for layer {v}")
-        buffers = self.problem.buffers
-        if len(capacities) != len(buffers):
-            raise ValueError(f"a genome has one position per buffer that is chosen, {len(buffers)}, got {capacities!r}")
-        for position, (name, sizes) in zip(capacities, buffers.items()):
-            if not isinstance(position, int | np.integer) or not 0 <= position < len(sizes):
-                raise ValueError(f"{name} must be a position from 0 to {len(sizes) - 1}, got {position!r}")
-        valid = repair(self.problem, canonical([int(label) for label in labels]))
-        return Genome(valid, tuple(int(position) for position in capacities))
+        return checked_genome(self.problem, genome)
 
 
 def _position(name: str, sizes: Sequence[int], memory: Accelerator) -> int:

@@ -157,3 +157,11 @@ def test_help_explains_sizes_and_exit_codes():
 def test_the_same_question_has_the_same_bytes(fused: Path):
     arguments = ("evaluate", "resnet50", "--partition", fused, "--json")
     assert cocco(*arguments).stdout == cocco(*arguments).stdout
+
+
+def test_a_buffer_whose_unit_was_forgotten_is_noted():
+    finished = cocco("partition", "vgg16", "--shared-buffer", 896, "--method", "greedy", "--keep", "none")
+    assert finished.stderr.startswith("cocco: note: --shared-buffer 896 is 896 bytes")
+    assert "896KB would be 896 KB" in finished.stderr
+    finished = cocco("partition", "vgg16", "--shared-buffer", "896KB", "--method", "greedy", "--keep", "none")
+    assert "note" not in finished.stderr

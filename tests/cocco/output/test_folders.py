@@ -21,6 +21,7 @@ from cocco.output.folders.about import FRONT, HISTORY, RESULT, SAMPLES, About, a
 from cocco.output.folders.read import read
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
+from cocco.output.folders.sizes import SIZES
 from cocco.problem.space import SharedBuffer
 from simulator import KiB
 from tests.helpers.tiny_network import write_tiny
@@ -49,7 +50,9 @@ def test_a_run_comes_back(tiny: Any, tmp_path: Path, count: int):
     result = explore(networks, alpha=0.002, **FEW)
     told = about(result.to_json())
     written = run_folder.save(tmp_path, result, told.to_json())
-    assert {path.name for path in written} == set(run_folder.file_names([network.name for network in networks]))
+    assert {path.name for path in written} - {SIZES} == set(
+        run_folder.file_names([network.name for network in networks])
+    )
     found = read(tmp_path)
     assert isinstance(found, Run) and found.about == told
     same = ("method", "metric", "status", "samples", "alpha", "cost", "lower_bound", "gap", "accelerator")
@@ -71,7 +74,7 @@ def test_a_front_comes_back(tiny: Any, tmp_path: Path):
     assert found.about == told and not found.is_limited
     same = ("objectives", "status", "samples", "method")
     assert all(getattr(found, name) == getattr(front, name) for name in same)
-    assert (found.names, found.axes) == (("tiny",), ("capacity", "energy"))
+    assert (found.names, found.axes) == (("tiny",), ("capacity", "energy", "latency"))
     assert same_tables(front.front, found.front) and same_tables(front.points, found.points)
     assert all((tmp_path / name).is_file() for name in found.front["partition"])
 

@@ -21,7 +21,7 @@ from cocco.output.pictures.kept import NAMED, KeptBar
 from cocco.output.text.comparison import comparison_text
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.views.intervals import rows_of
-from tests.helpers.pages import change, near_sizes, page_of
+from tests.helpers.pages import change, data_of, near_sizes, page_of
 from workloads.errors import FileFormatError
 
 RESNET = workloads.load("resnet50")
@@ -98,11 +98,14 @@ def test_the_page_shows_what_is_kept(resnet_run: tuple[Path, cocco.Result]):
     assert [each.kept_bytes for each in network.subgraphs] == [each.kept_bytes for each in result.evaluation.subgraphs]
     assert Partition.load(folder / "partition.json", RESNET) == result.plan
     text = " ".join(page.texts)
-    for words in ("kept (KB)", "kept whole", "tensors that stay on chip between subgraphs", "less off-chip traffic"):
+    for words in ("kept (KB)", "Kept whole", "The tensors that stay on chip", "less off-chip traffic"):
         assert words in text, words
     assert "so its activations are not split" not in text  # it was priced again, kept tensors included
-    rows = len(result.plan) + len(result.plan.keep) + near_sizes(result.to_json())
-    assert page.count("svg") == 5 and page.count("tr") == 3 + rows
+    (plan,) = data_of(tmp_path)["choices"][0]["plans"]
+    assert len(plan["time"]) == len(result.plan) and page.rows["sizes"] == near_sizes(result.to_json())
+    assert [(tensor, start, until) for tensor, start, until, _ in plan["keep"]] == [
+        (each.tensor, each.from_step, each.until_step) for each in result.plan.keep
+    ]
 
 
 def test_the_page_of_a_network_of_one_s_own_shows_it_too(tmp_path: Path):
@@ -110,7 +113,7 @@ def test_the_page_of_a_network_of_one_s_own_shows_it_too(tmp_path: Path):
     result = save_kept(tmp_path, network)
     report.write(tmp_path)
     text = " ".join(page_of(tmp_path).texts)
-    assert "<b>mine: tensors that stay on chip between subgraphs" in text and result.plan.keep[0].tensor in text
+    assert "<b>mine" in text and "The tensors that stay on chip" in text and result.plan.keep[0].tensor in text
 
 
 @pytest.mark.parametrize(("key", "value"), [("until", "nothing"), ("from", "fc"), ("bytes", "many"), ("tensor", 3)])

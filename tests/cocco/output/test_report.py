@@ -12,10 +12,9 @@ import pandas
 import pytest
 
 from cocco.output import report
-from cocco.problem.dominance import non_dominated
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.hostile_network import LAYER, NAME, hostile_network
-from tests.helpers.pages import LOADS, change, near_sizes, page_of, points_of
+from tests.helpers.pages import LOADS, change, data_of, near_sizes, page_of
 from workloads.errors import FileFormatError
 
 EXPLORE = ("--samples", 400, "--method", "ga")
@@ -45,12 +44,20 @@ def test_page_says_what_to_build_and_shows_every_subgraph(run_folder: Path):
     assert f"Build a shared buffer of {result['shared_buffer_bytes'] // 1024} KB: energy" in text
     assert f"in {len(result['subgraphs'])} subgraphs." in text
     assert f"{result['cost']:,.0f} = {result['shared_buffer_bytes']:,} bytes of buffer" in text
-    assert page.count("tr") == 1 + len(result["subgraphs"]) + 1 + near_sizes(result)
+    assert page.rows["subgraphs"] == len(result["subgraphs"]) and page.rows["sizes"] == near_sizes(result)
     assert "Sizes that cost at most 1 % more: " in text and "costs at least (%)" in text and "dark band" in text
+    assert "12.5 pJ/bit (Cocco, Sec. 5.1.2)" in text and "needs at least (KB)" in page.texts
+    alone = sum(len(subgraph["layers"]) == 1 for subgraph in result["subgraphs"])
+    assert f"{alone} of {len(result['subgraphs'])} subgraphs are one layer that runs alone" in text
     for subgraph in result["subgraphs"]:
         assert f"{subgraph['activation_bytes'] / 1024:,.1f}" in page.texts
-    assert page.count("svg") == 4  # front, occupancy, energy, the network
-    assert "SIDE, rows kept" in text and "capacity of one core (KB)" in text
+    (plan,) = data_of(run_folder)["choices"][0]["plans"]
+    held = zip(plan["weights"], plan["main"], plan["side"], plan["kept"])
+    taken = [each["activation_bytes"] + each["weight_bytes"] for each in result["subgraphs"]]
+    assert [sum(each) for each in held] == taken and any(plan["side"])
+    energies = [sum(parts) for parts in zip(*plan["energy"].values())]
+    assert energies == pytest.approx([each["energy_pj"] for each in result["subgraphs"]])
+    assert len(plan["needs"]) == len(taken) and max(plan["compute"]) > 0
 
 
 def test_page_says_how_several_cores_share_each_subgraph(tmp_path: Path):
@@ -59,8 +66,9 @@ def test_page_says_how_several_cores_share_each_subgraph(tmp_path: Path):
     assert cocco("report", folder).returncode == 0
     schemes = [each["scheme"] for each in json.loads((folder / "result.json").read_text())["result"]["subgraphs"]]
     texts = page_of(folder).texts
-    assert texts.count("cores") == 1 and [text for text in texts if text in schemes] == schemes
-    said = next(text for text in texts if text.startswith("How the cores share the subgraphs: "))
+    assert texts.count("cores") == 1 + len(data_of(folder)["choices"])  # a number of the hardware, a column of each
+    assert [text for text in texts if text in schemes][: len(schemes)] == schemes
+    said = next(text for text in texts if "How the cores share the subgraphs: " in text)
     assert f"channels {schemes.count('channels')} (channels dealt)" in said
     assert json.loads((folder / "partition.json").read_text())["schemes"] == schemes
     damaged = json.loads((folder / "result.json").read_text())
@@ -70,39 +78,70 @@ def test_page_says_how_several_cores_share_each_subgraph(tmp_path: Path):
 
 
 def test_page_fetches_nothing(run_folder: Path):
-    """Nothing but links inside the page; the policy forbids the rest."""
+    """Nothing but links inside the page, and those to partition files beside it; the policy forbids the rest."""
     page = page_of(run_folder)
     for tag, attributes in page.elements:
         for name in LOADS & attributes.keys():
-            assert str(attributes[name]).startswith(("#", "data:")), (tag, attributes)
+            is_plan = tag == "a" and re.fullmatch(r"(sizes/|partitions/)?[\w.-]+\.json", str(attributes[name]))
+            assert is_plan or str(attributes[name]).startswith(("#", "data:")), (tag, attributes)
     text = (run_folder / "report.html").read_text()
     assert not re.search(r"url\((?!#)|@import|fetch\(|XMLHttp|WebSocket", text)
     assert "default-src 'none'" in text
-    assert {found for found in re.findall(r"https?://[^\"'<> ]+", text)} <= {
-        "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink",
-    }  # fmt: skip
+    assert set(re.findall(r"https?://[^\"'<> ]+", text)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
 
 
-def test_points_in_the_page_are_the_samples(run_folder: Path):
-    """The line goes through the samples that nothing beats, and the last point is the recommendation."""
-    data = points_of(run_folder)
-    sizes, values, counts, costs = (column["values"] for column in data["columns"])
-    samples = pandas.read_csv(run_folder / "samples.csv")
-    capacity, value = samples["shared_buffer_bytes"], samples["value"]
-    front = {(int(capacity[i]), float(f"{value[i] * 1e-9:.6g}")) for i in non_dominated(capacity, value)}
-    assert front <= set(zip(sizes, values))
-    for i, title in enumerate(data["titles"][:-1]):
-        row = samples.iloc[int(title.removeprefix("sample ").replace(",", "")) - 1]
-        assert (sizes[i], counts[i], costs[i]) == (row["shared_buffer_bytes"], row["subgraphs"], round(row["cost"]))
+def test_every_size_shows_the_price_and_the_bound_that_the_run_has(run_folder: Path):
+    """Priced: the least sample or the plan of the ranges. Bound: what is left of the cost's for alpha x metric."""
     result = json.loads((run_folder / "result.json").read_text())["result"]
-    assert data["titles"][-1] == "recommended" and costs[-1] == round(result["cost"])
-    assert counts[-1] == len(result["subgraphs"])
-    assert len({len(column) for column in (data["x"], data["y"], values, data["titles"])}) == 1
+    chart = data_of(run_folder)["chart"]
+    samples = pandas.read_csv(run_folder / "samples.csv").groupby("shared_buffer_bytes")["value"].min()
+    candidates = {each["shared_buffer_bytes"]: each for each in result["ranges"]["sizes"]}
+    assert chart["x"] == sorted(candidates) and chart["whole"] and chart["banded"]
+    for x, price, least in zip(chart["x"], chart["y"][0], chart["least"]):
+        each = candidates[x]
+        known = [value for value in (samples.get(x), each["value"]) if value is not None]
+        if x != result["shared_buffer_bytes"]:
+            assert price == (min(known) if known else None)
+        assert least is not None and (price is None or least <= price)
+        assert x + result["alpha"] * least <= (each["cost"] or float("inf")) * (1 + 1e-9)
+        assert x + result["alpha"] * least >= each["bound"] * (1 - 1e-9)
+    star = chart["star"]
+    assert chart["x"][star] == result["shared_buffer_bytes"] and chart["y"][0][star] == result["totals"]["energy_pj"]
+    assert chart["lines"][star][-1] == "recommended" and chart["slider"]["alpha"] == result["alpha"]
+
+
+def test_sizes_that_a_proof_solved_have_their_plans(tmp_path: Path):
+    """Beside the recommendation: a file for each, priced again, to the number that the ranges have."""
+    space = ("--shared", "--range", "512KB:1024KB:128KB")
+    assert cocco("explore", "vgg16", *space, "-o", tmp_path).returncode == 0
+    assert cocco("report", tmp_path).returncode == 0
+    data, result = data_of(tmp_path), json.loads((tmp_path / "result.json").read_text())["result"]
+    values = {each["shared_buffer_bytes"]: each["value"] for each in result["ranges"]["sizes"]}
+    chart, opened = data["chart"], 0
+    for x, place in zip(chart["x"], chart["plan"]):
+        if place is not None:
+            (plan,) = data["choices"][place]["plans"]
+            assert plan["capacity"] == [x] and sum(map(sum, plan["energy"].values())) == pytest.approx(values[x])
+            assert place == 0 or (tmp_path / "sizes" / f"{x // 1024}KB.json").is_file()
+            opened += 1
+    assert opened == 1 + len(list((tmp_path / "sizes").iterdir())) > 1
+    next((tmp_path / "sizes").iterdir()).write_text("[")
+    assert cocco("report", tmp_path).returncode == 0  # without that plan
+    assert len(data_of(tmp_path)["choices"]) == opened - 1
 
 
 def test_same_run_gives_the_same_page(run_folder: Path, copy: Path):
     report.write(copy)
     assert (copy / "report.html").read_bytes() == (run_folder / "report.html").read_bytes()
+
+
+def test_a_new_answer_leaves_no_page_about_the_one_before(tmp_path: Path):
+    words = ("vgg16", "--samples", 100, "--method", "ga", "--keep", "none", "-o", tmp_path)
+    assert cocco("explore", *words).returncode == 0
+    for name in ("report.html", "compare.html", "notes.html"):
+        (tmp_path / name).write_text("before")
+    assert cocco("explore", *words, "--seed", 2).returncode == 0
+    assert sorted(path.name for path in tmp_path.glob("*.html")) == ["notes.html"]
 
 
 def test_several_networks_each_have_a_table(tmp_path: Path):
@@ -123,9 +162,8 @@ def test_several_networks_each_have_a_table(tmp_path: Path):
     content = answer(cocco(*words, "-o", tmp_path, "--json"))
     report.write(tmp_path)
     page = page_of(tmp_path)
-    assert page.count("table") == 3
-    rows = sum(len(network["subgraphs"]) for network in content["networks"]) + near_sizes(content)
-    assert page.count("tr") == 3 + rows
+    assert page.rows["subgraphs"] == sum(len(network["subgraphs"]) for network in content["networks"])
+    assert page.rows["sizes"] == near_sizes(content)
     sizes = [content[f"{name}_buffer_bytes"] // 1024 for name in ("global", "weight")]
     assert f"a global buffer of {sizes[0]} KB and a weight buffer of {sizes[1]} KB" in " ".join(page.texts)
 

@@ -1,4 +1,4 @@
-"""The page in headless Chromium: hovering, walking, sorting; it loads nothing and raises nothing."""
+"""The page in headless Chromium: the slider, plans by a click, linked views, dark and narrow; it loads nothing."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from cocco.cli import main
 from cocco.output import report
 from cocco.output.folders import run as folders
 from tests.helpers.hostile_network import NAME, hostile_network
+from tests.helpers.pages import data_of
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium, of the extra 'test'")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -26,6 +27,7 @@ QUIET = (
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
     "--window-size=1100,1400", "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
+LEFT, RIGHT, ENTER, ESCAPE = "\ue012", "\ue014", "\ue007", "\ue00c"
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +43,19 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The page of a run for googlenet, open; with the run it is about."""
-    folder = tmp_path_factory.mktemp("run")
-    assert main(["explore", "googlenet", "--samples", "2000", "--keep", "none", "-o", str(folder)]) == 0
-    browser.get(report.write(folder).as_uri())
-    return browser, json.loads((folder / "result.json").read_text())["result"]
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run for vgg16 whose sizes are solved, and its page."""
+    path = tmp_path_factory.mktemp("run")
+    assert main(["explore", "vgg16", "--shared", "--range", "512KB:1536KB:128KB", "-o", str(path)]) == 0
+    report.write(path)
+    return path
+
+
+@pytest.fixture
+def page(browser: Any, folder: Path) -> Any:
+    """The page, freshly opened."""
+    browser.get((folder / "report.html").as_uri())
+    return browser
 
 
 def find(browser: Any, selector: str) -> list[Any]:
@@ -60,61 +69,129 @@ def hover(browser: Any, element: Any) -> str:
     return str(tip.text) if tip.is_displayed() else ""
 
 
-def test_hovering_shows_capacity_energy_and_partition(page: Any):
-    browser, result = page
-    text = hover(browser, browser.find_element("class name", "star"))
-    assert text.splitlines() == [
-        f"shared buffer {result['shared_buffer_bytes'] // 1024:,} KB",
-        f"energy {result['totals']['energy_pj'] * 1e-9:.6g} mJ",
-        f"partition of {len(result['subgraphs'])} subgraphs",
-        f"cost {round(result['cost']):,}",
-        "recommended",
-    ]
-    texts = [hover(browser, dot) for dot in find(browser, ".best")[:3]]
-    assert all("shared buffer" in text and " mJ" in text and "partition of" in text for text in texts)
-    assert len(set(texts)) == 3
-    assert browser.find_element("id", "ring").value_of_css_property("visibility") == "visible"
+def slide(browser: Any, power: float) -> str:
+    """Move the slider to 10 ** power times the alpha of the run and return what the page says then."""
+    browser.execute_script(
+        "const s = document.getElementById('alpha'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))", power
+    )
+    return str(browser.find_element("id", "said").text)
 
 
-def test_leaving_the_drawing_hides_what_was_shown(page: Any):
-    browser, _ = page
-    assert hover(browser, browser.find_element("class name", "star"))
-    assert hover(browser, browser.find_element("css selector", "h1")) == ""
+def test_hovering_shows_size_energy_and_proof(page: Any, folder: Path):
+    result = json.loads((folder / "result.json").read_text())["result"]
+    size = f"shared buffer {result['shared_buffer_bytes'] // 1024} KB"
+    lines = hover(page, find(page, ".star")[0]).splitlines()
+    assert lines[0] == size and lines[1].startswith("energy ") and lines[2:] == [
+        "proved: no plan takes less", "recommended", "click: its plan",
+    ]  # fmt: skip
+    assert hover(page, find(page, "h1")[0]) == ""
 
 
-def test_arrow_keys_walk_along_the_front(page: Any):
-    browser, _ = page
-    chart = browser.find_element("class name", "chart")
+@pytest.mark.parametrize("power", [-2, -0.5, 0.7, 2])
+def test_the_slider_moves_the_recommendation(page: Any, folder: Path, power: float):
+    """To the size with the least bytes + alpha x energy of those priced, worked out here from the run's own ranges."""
+    result = json.loads((folder / "result.json").read_text())["result"]
+    alpha = result["alpha"] * 10**power
+    sizes = [each for each in result["ranges"]["sizes"] if each["value"] is not None]
+    best = min(sizes, key=lambda each: each["shared_buffer_bytes"] + alpha * each["value"])
+    said = slide(page, power)
+    assert f"Build {best['shared_buffer_bytes'] // 1024} KB: energy" in said
+    assert ("proved" in said) and len(find(page, ".chart line.equal")) == 1
+    moved = best["shared_buffer_bytes"] != result["shared_buffer_bytes"]
+    assert len(find(page, ".chart circle.pick")) == int(moved)
+    page.find_element("id", "reset").click()
+    said = page.find_element("id", "said").text
+    assert f"Build {result['shared_buffer_bytes'] // 1024} KB: energy" in said and "(proved, no other" in said
+
+
+def test_a_click_on_a_size_opens_its_plan_and_so_does_enter(page: Any, folder: Path):
+    data = data_of(folder)
+    other = next(i for i, plan in enumerate(data["chart"]["plan"]) if plan not in (None, 0))
+    title = data["choices"][data["chart"]["plan"][other]]["title"]
+    dot = find(page, f"circle[data-point='{other}']")[0]
+    webdriver.ActionChains(page).scroll_to_element(dot).move_to_element(dot).click().perform()
+    assert page.find_element("id", "plan-title").text == title
+    (shown,) = [each for each in find(page, ".choice") if each.is_displayed()]
+    steps = len(data["choices"][data["chart"]["plan"][other]]["plans"][0]["time"])
+    assert len(shown.find_elements("css selector", "table.subgraphs tbody tr")) == steps
+    assert shown.find_elements("css selector", ".steps svg") and shown.find_elements("css selector", ".network svg")
+    chart = find(page, ".chart")[0]
     sizes = []
     for _ in range(3):
-        chart.send_keys("\ue014")  # the right arrow
-        sizes.append(int(browser.find_element("id", "tip").text.split()[2].replace(",", "")))
-    assert sizes == sorted(set(sizes))
-    chart.send_keys("\ue012")  # the left arrow
-    assert int(browser.find_element("id", "tip").text.split()[2].replace(",", "")) == sizes[1]
+        chart.send_keys(RIGHT)
+        sizes.append(page.find_element("id", "tip").text.splitlines()[0])
+    assert len(set(sizes)) == 3
+    star = data["chart"]["star"]
+    walk = [i for i, price in enumerate(data["chart"]["y"][0]) if price is not None]
+    for _ in range(abs(walk.index(star) - 2)):
+        chart.send_keys(RIGHT if walk.index(star) > 2 else LEFT)
+    chart.send_keys(ENTER)
+    assert page.find_element("id", "plan-title").text == data["choices"][0]["title"]
 
 
-def test_columns_sort_by_their_numbers(page: Any):
-    browser, result = page
+def test_a_subgraph_is_shown_in_all_views_at_once(page: Any, folder: Path):
+    """By a row of the table, by a key in the bars, by a layer of the network; a click holds it, Escape lets go."""
+    (plan,) = data_of(folder)["choices"][0]["plans"]
+    section = find(page, "section.plan")[0]
+    rows = section.find_elements("css selector", "table.subgraphs tbody tr")
+
+    def seen() -> tuple[list[int], set[int], bool]:
+        on = [i for i, row in enumerate(rows) if row.get_attribute("class") == "on"]
+        boxes = {int(each.get_attribute("data-step")) for each in section.find_elements("css selector", "g.layer.on")}
+        marks = section.find_elements("css selector", ".strip .mark")
+        return on, boxes, all(each.get_attribute("visibility") == "visible" for each in marks)
+
+    webdriver.ActionChains(page).scroll_to_element(rows[2]).move_to_element(rows[2]).perform()
+    assert seen() == ([2], {2}, True)
+    detail = section.find_element("class name", "detail").text
+    assert detail.startswith("subgraph 2") and "needs at least" in detail and "across DRAM" in detail
+    bars = section.find_element("class name", "steps")
+    bars.send_keys(RIGHT)
+    assert seen() == ([3], {3}, True)
+    box = section.find_elements("css selector", f"g.layer[data-step='{len(rows) - 1}']")[0]
+    webdriver.ActionChains(page).scroll_to_element(box).move_to_element(box).click().perform()
+    assert seen() == ([len(rows) - 1], {len(rows) - 1}, True)
+    hover(page, find(page, "h1")[0])
+    assert seen()[0] == [len(rows) - 1]
+    bars.send_keys(ESCAPE)
+    assert seen() == ([], set(), False)
+    assert len(section.find_elements("css selector", "g.layer")) == len(plan["owner"])
+
+
+def test_columns_sort_by_their_numbers(page: Any, folder: Path):
+    result = json.loads((folder / "result.json").read_text())["result"]
     energies = sorted((subgraph["energy_pj"] for subgraph in result["subgraphs"]), reverse=True)
-    head = find(browser, "th")[6]
-    assert head.text == "energy (mJ)"
+    table = find(page, "table.subgraphs")[0]
+    head = next(each for each in table.find_elements("css selector", "th") if each.text == "energy (mJ)")
+    place = table.find_elements("css selector", "th").index(head) + 1
     for expected in (energies, energies[::-1]):
         head.find_element("css selector", "button").click()
-        cells = find(browser, "table:not(.sizes) tbody td:nth-child(7)")
+        cells = table.find_elements("css selector", f"tbody td:nth-child({place})")
         assert [float(cell.get_attribute("data-v")) for cell in cells] == expected
     assert head.get_attribute("aria-sort") == "ascending"
 
 
-def test_page_is_complete_and_loads_nothing(page: Any):
-    browser, result = page
-    assert len(find(browser, "table:not(.sizes) tbody tr")) == len(result["subgraphs"])
-    for figure in find(browser, "figure.occupancy svg, figure.energy svg, #front"):
-        assert figure.size["width"] > 300 and figure.size["height"] > 200
-    find(browser, "section > details > summary")[-1].click()
-    assert find(browser, "figure.network svg")[0].size["height"] > 300
-    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
-    assert browser.get_log("browser") == []
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1000, "light"), (2000, "dark")])
+def test_it_is_as_wide_as_the_window_dark_and_light(page: Any, width: int, scheme: str):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    try:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        page.refresh()
+        assert page.execute_script("return document.documentElement.scrollWidth") <= width
+        drawn = find(page, ".chart svg:not(svg svg), .steps .strip > svg")
+        assert len(drawn) > 4 and all(0.7 * min(width, 1400) < each.size["width"] <= width for each in drawn)
+        lightness = "const c = getComputedStyle(document.querySelector(arguments[0]))[arguments[1]];"
+        lightness += "return c.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0)"
+        paper = page.execute_script(lightness, "body", "backgroundColor")
+        ink = page.execute_script(lightness, ".chart text", "fill")
+        assert (paper < 200 and ink > 500) if scheme == "dark" else (paper > 700 and ink < 300)
+        assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
+        assert page.get_log("browser") == []
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_hostile_names_run_no_script(browser: Any, tmp_path: Path):
@@ -128,22 +205,28 @@ def test_hostile_names_run_no_script(browser: Any, tmp_path: Path):
     browser.get(report.write(tmp_path).as_uri())
     assert browser.title == f"Cocco: {NAME}"
     assert NAME in browser.find_element("css selector", "h1").text
+    browser.find_element("class name", "steps").send_keys(RIGHT)
+    assert "subgraph 0" in browser.find_element("class name", "detail").text
     assert find(browser, "img, b") == []
     assert hover(browser, browser.find_element("class name", "star"))
     assert browser.get_log("browser") == []
 
 
 def test_front_is_walked_and_sorted_like_a_run(browser: Any, tmp_path: Path):
-    """The page of cocco pareto: arrow keys go along the front, a click sorts its table."""
+    """The page of cocco pareto: arrow keys go along the front, Enter opens its plan, a click sorts its table."""
     assert main(["pareto", "googlenet", "--samples", "1000", "--keep", "none", "-o", str(tmp_path)]) == 0
     browser.get(report.write(tmp_path).as_uri())
     chart = browser.find_element("class name", "chart")
     for number in (1, 2):
-        chart.send_keys("\ue014")  # the right arrow
+        chart.send_keys(RIGHT)
         lines = browser.find_element("id", "tip").text.splitlines()
-        assert lines[-1] == f"point {number} of the front" and lines[0].startswith("shared buffer ")
-    head = find(browser, "th")[-1]
-    head.find_element("css selector", "button").click()
-    shown = [float(cell.get_attribute("data-v")) for cell in find(browser, "tbody td:last-child")]
+        assert lines[-2] == f"point {number} of the front" and lines[0].startswith("shared buffer ")
+    chart.send_keys(ENTER)
+    assert lines[0] == "shared buffer " + browser.find_element("id", "plan-title").text
+    assert "of these points" in slide(browser, 1.5)
+    table = browser.find_element("css selector", "table.points")
+    table.find_elements("css selector", "th button")[-1].click()
+    cells = table.find_elements("css selector", "tbody td:last-child")
+    shown = [float(cell.get_attribute("data-v")) for cell in cells]
     assert shown == sorted(shown, reverse=True) and len(shown) > 3
     assert browser.get_log("browser") == []

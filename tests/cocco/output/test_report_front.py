@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,9 @@ import pandas
 import pytest
 
 from cocco.output import report
-from cocco.problem.dominance import non_dominated
 from tests.helpers.command_line import assert_malformed, cocco
 from tests.helpers.hostile_network import NAME, hostile_network
-from tests.helpers.pages import change, page_of, points_of
+from tests.helpers.pages import change, data_of, page_of
 from workloads.errors import FileFormatError
 
 
@@ -40,24 +40,37 @@ def front_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_page_of_a_front_has_a_row_for_each_point(front_folder: Path):
     front = pandas.read_csv(front_folder / "pareto.csv")
     page = page_of(front_folder)
-    assert page.count("tr") == 1 + len(front)
+    assert page.rows["points"] == len(front)
+    links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
+    assert links[: len(front)] == list(front["partition"])
     for partition, energy in zip(front["partition"], front["energy_pj"]):
         assert partition in page.texts and f"{energy * 1e-9:,.6g}" in page.texts
     assert f"{len(front)} memories with partitions for vgg16: energy " in " ".join(page.texts)
     assert "capacity (KB)" in page.texts and "latency (million cycles)" in page.texts
 
 
-def test_black_dots_are_the_front_in_the_two_objectives_that_are_drawn(front_folder: Path):
-    """Capacity is drawn across, whichever objective was named first."""
-    front = pandas.read_csv(front_folder / "pareto.csv")
-    rows = non_dominated(front["capacity_bytes"].to_numpy(float), front["energy_pj"].to_numpy(float))
-    data = points_of(front_folder)
-    columns = {column["before"]: column["values"] for column in data["columns"]}
-    drawn = [i for i, title in enumerate(data["titles"]) if title.endswith("of the front")]
-    assert [data["titles"][i] for i in drawn] == [f"point {row + 1} of the front" for row in rows]
-    assert [columns["capacity "][i] for i in drawn] == [front["capacity_bytes"][row] / 1024 for row in rows]
-    assert page_of(front_folder).count("polygon") == 0
-    assert report.read(front_folder).axes == ("capacity", "energy")
+def test_each_objective_has_a_drawing_against_capacity(front_folder: Path):
+    """Capacity is drawn across, whichever objective was named first; every point opens its plan."""
+    front = pandas.read_csv(front_folder / "pareto.csv").sort_values(["capacity_bytes", "energy_pj", "latency_cycles"])
+    data = data_of(front_folder)
+    chart = data["chart"]
+    assert chart["x"] == list(front["capacity_bytes"])
+    assert chart["y"] == [list(front["energy_pj"]), list(front["latency_cycles"])]
+    assert chart["star"] is None and chart["slider"] is None and not chart["stairs"]
+    assert report.read(front_folder).axes == ("capacity", "energy", "latency")
+    for energy, capacity, place in zip(front["energy_pj"], front["capacity_bytes"], chart["plan"]):
+        (plan,) = data["choices"][place]["plans"]
+        assert sum(map(sum, plan["energy"].values())) == pytest.approx(energy)
+        assert sum(plan["capacity"]) == capacity and not plan["shared"]
+
+
+def test_a_plan_that_this_version_prices_otherwise_is_only_a_link(front_folder: Path, tmp_path: Path):
+    shutil.copytree(front_folder, tmp_path / "copy")
+    table = pandas.read_csv(tmp_path / "copy" / "pareto.csv")
+    table.loc[0, "energy_pj"] *= 1.001
+    table.to_csv(tmp_path / "copy" / "pareto.csv", index=False)
+    report.write(tmp_path / "copy")
+    assert len(data_of(tmp_path / "copy")["choices"]) == len(table) - 1
 
 
 @pytest.mark.parametrize("limit", ["capacity=1MB", "capacity=129KB"])
@@ -79,10 +92,12 @@ def test_page_under_limits_shows_the_plan_or_that_there_is_none(tmp_path: Path, 
     done = cocco(*words, "-o", tmp_path)
     report.write(tmp_path)
     page, text = page_of(tmp_path), " ".join(page_of(tmp_path).texts)
-    assert points_of(tmp_path)["titles"][-1] == "recommended" or done.returncode
+    chart = data_of(tmp_path)["chart"]
+    assert [each["text"] for each in chart["limits"]][-1] == "energy at most 30 mJ" and len(chart["limits"]) == 2
+    assert (chart["star"] is None) == bool(done.returncode)
     if done.returncode == 0:
         subgraphs = json.loads((tmp_path / "result.json").read_text())["result"]["subgraphs"]
-        assert page.count("tr") == 1 + len(subgraphs)
+        assert page.rows["subgraphs"] == len(subgraphs) and chart["lines"][0][-1] == "recommended"
         assert "for vgg16: latency" in text and "energy at most 30 mJ" in text
     else:
         assert page.count("table") == 0 and "No memory keeps capacity at most 129 KB" in text

@@ -1,0 +1,44 @@
+"""The plans of a run's other sizes: a partition file for each size around the recommendation whose plan is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from cocco.exploration.result import Result
+from cocco.output.folders.about import partition_names
+from simulator.technology import KiB
+
+SIZES = "sizes"  #: the folder of the partition files
+
+
+def size_names(networks: Sequence[str], sizes: Sequence[int]) -> list[str]:
+    """Return the names of the partition files of one size, a file for each network.
+
+    Examples
+    --------
+    >>> size_names(["vgg16"], [1048576])
+    ['sizes/1024KB.json']
+    """
+    size = "-".join(f"{each // KiB}KB" if each % KiB == 0 else f"{each}B" for each in sizes)
+    ends = [name.removeprefix("partition").removesuffix(".json") for name in partition_names(networks)]
+    return [f"{SIZES}/{size}{end}.json" for end in ends]
+
+
+def save_sizes(folder: Path, result: Result) -> list[Path]:
+    """Write the plans of the other sizes, and return the folder; those of an earlier run are removed."""
+    inner, kept = folder / SIZES, set[str]()
+    networks = [evaluation.network for evaluation in result.evaluations]
+    for each in result.ranges.candidates if result.ranges is not None else ():
+        if each.plans is None or each.plans == result.plans and each.cost == result.cost:
+            continue
+        inner.mkdir(exist_ok=True)
+        for plan, name in zip(each.plans, size_names(networks, [size for _, size in each.buffers])):
+            plan.save(folder / name)
+            kept.add(Path(name).name)
+    if inner.is_dir():
+        for path in inner.iterdir():
+            if re.fullmatch(r"\d+K?B.*\.json", path.name) and path.name not in kept:
+                path.unlink(missing_ok=True)
+    return [inner] if kept else []

@@ -1,0 +1,202 @@
+"""The plans of a page: those of the answer as the run has them, and those of its other sizes, priced again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import workloads
+from cocco.output.folders.about import PARTITIONS, partition_names
+from cocco.output.folders.read_front import FrontRun
+from cocco.output.folders.read_run import SINGLE, Run, RunNetwork, network_of
+from cocco.output.folders.reading import Reader
+from cocco.output.folders.sizes import size_names
+from cocco.output.text.numbers import buffer_columns, capacity
+from cocco.problem.criteria import CRITERIA
+from simulator.accelerator import Accelerator, Machine
+from simulator.evaluate import evaluate
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
+from simulator.technology import Technology
+from simulator.views.least_capacity import Need, least_capacity
+from simulator.views.occupancy import Occupancy, occupancies
+from workloads.network.network import Network
+
+MAX_STEPS = 8_000  #: of all plans on a page, our choice: some 3 MB; plans beyond it are links
+SAME = 1e-9  #: relative; prices that agree but for the order in which they were summed
+WHOLE = "This network is not built in, so its activations are not split into MAIN and SIDE."
+OTHERWISE = "This version prices the plan otherwise, so its activations are not split into MAIN and SIDE."
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One network's plan in one memory. link: its file beside the page. partition: None where it cannot be priced."""
+
+    machine: Accelerator
+    network: RunNetwork
+    link: str
+    loaded: Network | None
+    partition: Partition | None
+    occupied: Sequence[Occupancy]
+    needs: Sequence[Need] | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The plans of all networks in one memory, shown together."""
+
+    title: str
+    plans: tuple[Planned, ...]
+
+
+def answer(run: Run | FrontRun) -> Choice:
+    """Return the plans of a run's recommendation, with its prices."""
+    assert run.accelerator is not None
+    names = partition_names([network.name for network in run.networks])
+    if isinstance(run, FrontRun):
+        names = str(run.front["partition"].iloc[0]).split()
+    plans = [_given(run.accelerator, run.tile_rule, *pair) for pair in zip(run.networks, names)]
+    return Choice(_title(run.accelerator), tuple(plans))
+
+
+def others_of_run(run: Run) -> dict[tuple[int, ...], Choice]:
+    """Return the plans of other sizes that the folder of a run has, by the bytes of their buffers, near ones first."""
+    if run.accelerator is None or run.ranges is None:
+        return {}
+    steps, found = sum(len(network.subgraphs) for network in run.networks), dict[tuple[int, ...], Choice]()
+    here, names = run.accelerator.buffer_bytes, [network.name for network in run.networks]
+    for each in sorted(run.ranges.candidates, key=lambda each: abs(each.size_bytes - here)):
+        sizes = dict(each.buffers)
+        files = size_names(names, list(sizes.values()))
+        if not all((run.folder / file).is_file() for file in files):
+            continue
+        buffers = {name.removesuffix("_bytes"): size for name, size in sizes.items()}
+        choice = _priced(run.folder, names, files, run.accelerator.machine, buffers, run.tile_rule)
+        if choice is None or each.value is None:
+            continue
+        column = CRITERIA[run.metric].column
+        value = sum(old.weight * getattr(new.network, column) for old, new in zip(run.networks, choice.plans))
+        steps += sum(len(plan.network.subgraphs) for plan in choice.plans)
+        if abs(value - each.value) <= SAME * each.value and steps <= MAX_STEPS:
+            found[tuple(sizes.values())] = choice
+    return found
+
+
+def points_of_front(run: FrontRun) -> dict[int, Choice]:
+    """Return the plans of a front's points, by their positions; none where this version prices them otherwise."""
+    machine = _machine(run)
+    if machine is None or run.is_limited:
+        return {}
+    steps, found = 0, dict[int, Choice]()
+    for position, row in enumerate(run.front.to_dict("records")):
+        sizes = {name.removesuffix("_bytes"): int(row[name]) for name in buffer_columns(run.front.columns)}
+        choice = _priced(run.folder, run.names, str(row["partition"]).split(), machine, sizes, _tile_rule(run))
+        if choice is None or not _is_same(run, row, choice):
+            continue
+        steps += sum(len(plan.network.subgraphs) for plan in choice.plans)
+        if steps <= MAX_STEPS:
+            found[position] = choice
+    return found
+
+
+def _is_same(run: FrontRun, row: dict[Any, Any], choice: Choice) -> bool:
+    weights = run.about.settings.get("weights", [1.0] * len(choice.plans))
+    for name in {"energy", "ema", "latency"} & set(run.objectives):
+        column = CRITERIA[name].column
+        value = sum(weight * getattr(plan.network, column) for weight, plan in zip(weights, choice.plans))
+        if abs(value - row[column]) > SAME * abs(row[column]):
+            return False
+    return True
+
+
+def _machine(run: FrontRun) -> Machine | None:
+    """Return the hardware of a front without its buffers; None where its settings do not say it."""
+    settings = run.about.settings
+    names = ("cores", "batch", "max_regions", "technology")
+    if settings.get("mapper") not in (None, "enumerate") or not all(name in settings for name in names):
+        return None
+    try:
+        technology = Technology.from_json(settings["technology"])
+        return Machine(settings["cores"], settings["batch"], settings["max_regions"], technology=technology)
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+def _tile_rule(run: FrontRun) -> TileRule:
+    return "paper" if run.about.settings.get("tile_rule") == "paper" else "exact"
+
+
+def _priced(
+    folder: Path,
+    names: Sequence[str],
+    files: Sequence[str],
+    machine: Machine,
+    buffers: dict[str, int],
+    rule: TileRule,
+) -> Choice | None:
+    """Return the plans in these files, priced; None where one is missing, of something else, or does not run."""
+    if len(names) != len(files):
+        return None
+    plans = []
+    for name, file in zip(names, files):
+        path = folder / file
+        if name not in workloads.names() or path.resolve().parent.parent != folder.resolve():
+            return None
+        loaded = workloads.load(name)
+        try:
+            accelerator = machine.with_buffers(**buffers)
+            partition = Partition.load(path, loaded)
+            priced = evaluate(loaded, partition, accelerator, rule)
+        except (OSError, ValueError):
+            return None
+        if not priced.fits:
+            return None
+        network = network_of(Reader(path, json.loads(json.dumps(priced.to_json())), SINGLE))
+        plans.append(_planned(accelerator, rule, network, file, loaded, partition, tuple(occupancies(loaded, priced))))
+    return Choice(_title(plans[0].machine), tuple(plans)) if plans else None
+
+
+def _given(machine: Accelerator, rule: TileRule, network: RunNetwork, file: str) -> Planned:
+    """Return the plan of an answer: its prices as the run has them, the rest where this version prices it alike."""
+    whole = [Occupancy(cost.weight_bytes, cost.activation_bytes, 0, cost.kept_bytes) for cost in network.subgraphs]
+    if network.name not in workloads.names():
+        return Planned(machine, network, file, None, None, whole, None, WHOLE)
+    loaded = workloads.load(network.name)
+    try:
+        keep = [each.to_json() for each in network.keep]
+        groups, schemes = [cost.layers for cost in network.subgraphs], [cost.scheme for cost in network.subgraphs]
+        partition = Partition.from_groups(loaded, groups, network.metric, keep, schemes)
+        priced = evaluate(loaded, partition, machine, rule)
+    except ValueError:  # a network of the user's with the name of a built-in one
+        return Planned(machine, network, file, None, None, whole, None, WHOLE)
+    if [cost.energy_pj for cost in priced.subgraphs] != [cost.energy_pj for cost in network.subgraphs]:
+        return Planned(machine, network, file, loaded, partition, whole, None, OTHERWISE)
+    return _planned(machine, rule, network, file, loaded, partition, tuple(occupancies(loaded, priced)))
+
+
+def _planned(
+    machine: Accelerator, rule: TileRule, network: RunNetwork, file: str, loaded: Network, partition: Partition,
+    occupied: Sequence[Occupancy],
+) -> Planned:  # fmt: skip
+    note = "MAIN: windows that slide over the rows. SIDE: rows kept for the next row of tiles."
+    if network.keep:
+        note = f"Kept whole: tensors that stay from one subgraph to a later one. {note}"
+    least = least_capacity(loaded, partition, machine=machine.machine, tile_rule=rule)
+    return Planned(machine, network, file, loaded, partition, occupied, least.needs if least.fits else None, note)
+
+
+def _title(machine: Accelerator) -> str:
+    if machine.is_shared:
+        return capacity(machine.activation_capacity)
+    return f"{capacity(machine.activation_capacity)} + {capacity(machine.weight_capacity)}"
+
+
+def is_link(file: str) -> bool:
+    """Return whether the name of a partition file is one that a search writes, so that it may stand in a link."""
+    return all(part not in ("", ".", "..") and ":" not in part for part in file.split("/")) and (
+        "/" not in file or file.startswith(f"{PARTITIONS}/")
+    )

@@ -1,0 +1,46 @@
+"""cocco report A B: two runs beside each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command_line import assert_malformed, cocco
+from tests.helpers.pages import Page, data_of
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """One network with two spaces of memories."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, space in (("one", "--shared"), ("two", "--separate")):
+        words = ("vgg16", space, "--samples", 200, "--method", "ga", "--keep", "none", "-o", folder / name)
+        assert cocco("explore", *words).returncode == 0
+    return folder / "one", folder / "two"
+
+
+def test_a_pair_says_what_differs_in_question_and_answer(runs: tuple[Path, Path]):
+    first, second = runs
+    assert cocco("report", first, second).stdout == f"{first / 'compare.html'}\n"
+    text = (first / "compare.html").read_text()
+    (first / "report.html").write_text(text)  # where data_of looks
+    data, page = data_of(first), Page(text)
+    results = [json.loads((folder / "result.json").read_text())["result"] for folder in runs]
+    for result in results:
+        assert f"{result['cost']:,.0f}" in page.texts
+        assert f"{result['totals']['energy_pj'] * 1e-9:,.3f} mJ" in page.texts
+    change = results[1]["totals"]["energy_pj"] / results[0]["totals"]["energy_pj"] - 1
+    assert f"{100 * change:+.2f} %" in page.texts
+    assert "space.shared_buffer.low" in page.texts and "samples" not in page.texts  # asked alike
+    overlay = data["chart"]["overlay"]
+    assert overlay["y"][overlay["star"]] == results[1]["totals"]["energy_pj"]
+    assert data["all"] and [len(choice["plans"][0]["time"]) for choice in data["choices"]] == [
+        len(result["subgraphs"]) for result in results
+    ]
+
+
+def test_a_pair_needs_two_runs_of_explore(runs: tuple[Path, Path], tmp_path: Path):
+    assert_malformed(cocco("report", runs[0], tmp_path), ["result.json", "No such file"])
+    assert_malformed(cocco("report", runs[0], ""), ["OTHER is empty"])
