@@ -51,7 +51,7 @@ def html_of_pair(first: Run, second: Run) -> str:
     body = [
         f'<div id="answer"><p id="recommendation">{escape(_sentence(first, second, names))}</p></div>',
         section("What they answer", _table(list(_answers(first, second)), names)),
-        section("What was asked differently", _table(list(_questions(first, second)), names)),
+        section("What was asked differently", _table([row[:3] for row in _questions(first, second)], names)),
     ]
     if len(answered) < 2:
         return document(" beside ".join(names), body)
@@ -151,10 +151,11 @@ def _change(one: float, two: float) -> str:
     return f"{100 * (two / one - 1):+.2f} %" if one else ""
 
 
-def _table(rows: Sequence[Row], names: Sequence[str]) -> str:
+def _table(rows: Sequence[Sequence[str]], names: Sequence[str]) -> str:
     if not rows:
         return "<p>Nothing.</p>"
-    head = "".join(f"<th>{escape(text)}</th>" for text in ("", *names, "second against first"))
+    heads = ("", *names, "second against first")[: len(rows[0])]
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return (
         f'<div class="wide"><table class="compared"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'

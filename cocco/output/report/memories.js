@@ -60,12 +60,14 @@ function memories(chart, choose) {
     const [xs, ys] = bounds(k), X = chart.across.scale, Y = up.scale;
     const x = scaled(xs[0] * X, xs[1] * X, box.left, box.right), y = scaled(ys[0] * Y, ys[1] * Y, box.bottom, box.top);
     const at = (i, value) => [x(chart.x[i] * X), y(value * Y)];
-    const found = best(), inside = put(svg, "svg", {
+    const clipped = () => put(svg, "svg", {
       x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top,
       viewBox: `${box.left} ${box.top} ${box.right - box.left} ${box.bottom - box.top}`});
-    if (found && chart.banded) bands(inside, x, box, found.cost);
+    const found = best(), under = clipped();
+    if (found && chart.banded) bands(under, x, box, found.cost);
     axisUp(svg, y, box, title);
     axisAcross(svg, x, box, `${chart.across.title} (${chart.across.unit})`);
+    const inside = clipped();  // over the lines of the axes
     if (k === 0 && chart.whole) unknown(inside, x, y, box, X, Y);
     const cloud = chart.cloud;
     if (cloud.x) {
