@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CORES = (2, 4, 8)
+SAMPLES = 2_000  #: of each row: our choice, several cores take far longer to price than one
 STATUSES = {"equal": "equal", "within": "within", "different": "different", "not_executed": "not executed"}
 COLUMNS = (
     "network", "cores", "shared_kb", "subgraphs", *CORE_SCHEMES, "crossbar_bytes", "energy_pj", "latency_cycles",
@@ -82,7 +83,7 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=10, full=240),
-    full={"networks": searches.FOUR, "samples": searches.CORES_SAMPLES},
+    full={"networks": searches.FOUR, "samples": SAMPLES},
     quick={"networks": searches.FOUR[:2], "samples": 2_000},
 )
 run = EXPERIMENT.run

@@ -31,11 +31,15 @@ def compulsory_bytes(geometry: Geometry, batch: int) -> int:
     return whole.weight_bytes + batch * (whole.input_bytes + whole.output_bytes)
 
 
-def _enough(model: SubgraphModel) -> tuple[int, int]:
-    """Return the bytes of activations and weights of one core in which a single layer moves everything once."""
+def _enough(model: SubgraphModel, price: Price) -> tuple[int, int]:
+    """Return the bytes of activations and weights of one core in which a single layer moves everything once.
+
+    On several cores those in which it is held as it is shared now, or with its channels dealt.
+    """
     if model.rules.has_loop_orders:
         return one_pass(model.rules.loop_layer(model.subgraph.layers[0]))
-    return model.least_activation, model.weight_need
+    shared = [need for way, need in zip(model.ways, model.least_needs) if way.scheme == price.scheme]
+    return shared[0] if shared else (model.least_activation, model.weight_need)
 
 
 def rereads(
@@ -53,4 +57,4 @@ def rereads(
         }
         for what, (size, once) in moved.items():
             if size > OFTEN * once:
-                yield Reread(group[0], what, size / once, *_enough(model))
+                yield Reread(group[0], what, size / once, *_enough(model, price))

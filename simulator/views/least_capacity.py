@@ -155,7 +155,7 @@ def least_capacity(
 def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
     """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it."""
     if isinstance(model, GivenScheme):
-        return model.least_needs
+        return [*model.least_needs, *(model.loop_needs if streaming else [])]
     if not streaming or not model.is_single:
         return [need_of(model)[:2]] if model.is_single and model.rules.has_loop_orders else model.least_needs
     held = [] if model.rules.has_loop_orders else model.least_needs

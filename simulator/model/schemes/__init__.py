@@ -1,1 +1,1 @@
-"""How several cores share a subgraph, in closed form: channels dealt, or columns swept in mirrored directions."""
+"""How several cores share a subgraph, in closed form: channels dealt, columns mirrored, loops dealt."""

@@ -77,15 +77,15 @@ def test_what_needs_all_channels_together_is_not_dealt():
 
 
 def test_random_loop_orders_run_as_priced():
-    found = check_seeds(range(40))
-    assert min(found[each] for each in ("channels", "held", "alone", "ran", "KT", "TK", "WK", "CT", "BC")) > 5, found
+    found = check_seeds(range(15))
+    assert min(found[each] for each in ("channels", "held", "alone", "ran", "KT", "TK", "WK", "CT", "BC")) > 2, found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_many_random_loop_orders_run_as_priced(part):
-    found = check_seeds(range(1000 + 150 * part, 1150 + 150 * part))
-    assert found["ran"] > 500, found
+    found = check_seeds(range(1000 + 50 * part, 1050 + 50 * part))
+    assert found["ran"] > 200, found
 
 
 def test_a_lie_about_what_crosses_is_noticed():

@@ -299,9 +299,9 @@ def test_a_priced_layer_in_a_loop_order_has_the_stages_of_its_loops(batch):
 
 
 def test_layers_dealt_to_cores_take_all_their_traffic_in_their_stages():
-    """What comes, goes and crosses in the stages of 60 random loop orders on several cores is that of their price."""
-    for seed in range(60):
-        for _, chip, model, price in list(random_loops(seed))[:4]:
+    """What comes, goes and crosses in the stages of random loop orders on several cores is that of their price."""
+    for seed in range(15):
+        for _, chip, model, price in random_loops(seed):
             course = course_of(model, price, chip.dram_bytes_per_cycle)
             assert sum(stage.input_bytes for stage in course.stages) == price.ema_input_bytes
             assert sum(stage.output_bytes for stage in course.stages) == price.ema_output_bytes
