@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from cocco.problem.settings import Settings
 from cocco.search.keeping.question import KeptStep
 from cocco.search.kernel.choice import engine_name, has_kernel
 from cocco.search.kernel.compiled import Compiled
-from simulator.model.cost import total
+from simulator.model.cost import METRICS, total
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import connected_parts
 from simulator.partition.steps import steps_of
@@ -55,6 +56,7 @@ def test_steps_beside_kept_tensors_are_the_same(seeds, kind):
         for _ in range(3):
             problem = in_memory(like, rng)
             readable, twin = kept_price(problem), Compiled(problem).kept_prices(problem)
+            metric = METRICS[problem.objective.metric]
             for group, step in zip(plan.subgraphs, steps_of(problem.networks[0], plan)):
                 asked = KeptStep(
                     group, *map(as_set, (step.touched, step.loaded, step.written)),
@@ -62,6 +64,7 @@ def test_steps_beside_kept_tensors_are_the_same(seeds, kind):
                 )  # fmt: skip
                 expected = readable(asked)
                 assert twin.price(*asked) == (None if expected is None else tuple(expected)), (seed, asked)
+                assert twin.cost(*asked) == (math.inf if expected is None else metric(expected, problem.accelerator))
                 kept, fits = kept + (asked.kept_bytes > 0), fits + (asked.kept_bytes > 0 and expected is not None)
     assert kept > 6 * len(seeds) and kept > fits > 0.3 * kept
 
