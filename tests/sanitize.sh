@@ -17,5 +17,6 @@ export CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno
 export LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
 # the interpreter keeps memory until it ends, so leaks are not looked for
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$work" PYTHONMALLOC=malloc
-"$python" -m pytest -p no:cacheprovider tests/cocco/search/kernel/test_kernel.py tests/cocco/search/kernel/test_cheapest.py tests/cocco/exploration/test_methods.py tests/cocco/exploration/test_polish.py \
+"$python" -m pytest -p no:cacheprovider tests/cocco/search/kernel/test_kernel.py tests/cocco/search/kernel/test_cheapest.py \
+    tests/cocco/search/kernel/test_language.py tests/cocco/exploration/test_methods.py tests/cocco/exploration/test_polish.py \
     tests/cocco/allocation/test_search.py tests/cocco/allocation/test_ejection.py

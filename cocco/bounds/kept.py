@@ -172,13 +172,20 @@ def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], 
     """Return what prices a step in the metric of the problem."""
     machine = problem.accelerator
     metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
-    ask = step_totals(problem, engine)
+    totals = kept_price(problem)
 
-    def price(step: KeptStep) -> float:
-        found = ask(step)
+    def readable(step: KeptStep) -> float:
+        found = totals(step)
         return math.inf if found is None else weight * metric(found, machine)
 
-    return price
+    if engine_name(engine, problem) != "fast":
+        return readable
+    prices = Compiled(problem).kept_prices(problem)
+
+    def compiled(step: KeptStep) -> float:
+        return prices.cost(*step)
+
+    return first_of(compiled, readable)
 
 
 def step_totals(problem: Problem, engine: EngineName | None = None) -> StepTotals:

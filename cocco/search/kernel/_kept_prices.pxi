@@ -17,6 +17,7 @@ cdef class KeptPrices:
             kernel._fill_kept_layers(problem)
         self.spare = np.zeros(kernel.kept_numbers + 1, dtype=np.int64)
         self.memory = memory_of(&kernel.goal, &kernel.machine, 0, 0)
+        kernel.goal.at[0] = kernel.goal.at[1] = 0
         self.words = kernel.net.tensors // 64 + 1
         self.words_of = np.zeros((3, self.words), dtype=np.uint64)
         self.sets = self.words_of
@@ -26,20 +27,29 @@ cdef class KeptPrices:
 
         on_chip, loaded, written: sets of tensors as integers (cocco.search.keeping.question.KeptStep).
         """
+        cdef Row row
+        return numbers_of(&row) if self.ask(layers, on_chip, loaded, written, kept_bytes, elsewhere, &row) else None
+
+    def cost(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere):
+        """Return the cost of a step in the metric of the problem, with its network's weight; inf where it does not fit."""
+        cdef Row row
+        if not self.ask(layers, on_chip, loaded, written, kept_bytes, elsewhere, &row):
+            return INFINITY
+        return row_cost(&self.kernel.goal, &self.kernel.machine, &row, 0)
+
+    cdef bint ask(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere, Row* row) except -1:
+        """Whether a step fits, with its row."""
         cdef i64[::1] ids = np.array(layers, dtype=np.int64)
         cdef i64 i, count = ids.shape[0]
         cdef Kept kept
-        cdef Row row
         cdef int status
         for i, each in enumerate((on_chip, loaded, written)):
             self.words_of[i] = np.frombuffer(each.to_bytes(8 * self.words, "little"), dtype="<u8")
         kept.on_chip, kept.loaded, kept.written = &self.sets[0, 0], &self.sets[1, 0], &self.sets[2, 0]
-        status = self.price_set(&ids[0], count, &kept if on_chip else NULL, kept_bytes, elsewhere, &row)
+        status = self.price_set(&ids[0], count, &kept if on_chip else NULL, kept_bytes, elsewhere, row)
         if status == OVERFLOW:
             raise OverflowError("64 bits do not hold the steps of this subgraph")
-        if status == SHORT:
-            return None
-        return numbers_of(&row)
+        return status == FITS
 
     cdef int price_set(self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, Row* row):
         """FITS with the row, SHORT or OVERFLOW; kept: NULL where the step touches no kept tensor."""

@@ -71,6 +71,9 @@ class KeptPrices:
     def price(
         self, layers: Sequence[int], on_chip: int, loaded: int, written: int, kept_bytes: int, elsewhere: int
     ) -> tuple[int, int, int, int, int, int, int, int, int] | None: ...
+    def cost(
+        self, layers: Sequence[int], on_chip: int, loaded: int, written: int, kept_bytes: int, elsewhere: int
+    ) -> float: ...
 
 class KeptSearch:
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -12,17 +13,25 @@ from cocco.problem.settings import Settings
 from cocco.search.keeping.question import KeptStep
 from cocco.search.kernel.choice import engine_name, has_kernel
 from cocco.search.kernel.compiled import Compiled
-from simulator.model.cost import total
+from simulator.model.cheapest import Goal, Room, cheapest_plan
+from simulator.model.cost import METRICS, total
+from simulator.model.kept import Kept
+from simulator.model.loops import loop_layer
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import connected_parts
 from simulator.partition.steps import steps_of
 from tests.helpers.every_kept_plan import as_set
+from tests.helpers.random_attention import random_attention_product
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_language import KINDS, random_language_problem
 from tests.helpers.twin_search import assert_same_search
 
+if has_kernel():
+    from cocco.search.kernel._kernel import LoopLayers
+
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
+KEEPS_ROWS = (3045, 5285, 5730, 7426, 7682, 8732, 10687, 11802)  #: products whose cheapest order is TP beside a cache
 FEW, MANY = range(12), pytest.param(range(12, 300), marks=pytest.mark.slow)
 
 
@@ -55,6 +64,7 @@ def test_steps_beside_kept_tensors_are_the_same(seeds, kind):
         for _ in range(3):
             problem = in_memory(like, rng)
             readable, twin = kept_price(problem), Compiled(problem).kept_prices(problem)
+            metric = METRICS[problem.objective.metric]
             for group, step in zip(plan.subgraphs, steps_of(problem.networks[0], plan)):
                 asked = KeptStep(
                     group, *map(as_set, (step.touched, step.loaded, step.written)),
@@ -62,6 +72,7 @@ def test_steps_beside_kept_tensors_are_the_same(seeds, kind):
                 )  # fmt: skip
                 expected = readable(asked)
                 assert twin.price(*asked) == (None if expected is None else tuple(expected)), (seed, asked)
+                assert twin.cost(*asked) == (math.inf if expected is None else metric(expected, problem.accelerator))
                 kept, fits = kept + (asked.kept_bytes > 0), fits + (asked.kept_bytes > 0 and expected is not None)
     assert kept > 6 * len(seeds) and kept > fits > 0.3 * kept
 
@@ -98,3 +109,21 @@ def test_proofs_are_the_same(seeds, kind):
         assert cheapest_plans(problem, *budget, seed % 5 > 0, "fast") == readable, seed
         plans += readable.is_proven
     assert plans > len(seeds) // 4
+
+
+def test_loop_orders_beside_part_of_a_second_operand_are_the_same():
+    """Products of one layer whose cache, or whose new rows, are on chip; orders that keep some of its rows, too."""
+    partly = 0
+    for seed in (*range(150), *KEEPS_ROWS):
+        rng = random.Random(seed)
+        network = random_attention_product(rng)
+        seconds = network.operands[0][1:]
+        on_chip = frozenset(u for u in seconds if rng.random() < 0.6)
+        layer = loop_layer(network, 0, 1, kept=Kept(on_chip, frozenset({1, 2, 3}) - on_chip, frozenset({0})))
+        goal = Goal(rng.choice(("ema", "energy")), 100.0, 1.0, 1.0)
+        for _ in range(3):
+            room = Room(int(10 ** rng.uniform(1.3, 3.5)), None)
+            plan = cheapest_plan(layer, room, goal)
+            assert LoopLayers([layer]).cheapest(0, *room, *goal[:4]) == plan, (seed, room)
+            partly += plan is not None and plan.order == "TP" and 0 < layer.coming < layer.weights
+    assert partly >= len(KEEPS_ROWS)
