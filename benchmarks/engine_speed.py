@@ -1,6 +1,8 @@
 """Fast against reference engine on the paper's networks, and how time per sample grows with the number of layers.
 
-    python -m benchmarks.engine_speed [--samples N]
+    python -m benchmarks.engine_speed [--samples N] [--language]
+
+--language: steps of a language model instead, with and without kept tensors.
 
 Both engines price the same genomes in one run (the answers are compared); shared buffer, alpha 0.002, energy.
 """
@@ -21,6 +23,12 @@ from workloads import Builder, Network
 
 FAST = 20  #: times as many samples for the fast engine
 SETTINGS = Settings(patience=0)
+LANGUAGE = (
+    {"phase": "decode", "past": 4096, "layers": 2},
+    {"phase": "decode", "past": 4096, "layers": 4},
+    {"phase": "prefill", "length": 2048, "layers": 2},
+    {"phase": "prefill", "length": 2048, "layers": 4},
+)  #: of llama3_8b
 
 
 def residual_stack(blocks: int) -> Network:
@@ -42,19 +50,30 @@ def seconds_per_sample(problem: Problem, engine: Engine, samples: int) -> tuple[
     return (time.process_time() - start) / trace.samples, trace.best.cost
 
 
+def compare(name: str, problem: Problem, samples: int) -> None:
+    """Price the same genomes with both engines, and more with the fast one."""
+    slow, slow_cost = seconds_per_sample(problem, ReferenceEngine(problem, SETTINGS), samples)
+    same, same_cost = seconds_per_sample(problem, FastEngine(problem, SETTINGS), samples)
+    assert same_cost == slow_cost, "the engines differ"
+    fast, _ = seconds_per_sample(problem, FastEngine(problem, SETTINGS), FAST * samples)
+    print(f"{name:37}{problem.size:7}{1 / slow:14,.0f}{1 / fast:12,.0f}{slow / same:8.0f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, default=500)
-    samples = parser.parse_args().samples
-    print(f"{'':14}{'layers':>7}{'reference':>14}{'fast':>12}{'ratio':>8}   samples per CPU second")
+    parser.add_argument("--language", action="store_true")
+    chosen = parser.parse_args()
+    samples = chosen.samples
+    print(f"{'':37}{'layers':>7}{'reference':>14}{'fast':>12}{'ratio':>8}   samples per CPU second")
+    if chosen.language:
+        for options in LANGUAGE:
+            network = workloads.load("llama3_8b", **options)
+            compare(network.name, over_space(network, SharedBuffer(), alpha=0.002), samples)
+            compare("  kept tensors", over_space(network, SharedBuffer(), alpha=0.002, keep="auto"), samples)
+        return
     for name in workloads.PAPER_NETWORKS:
-        network = workloads.load(name)
-        problem = over_space(network, SharedBuffer(), alpha=0.002)
-        slow, slow_cost = seconds_per_sample(problem, ReferenceEngine(problem, SETTINGS), samples)
-        same, same_cost = seconds_per_sample(problem, FastEngine(problem, SETTINGS), samples)
-        assert same_cost == slow_cost, "the engines differ"
-        fast, _ = seconds_per_sample(problem, FastEngine(problem, SETTINGS), FAST * samples)
-        print(f"{name:14}{len(network.layers):7}{1 / slow:14,.0f}{1 / fast:12,.0f}{slow / same:8.0f}")
+        compare(name, over_space(workloads.load(name), SharedBuffer(), alpha=0.002), samples)
     points = []
     for blocks in (15, 50, 150, 500):
         problem = over_space(residual_stack(blocks), SharedBuffer(), alpha=0.002)

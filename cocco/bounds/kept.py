@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.bounds.kept_floors import floors, with_forced
 from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
 from cocco.problem.names import EngineName
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, part_of
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
 from cocco.search.keeping.moves import Memo
 from cocco.search.keeping.question import KeepQuestion, KeptStep
@@ -106,11 +105,11 @@ def _cheapest(problem: Problem, i: int, question: KeepQuestion, limits: Limits, 
 
 
 def _part(problem: Problem, i: int) -> Problem:
-    """Return the problem of one of its networks."""
+    """Return the problem of one of its networks, made once."""
     if len(problem.networks) == 1:
         return problem
-    objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
-    return replace(problem, networks=problem.networks[i : i + 1], objective=objective)
+    found: Problem = problem.memo.setdefault((part_of, i), part_of(problem, i))
+    return found
 
 
 def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> float:

@@ -63,6 +63,10 @@ class Problem:
         if self.keep not in get_args(Keep):
             raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, got {self.keep!r}")
 
+    def __getstate__(self) -> dict[str, object]:
+        """The fields alone, for pickle and copy: what is derived from them is derived again."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Union id of each network's first layer, and the number of layers of all networks at the end."""
@@ -125,7 +129,8 @@ class Problem:
     @cached_property
     def models(self) -> tuple[Models, ...]:
         """The subgraphs that were looked at, per network: those that look alike are made once for all memories."""
-        return tuple(map(Models, self.rules))
+        found: tuple[Models, ...] = self.remembered.setdefault(Models, tuple(map(Models, self.rules)))
+        return found
 
     @cached_property
     def memo(self) -> dict[Hashable, Any]:
@@ -133,13 +138,9 @@ class Problem:
         return {}
 
     @cached_property
-    def shared(self) -> dict[Hashable, Any]:
-        """The same for what serves all memories."""
+    def remembered(self) -> dict[object, Any]:
+        """What engines keep of these networks and rules: the same for the problem in any memory (`in_memory`)."""
         return {}
-
-    def __getstate__(self) -> dict[str, object]:
-        """The fields alone, for pickle and copy: what is derived from them is derived again."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
     def candidates(self) -> tuple[tuple[int, ...], ...]:
@@ -252,5 +253,17 @@ def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
         buffers={},
         objective=replace(problem.objective, alpha=None),
     )
-    given.__dict__.update(rules=problem.rules, models=problem.models, shared=problem.shared)  # the same in all memories
-    return given
+    return _alike(given, problem.rules, problem.remembered)
+
+
+def part_of(problem: Problem, i: int) -> Problem:
+    """Return the problem of one of its networks."""
+    objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
+    part = replace(problem, networks=problem.networks[i : i + 1], objective=objective)
+    return _alike(part, problem.rules[i : i + 1], problem.remembered.setdefault(i, {}))
+
+
+def _alike(problem: Problem, rules: tuple[PricingRules, ...], remembered: dict[object, Any]) -> Problem:
+    """Let a problem share what does not change with capacities."""
+    vars(problem).update(rules=rules, remembered=remembered)
+    return problem

@@ -6,7 +6,9 @@ loads what the closed forms of simulator/model/orders.py and groups.py count at 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from simulator.model.loops import LoopLayer
 from simulator.model.orders import LoopPlan
@@ -14,6 +16,8 @@ from simulator.timing.apart import channels_moves, copy_moves, joined_moves, pas
 from simulator.timing.course import Course, Stage
 from simulator.timing.dense import dense_moves
 from simulator.timing.nest import Moves, Term
+
+REMEMBERED = 64  #: layers whose stages are kept; our choice: some MB
 
 
 def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, most: int) -> Course:
@@ -54,6 +58,29 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     >>> course.stages[1], course.ahead_bytes
     (Stage(input_bytes=14336, weights=(), computing=((1, 1000),), output_bytes=7168, crossing=()), 28672)
     """
+    inputs, weights, work, outputs, *ends = _steps(layer, plan, compute_slots, most)
+    stages = tuple(
+        Stage(rows, ((v, chunk),) if chunk else (), ((v, slots),), written)
+        for rows, chunk, slots, written in zip(inputs, weights, work, outputs)
+    )
+    return Course(stages, *ends)
+
+
+class _Steps(NamedTuple):
+    """The stages of a layer, whichever it is; then what a Course says of all of them."""
+
+    inputs: list[int]
+    weights: list[int]
+    work: list[int]
+    outputs: list[int]
+    ahead_bytes: int
+    behind_bytes: int
+    chunk_bytes: int | None
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _steps(layer: LoopLayer, plan: LoopPlan, compute_slots: int, most: int) -> _Steps:
+    """Return what moves in each stage; a layer that a network repeats is asked for once."""
     moves = moves_of(layer, plan)
     together = -(-moves.nest.count // most)
 
@@ -66,18 +93,12 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     )
     inputs = moved(moves.inputs, plan.ema_input_bytes - arriving)
     inputs[0] += arriving  # what is kept from here on comes whole, before anything is computed
-    stages = tuple(
-        Stage(rows, ((v, chunk),) if chunk else (), ((v, slots),), written)
-        for rows, chunk, slots, written in zip(
-            inputs,
-            weights,
-            moved(moves.work, compute_slots),
-            moved(moves.outputs, plan.ema_output_bytes),
-        )
-    )
     is_held = plan.ema_weight_bytes <= plan.weight_bytes
-    return Course(
-        stages,
+    return _Steps(
+        inputs,
+        weights,
+        moved(moves.work, compute_slots),
+        moved(moves.outputs, plan.ema_output_bytes),
         max(moves.nest.moved(moves.ahead, together)[1:], default=0),
         0 if layer.stays.output else max(moves.nest.moved(moves.behind, together)[:-1], default=0),
         None if is_held else max(weights[1:], default=0),

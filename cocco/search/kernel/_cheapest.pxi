@@ -158,7 +158,7 @@ cdef void plans_inside(Place* at) noexcept nogil:
         joined_plans(at)
         if layer.kind == NORM:
             norm_plans(at)
-    elif may_win(at, layer.weights, layer.loaded * grid_united(at.grid), windows, updates_at(at)):
+    elif may_win(at, layer.coming, layer.loaded * grid_united(at.grid), windows, updates_at(at)):
         if layer.kind == APART:
             apart_plans(at)
         else:
@@ -170,12 +170,20 @@ cdef inline i64 updates_at(Place* at) noexcept nogil:
     return at.layer.weights * grid_tiles(at.grid) * rounds_of(at.layer, at.at_once)
 
 
-cdef inline i64 word_bytes(Place* at) noexcept nogil:
-    return at.at_once * tile_area(at.grid) * at.layer.word
+cdef inline i64 coming_at(Place* at) noexcept nogil:
+    """The same of what comes from DRAM."""
+    return at.layer.coming * grid_tiles(at.grid) * rounds_of(at.layer, at.at_once)
+
+
+cdef inline i64 sums_at(Place* at) noexcept nogil:
+    """Place.sum_bytes"""
+    return at.at_once * tile_area(at.grid) * at.layer.word * at.layer.sum_bytes
 
 
 cdef inline i64 result_bytes(Place* at) noexcept nogil:
-    return 0 if at.layer.is_output_kept else word_bytes(at)
+    if at.layer.is_output_kept:
+        return 0
+    return at.at_once * tile_area(at.grid) * results_of(at.layer, at.layer.word)
 
 
 cdef inline Room beside(Place* at, Mode* mode) noexcept nogil:
@@ -213,14 +221,16 @@ cdef void joined_plans(Place* at) noexcept nogil:
 cdef void norm_plans(Place* at) noexcept nogil:
     """Two passes, beside the most channels that can stay in between."""
     cdef LoopLayer* layer = at.layer
-    cdef Room outputs = without(at.room, result_bytes(at) + 2 * SUM_BYTES * tile_area(at.grid), 0)
-    cdef i64 words = most(&outputs, word_bytes(at) if layer.loaded else 0, 0), windows = grid_windows(at.grid), kept
+    cdef Room outputs = without(at.room, result_bytes(at) + 2 * layer.sum_bytes * tile_area(at.grid), 0)
+    cdef i64 word = at.at_once * tile_area(at.grid) * inputs_of(layer, layer.word) if layer.loaded else 0
+    cdef i64 words = most(&outputs, word, 0), windows = grid_windows(at.grid), kept, reads
     cdef Mode modes[3]
     cdef LoopPlan plan
     if words <= 0:
         return
     kept = layer.outputs if words >= ceil_div(layer.outputs, layer.word) else (words - 1) * layer.word
-    if may_win(at, 0, windows * (2 * layer.outputs - kept) if layer.loaded else 0, 2 * windows * layer.outputs, 0):
+    reads = windows * (2 * layer.loaded - row_bytes(kept, layer.most_bits)) if layer.loaded else 0
+    if may_win(at, 0, reads, 2 * windows * layer.channels, 0):
         modes_of(at.grid, modes)
         two_passes(layer, at.grid, &modes[0], kept, &plan)
         offer(at.goal, at.best, &plan)
@@ -233,10 +243,10 @@ cdef void apart_plans(Place* at) noexcept nogil:
     cdef LoopPlan plan
     for i in range(layer.producer_count):
         largest = imax(largest, layer.producers[i])
-    weights = layer.often * layer.taps * imin(layer.word, largest) if layer.weights else 0
+    weights = apart_weights(layer, imin(layer.word, largest))
     count = modes_of(at.grid, modes)
     for i in range(count):
-        words = most(&at.room, at.at_once * layer.word * apart_positions(layer, at.grid, &modes[i]), weights)
+        words = most(&at.room, at.at_once * apart_bytes(layer, at.grid, &modes[i], layer.word), weights)
         if words:
             words = imin(imin(words * layer.word, layer.at_most), largest)
             channels_tiles(layer, at.grid, &modes[i], words, at.at_once, &plan)
@@ -251,16 +261,16 @@ cdef void dense_plans(Place* at) noexcept nogil:
     count = modes_of(at.grid, modes)
     for i in range(count):
         reads, side = layer.loaded * modes[i].reads, layer.loaded * modes[i].side
-        if may_win(at, layer.weights, reads, windows + side, updates):
+        if may_win(at, layer.coming, reads, windows + side, updates):
             chunked(at, &modes[i], TK, KT)
-            if may_win(at, updates, reads, windows + side, updates):
+            if may_win(at, coming_at(at), reads, windows + side, updates):
                 sliced(at, &modes[i])
-            if may_win(at, layer.weights, reads, 2 * windows + side, updates):  # two chunks and more
+            if may_win(at, layer.coming, reads, 2 * windows + side, updates):  # two chunks and more
                 partly(at, &modes[i])
     modes[0] = whole_mode(at.grid)
     chunked(at, &modes[0], WK, KS if at.at_once < layer.batch else WK)
     reads, windows = layer.operands_loaded * grid_windows(at.grid), layer.operand_channels * grid_windows(at.grid)
-    if may_win(at, updates, reads, windows, updates):
+    if may_win(at, coming_at(at), reads, windows, updates):
         count = block_modes(layer, at.grid, modes)
         for i in range(count):
             blocks(at, &modes[i], 0)
@@ -312,11 +322,11 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
     reads = layer.loaded * mode.reads
     traffic = layer.channels * grid_windows(at.grid) * passes + layer.loaded * mode.side
     more = (grid_tiles(at.grid) * rounds_of(layer, at.at_once) - 1)
-    more *= layer.weights * (part.outputs - weights) // part.outputs
-    if weights and not may_win(at, layer.weights + more, reads, traffic, updates):
+    more *= coming_after(layer, weights)
+    if weights and not may_win(at, layer.coming + more, reads, traffic, updates):
         weights = 0
     more = layer.loaded * (mode.reads - rows * at.grid.columns.united) * (passes - 1)
-    if rows and not may_win(at, layer.weights, reads + more, traffic, updates):
+    if rows and not may_win(at, layer.coming, reads + more, traffic, updates):
         rows = 0
     count = chunks(layer, fewest, tried) if weights or rows else 0
     for i in range(count):
@@ -350,7 +360,7 @@ cdef inline i64 kept_rows(Grid* grid, Room* left, i64 row) noexcept nogil:
 
 cdef void sliced(Place* at, Mode* mode) noexcept nogil:
     cdef LoopLayer* layer = at.layer
-    cdef i64 reduction = layer.part.reduction, sums = SUM_BYTES * word_bytes(at), outputs, most_units, i
+    cdef i64 reduction = layer.part.reduction, sums = sums_at(at), outputs, most_units, i
     cdef i64 units = ceil_div(reduction, layer.word)
     cdef i64 tried[MORE_CHUNKS + 1]
     cdef Room room = beside(at, mode), left
@@ -373,8 +383,8 @@ cdef void sliced(Place* at, Mode* mode) noexcept nogil:
 cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     cdef Part* part = &layer.part
-    cdef i64 sums = SUM_BYTES * word_bytes(at), units = 0, i
-    cdef i64 each = at.at_once * mode.held * layer.word * (layer.loaded > 0)
+    cdef i64 sums = sums_at(at), units = 0, i
+    cdef i64 each = at.at_once * mode.held * inputs_of(layer, layer.word) * (layer.loaded > 0)
     cdef i64 inputs = imin(layer.word, part.reduction), outputs, inner, most_units, reads, traffic
     cdef i64 tried[MORE_CHUNKS + 1]
     cdef Room left, room = without(
@@ -388,7 +398,7 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
         return
     reads = layer.operands_loaded * grid_windows(at.grid) * fewest
     traffic = layer.operand_channels * grid_windows(at.grid) * (part.words if is_inner else fewest)
-    if not may_win(at, updates_at(at), reads, traffic, updates_at(at)):
+    if not may_win(at, coming_at(at), reads, traffic, updates_at(at)):
         return
     count = chunks(layer, fewest, tried)
     for i in range(part.unit_count):

@@ -63,7 +63,7 @@ cdef int price_in_loops(
     row.ema = best.ema
     row.global_buffer, row.weight_buffer = best.plan.totals.global_buffer, best.plan.totals.weight_buffer
     row.crossbar = row.ema - ceil_div(row.ema, m.cores)
-    row.operations = m.batch * net.operations[v]
+    row.operations, row.operation_extra = m.batch * net.operations[v], m.batch * net.operation_extra[v]
     row.slots = slots_of(m, net.alone_cycles[v], row.ema, row.crossbar)
     row.global_written, row.weight_written = best.plan.totals.written, best.plan.totals.ema_weights
     return FITS

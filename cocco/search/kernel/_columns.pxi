@@ -55,7 +55,7 @@ cdef void column_moves(Net* net, Machine* m, Work* w, bint is_full, Moves* moves
         for k in range(w.first[u], w.first[u + 1]):
             v = w.reader[k]
             gv = w.ids[v]
-            down = window(net, w, 0, v, u) * net.channels[gu]
+            down = window(net, w, 0, v, u) * net.row_bytes[gu]
             for core in range(m.bands):
                 sweep = sweep_of(net, w, v, core, is_full)
                 if not sweep.times:
@@ -72,7 +72,7 @@ cdef void column_moves(Net* net, Machine* m, Work* w, bint is_full, Moves* moves
                     sweep.band.stop,
                 ))
         if w.side_bytes[u]:
-            copied = rows_again(net, w, u, rows_full) * width * net.channels[gu]
+            copied = rows_again(net, w, u, rows_full) * width * net.row_bytes[gu]
             read, written = read + copied, written + copied
     moves.buffered, moves.written = m.batch * (read + written), m.batch * written
     moves.crossing = m.batch * crossing

@@ -80,15 +80,26 @@ cdef i64 list_set(const u64* members, i64 words, i64* into) noexcept nogil:
     return count
 
 
+cdef bint all_apart(Net* net, Work* w) noexcept nogil:
+    """SubgraphCosts._parts"""
+    cdef i64 i
+    for i in range(w.layers):
+        if net.unit[w.ids[i]] == 1:
+            return False
+    return True
+
+
 cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
     """cocco.search.pricing.subgraphs.SubgraphCosts.may_fit: once it fails, it fails for every larger set."""
     cdef i64 need, u, t, k, i, v, gv, height, width, band, element, room, size_h, size_w, least, total = 0, shared = 0
+    cdef bint in_parts
     cdef i64* rows = w.axis[0].step     # asked of each tensor: steps, then slacks
     cdef i64* columns = w.axis[1].step
     cdef i64* slack_h = w.axis[0].lead
     cdef i64* slack_w = w.axis[1].lead
     collect(net, w, layers, count)
-    need = ceil_div(w.weights, m.cores)
+    in_parts = m.is_apart and all_apart(net, w)
+    need = 0 if in_parts else ceil_div(w.weights, m.cores)
     room = memory.activations - need if m.is_shared else memory.activations
     if room < 0 or (not m.is_shared and need > memory.weights):
         return False
@@ -111,8 +122,10 @@ cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, M
                 slack_w[u] = imax(slack_w[u], floor_div(net.reach[1][gv] - net.stride[1][gv], net.upsample[1][gv]))
         t = w.ids[u]
         height, width, band = net.extent[0][t], net.extent[1][t], ceil_div(net.extent[1][t], m.bands)
-        element = ceil_div(net.channels[t], m.alignment) * m.alignment
-        least = ceil_div(net.channels[t], m.alignment * m.cores) * m.alignment  # of dealt channels
+        element = element_bytes(net, m, t, 1, 1)
+        least = element_bytes(net, m, t, 1, m.cores)  # of dealt channels
+        if in_parts:
+            least = imin(least, row_bytes(m.alignment, net.bits[t]))
         if w.any_whole[u]:
             total += height * width * least
             shared += height * width * element

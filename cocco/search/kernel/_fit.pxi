@@ -8,6 +8,7 @@ cdef struct Goal:  # the objective, and what the candidates of the buffers mean
     double* weights     # by network
     double dram
     double operation
+    double operation_unit  # pJ of what operations take beyond INT8
     double crossbar
     ByteCost* sram[2]      # pJ/B of the candidates: activations, weights
     double* leakage[2]  # pJ per slot of the candidates
@@ -148,22 +149,25 @@ cdef inline void add_row(Row* total, Row* row) noexcept nogil:
     total.slots += row.slots
     total.global_written += row.global_written
     total.weight_written += row.weight_written
+    total.operation_extra += row.operation_extra
 
 
 cdef inline double energy_of(Goal* goal, i64 first, i64 second, Row* row) noexcept nogil:
     """simulator.model.cost.energy_breakdown and its total, in the capacities of these candidates."""
-    cdef double slots = <double>row.slots
+    cdef double slots = <double>row.slots, compute = goal.operation * <double>row.operations
+    if row.operation_extra:
+        compute += goal.operation_unit * <double>row.operation_extra
     return (
         goal.dram * <double>row.ema + buffer_pj(&goal.sram[0][first], row.global_buffer, row.global_written)
         + buffer_pj(&goal.sram[1][second], row.weight_buffer, row.weight_written)
-        + goal.operation * <double>row.operations + goal.crossbar * <double>row.crossbar
+        + compute + goal.crossbar * <double>row.crossbar
         + (goal.leakage[0][first] + goal.leakage[1][second]) * slots + goal.background * slots
     )
 
 
 cdef inline void zero_row(Row* row) noexcept nogil:
     row.ema = row.global_buffer = row.weight_buffer = row.crossbar = row.operations = row.slots = 0
-    row.global_written = row.weight_written = 0
+    row.global_written = row.weight_written = row.operation_extra = 0
 
 
 cdef int evaluate(

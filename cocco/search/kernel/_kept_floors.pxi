@@ -36,7 +36,7 @@ cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
             total += 0.0 if s.uses_patterns and has(s.covered, v) else s.layer_floor[v]
             crosses = has(s.crosses, v) and not (s.uses_patterns and has(s.covered + s.words, v))
             if crosses or (has(s.beyond, v) and not has(s.goal + s.words, v)):
-                total += s.crossing_floor[v]
+                total += 0.0 if s.kernel.net.is_output[v] else s.crossing_floor[v]  # its layer's floor has it
             if crosses and not has(s.beyond, v):
                 total += s.crossing_floor[v]
     for k in range(s.read_count):

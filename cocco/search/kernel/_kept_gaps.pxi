@@ -35,6 +35,7 @@ cdef struct Places:  # where tensors are made and read; the places of a tensor f
     i64* stay           # that keeps it there, -1 for none
     i64* whole          # by tensor
     i64* moved
+    i64* is_output      # by layer: written whatever stays
     i64* free           # by step
     i64* slots
     Candidate* candidates
@@ -45,9 +46,14 @@ cdef struct Places:  # where tensors are made and read; the places of a tensor f
     i64* first_stay     # by step: those that begin there
 
 
+cdef inline bint is_spared(Places* p, i64 u) noexcept nogil:
+    """cocco.search.keeping.genome._is_spared"""
+    return u < p.layers and not p.is_output[u]
+
+
 cdef inline bint is_all(Places* p, i64 u, i64 first, i64 last) noexcept nogil:
-    """Whether a tensor stays from its maker to its last reader."""
-    return u < p.layers and first == 0 and last == p.count[u] - 1
+    """Whether a tensor stays from its maker to its last reader, and so need not be written."""
+    return is_spared(p, u) and first == 0 and last == p.count[u] - 1
 
 
 cdef inline i64 saved_by(Places* p, i64 u, i64 first, i64 last) noexcept nogil:
@@ -114,7 +120,7 @@ cdef void choose_stays(Places* p) noexcept nogil:
             p.stay[at] = -1
         for at in range(count - 1):
             offer_gaps(p, u, at, at + 1)
-        if u < p.layers and count > 2:
+        if count > 2 and is_spared(p, u):
             offer_gaps(p, u, 0, count - 1)
     ranked = sorted_candidates(p)
     for at in range(p.candidate_count):

@@ -6,7 +6,9 @@ cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed
     i64* places         # LoopLayer.operands
     i64 place_count
     i64* whole          # tensor of each of LoopLayer.whole
-    i64 second          # tensor of the second operand of a product, -1 for none
+    i64 second_count    # inputs that are the second operand of a product
+    i64 second[MOST_SECOND]
+    i64 second_rows[MOST_SECOND]
     i64 holes           # positions of the input that no window meets
     i64 groups
 
@@ -14,54 +16,71 @@ cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed
 cdef LoopLayer layer_beside(
     Net* net, KeptLayer* also, i64 v, Kept* kept, i64* spare
 ) noexcept nogil:
-    """A layer where these tensors stay; spare: room for its producers and three numbers of each whole map."""
+    """A layer where these tensors stay; spare: room for its producers and four numbers of each whole map."""
     cdef LoopLayer layer = net.loops[v]
-    cdef i64 i, u
+    cdef i64 i, u, size
     layer.passing, layer.broadcast = spare, spare + layer.producer_count
     layer.loaded = layer.operands_loaded = layer.broadcast_count = layer.unmet_bytes = layer.arriving_bytes = 0
+    layer.most_bits = 0
     for i in range(layer.producer_count):
         layer.passing[i] = 0 if has(kept.on_chip, also.producers[i]) else layer.producers[i]
-        layer.loaded += layer.passing[i]
-        layer.unmet_bytes += also.holes * layer.passing[i] * also.is_new[i]
+        if layer.passing[i]:
+            size = row_bytes(layer.passing[i], layer.producer_bits[i])
+            layer.loaded += size
+            layer.unmet_bytes += also.holes * size * also.is_new[i]
+            layer.most_bits = imax(layer.most_bits, layer.producer_bits[i])
+    layer.most_bits = layer.most_bits or 8
     for i in range(also.place_count):
-        layer.operands_loaded += layer.passing[also.places[i]]
+        layer.operands_loaded += row_bytes(layer.passing[also.places[i]], layer.producer_bits[also.places[i]])
     for i in range(layer.whole_count):
         if not has(kept.on_chip, also.whole[i]):
-            memcpy(layer.broadcast + 3 * layer.broadcast_count, layer.whole + 3 * i, 3 * sizeof(i64))
+            memcpy(layer.broadcast + 4 * layer.broadcast_count, layer.whole + 4 * i, 4 * sizeof(i64))
             layer.broadcast_count += 1
     for i in range(net.producer_start[v], net.producer_start[v + 1]):
         u = net.producers[i]
         if has(kept.on_chip, u) and has(kept.loaded, u):
             layer.arriving_bytes += net.size_bytes[u]
-    layer.is_second_kept = also.second >= 0 and has(kept.on_chip, also.second)
+    stay_second(net, &layer, also, kept)
     layer.is_output_kept, layer.is_written = has(kept.on_chip, v), has(kept.written, v)
     layer.part.channels = part_channels(&layer, also)
     return layer
 
 
+cdef void stay_second(Net* net, LoopLayer* layer, KeptLayer* also, Kept* kept) noexcept nogil:
+    """What of the second operand of a product is on chip."""
+    cdef i64 i, row = 0
+    layer.coming, layer.second_count = layer.weights, 0
+    for i in range(also.second_count):
+        if has(kept.on_chip, also.second[i]):
+            layer.coming -= net.size_bytes[also.second[i]]
+            layer.second_first[layer.second_count], layer.second_end[layer.second_count] = row, row + also.second_rows[i]
+            layer.second_count += 1
+        row += also.second_rows[i]
+
+
 cdef i64 part_channels(LoopLayer* layer, KeptLayer* also) noexcept nogil:
-    """simulator.model.loops._part: channels of what comes from DRAM, of a part, rounded up."""
-    cdef i64 i, first, begin, end, overlap, words, most = 0, total = 0
+    """simulator.model.loops._part: bytes of a position of what comes from DRAM, of a part, in words."""
+    cdef i64 i, first, begin, end, overlap, size, most = 0, total = 0
     if also.groups == 1:
         for i in range(layer.producer_count):
-            most += ceil_div(layer.passing[i], layer.word)
-        return most * layer.word
+            most += ceil_div(layer.passing[i], layer.word) * row_bytes(layer.word, layer.producer_bits[i])
+        return most
     if layer.part.reduction == 1:
-        return layer.word if layer.loaded else 0
+        return row_bytes(layer.word, layer.most_bits) if layer.loaded else 0
     for i in range(layer.producer_count):
         total += layer.producers[i]
     first = 0
     while first < total:
-        words = begin = 0
+        size = begin = 0
         for i in range(layer.producer_count):
             end = begin + layer.producers[i]
             overlap = imin(end, first + layer.part.reduction) - imax(begin, first)
             if layer.passing[i] and overlap > 0:
-                words += ceil_div(overlap, layer.word)
+                size += ceil_div(overlap, layer.word) * row_bytes(layer.word, layer.producer_bits[i])
             begin = end
-        most = imax(most, words)
+        most = imax(most, size)
         first += layer.part.reduction
-    return most * layer.word
+    return most
 
 
 def _kept_numbers(network, layer, v, first_input, offset):
@@ -74,7 +93,11 @@ def _kept_numbers(network, layer, v, first_input, offset):
     whole = list(dict.fromkeys(u for i, u in enumerate(operands) if i in found.whole and found.op != "matmul"))
     producers = local if layer.kind == "dense" and found.groups > 1 else list(dict.fromkeys(local))
     is_new = [u not in producers[:i] for i, u in enumerate(producers)]
-    met = sum(channels for channels, new in zip(layer.producers, is_new) if new)
-    second = union(operands[1]) if found.op == "matmul" else -1
+    sizes = [bytes_of_row(*each) for each in zip(layer.producers, layer.producer_bits)]
+    met = sum(size for size, new in zip(sizes, is_new) if new)
+    seconds = operands[1:] if found.op == "matmul" else ()
+    seconds = [(union(u), network.tensors[u].height * network.tensors[u].width) for u in seconds]
     holes = layer.unmet_bytes // met if met else 0
-    return [list(map(union, producers)), is_new, layer.operands, list(map(union, whole))], (second, holes, found.groups)
+    return [list(map(union, producers)), is_new, layer.operands, list(map(union, whole))], (
+        len(seconds), holes, found.second_heads, *seconds
+    )

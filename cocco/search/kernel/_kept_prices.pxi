@@ -1,26 +1,25 @@
 # The face to Python of prices beside kept tensors: simulator/model/kept.py
 
 cdef class KeptPrices:
-    """Prices steps of one network beside tensors that are kept on chip, on given hardware.
-
-    Loop orders of a single layer depend on which of its tensors stay; the layer as its loops then see it comes from the
-    readable code, once for each case.
-    """
+    """Prices steps of one network beside tensors that are kept on chip, on given hardware."""
 
     cdef Kernel kernel
     cdef Scratch scratch
-    cdef object rules
-    cdef dict loops     # by layer and the sets of its tensors: LoopLayers of that one
     cdef Memory memory
     cdef i64 words
     cdef u64[:, ::1] sets
+    cdef object words_of    # the same, for Python
+    cdef i64[::1] spare # of layer_beside
 
     def __cinit__(self, Kernel kernel, Scratch scratch, problem):
-        (self.rules,) = problem.rules
-        self.kernel, self.scratch, self.loops = kernel, scratch, {}
+        self.kernel, self.scratch = kernel, scratch
+        if kernel.kept_layers == NULL:
+            kernel._fill_kept_layers(problem)
+        self.spare = np.zeros(kernel.kept_numbers + 1, dtype=np.int64)
         self.memory = memory_of(&kernel.goal, &kernel.machine, 0, 0)
         self.words = kernel.net.tensors // 64 + 1
-        self.sets = np.zeros((3, self.words), dtype=np.uint64)
+        self.words_of = np.zeros((3, self.words), dtype=np.uint64)
+        self.sets = self.words_of
 
     def price(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere):
         """Return what a step adds to the totals (simulator.model.cost.Totals), None where it does not fit.
@@ -28,13 +27,12 @@ cdef class KeptPrices:
         on_chip, loaded, written: sets of tensors as integers (cocco.search.keeping.question.KeptStep).
         """
         cdef i64[::1] ids = np.array(layers, dtype=np.int64)
-        cdef i64 i, k, count = ids.shape[0]
+        cdef i64 i, count = ids.shape[0]
         cdef Kept kept
         cdef Row row
         cdef int status
         for i, each in enumerate((on_chip, loaded, written)):
-            for k in range(self.words):
-                self.sets[i, k] = (each >> (64 * k)) & 0xFFFFFFFFFFFFFFFF
+            self.words_of[i] = np.frombuffer(each.to_bytes(8 * self.words, "little"), dtype="<u8")
         kept.on_chip, kept.loaded, kept.written = &self.sets[0, 0], &self.sets[1, 0], &self.sets[2, 0]
         status = self.price_set(&ids[0], count, &kept if on_chip else NULL, kept_bytes, elsewhere, &row)
         if status == OVERFLOW:
@@ -45,31 +43,12 @@ cdef class KeptPrices:
 
     cdef int price_set(self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, Row* row):
         """FITS with the row, SHORT or OVERFLOW; kept: NULL where the step touches no kept tensor."""
+        cdef LoopLayer layer
         cdef LoopLayer* loops = NULL
         self.memory.reserved, self.memory.elsewhere = reserved, elsewhere
         if count == 1 and kept is not NULL and self.kernel.machine.has_loops:
-            loops = self.loops_of(layers[0], kept)
+            layer = layer_beside(&self.kernel.net, &self.kernel.kept_layers[layers[0]], layers[0], kept, &self.spare[0])
+            loops = &layer
         return price_beside(
             &self.kernel.net, &self.kernel.machine, &self.scratch.work, layers, count, &self.memory, kept, loops, row
         )
-
-    cdef LoopLayer* loops_of(self, i64 v, Kept* kept):
-        """A layer as its loops see it beside these tensors."""
-        cdef Net* net = &self.kernel.net
-        cdef i64 i, u
-        cdef list sets = [[], [], []]
-        for i in range(net.producer_start[v], net.producer_start[v + 1] + 1):
-            u = net.producers[i] if i < net.producer_start[v + 1] else v
-            if has(kept.on_chip, u):
-                sets[0].append(u)
-            if u != v and has(kept.loaded, u):
-                sets[1].append(u)
-            if u == v and has(kept.written, u):
-                sets[2].append(u)
-        key = (v, *map(tuple, sets))
-        found = self.loops.get(key)
-        if found is None:
-            from simulator.model.kept import Kept as KeptTensors
-
-            found = self.loops[key] = LoopLayers([self.rules.loop_layer(v, KeptTensors(*map(frozenset, sets)))])
-        return (<LoopLayers>found).layers

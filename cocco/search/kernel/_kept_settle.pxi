@@ -108,9 +108,9 @@ cdef void write_key(Net* net, Keeping* k, Memory* memory, i64 step) noexcept nog
 cdef inline bint crosses_as_made(Net* net, Places* p, i64 u) noexcept nogil:
     """Whether a step writes what it makes."""
     cdef i64 stay = p.stay[p.start[u]]
-    if stay >= 0:
-        return p.stays[stay].last < p.count[u] - 1
-    return p.count[u] > 1 or net.reader_start[u] == net.reader_start[u + 1]
+    if net.is_output[u]:
+        return True
+    return p.stays[stay].last < p.count[u] - 1 if stay >= 0 else p.count[u] > 1
 
 
 cdef int price_step(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory, i64 step) noexcept nogil:

@@ -150,6 +150,14 @@ cdef inline i64 ways_of_made(KeptSearch s, i64 u, i64 later) noexcept nogil:
     return ways
 
 
+cdef inline void offer_loaded(KeptSearch s, Running* r, i64 u, i64 later) noexcept:
+    """moves.py, _loaded"""
+    if s.may_keep and (later or has(s.needed, u)):
+        s.options[r.count].tensor, s.options[r.count].is_made = u, 0
+        s.options[r.count].ways = PASSES | STAYS if later else STAYS
+        r.count += 1
+
+
 cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
     """Reach every state that this subgraph leads to."""
     cdef Running r
@@ -169,8 +177,9 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
     for k in range(count):
         u = s.ids[k]
         later = later_readers(s, r.executed, u)
-        if s.kernel.net.reader_start[u] == s.kernel.net.reader_start[u + 1]:
+        if s.kernel.net.is_output[u]:
             put(r.stored, u)
+            offer_loaded(s, &r, u, later)  # DRAM has it, as it has an input
         elif later or has(s.beyond, u):
             s.options[r.count].tensor, s.options[r.count].is_made = u, 1
             s.options[r.count].ways = ways_of_made(s, u, later)
@@ -178,11 +187,7 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
     count = list_set(r.loaded, words, s.ids)
     for k in range(count):
         u = s.ids[k]
-        later = later_readers(s, r.executed, u)
-        if s.may_keep and (later or has(s.needed, u)):
-            s.options[r.count].tensor, s.options[r.count].is_made = u, 0
-            s.options[r.count].ways = PASSES | STAYS if later else STAYS
-            r.count += 1
+        offer_loaded(s, &r, u, later_readers(s, r.executed, u))
     count = list_set(r.kept, words, s.ids)
     for k in range(count):
         u = s.ids[k]

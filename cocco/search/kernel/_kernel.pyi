@@ -8,7 +8,7 @@ from simulator.model.cheapest import Tiles
 from simulator.model.loops import LoopLayer
 
 class Kernel:
-    def __init__(self, problem: Problem, settings: Settings | None = None) -> None: ...
+    def __init__(self, problem: Problem, settings: Settings | None = None, like: Kernel | None = None) -> None: ...
     def breed(
         self,
         scratch: Scratch,

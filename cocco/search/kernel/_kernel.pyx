@@ -17,6 +17,8 @@ import numpy as np
 
 from simulator.mapping.closed import cycles_of_lanes
 from simulator.model.schemes.ways import dealt_layer
+from simulator.technology import OPERATION_UNITS
+from workloads.network.types import row_bytes as bytes_of_row
 
 ctypedef int64_t i64
 ctypedef uint64_t u64
@@ -62,19 +64,29 @@ cdef class Kernel:
     cdef LoopLayers loops
     cdef object kept    # arrays behind the pointers
     cdef KeptLayer* kept_layers     # by layer, where tensors may stay on chip
+    cdef KeptLayer* own_layers      # the same, NULL where they are another kernel's
     cdef i64 may_keep   # 0: no; else 1 + the metric by which a genome keeps: ema, energy, latency
     cdef i64 kept_numbers           # the most that layer_beside needs for one layer
     cdef object rule    # simulator.model.pricing.PricingRules, of any network
 
-    def __cinit__(self, problem, settings=None):
+    def __cinit__(self, problem, settings=None, Kernel like=None):
+        """like: a kernel of the same networks and rules, in any memory, with which layers are shared."""
         self.kept, self.rule = [], problem.rules[0]
-        self._fill_net(problem)
-        self._fill_graph(problem)
+        if like is None:
+            self._fill_net(problem)
+            self._fill_graph(problem)
+            if problem.keep == "auto":
+                self._fill_kept(problem)
+        else:
+            self._share(like)
         self._fill_goal(problem)
-        if problem.keep == "auto":
-            self._fill_kept(problem)
         if settings is not None:
             self._fill_rates(settings, bool(problem.buffers))
+
+    cdef _share(self, Kernel like):
+        self.kept.append(like)
+        self.net, self.machine, self.graph, self.loops = like.net, like.machine, like.graph, like.loops
+        self.kept_layers, self.kept_numbers, self.may_keep = like.kept_layers, like.kept_numbers, like.may_keep
 
     def _fill_net(self, problem):
         rules, offsets, size = problem.rules, problem.offsets, problem.size
@@ -98,9 +110,15 @@ cdef class Kernel:
             self.net.padding[axis] = self._hold([x for rule in rules for x in rule.geometry.padding[axis]])
         self.net.is_square = self._hold([_is_square(rules[i].geometry, t) for i, t in order])
         self.net.channels = self._hold([rules[i].geometry.channels[t] for i, t in order])
+        self.net.bits = self._hold([rules[i].geometry.network.tensors[t].bits for i, t in order])
+        self.net.row_bytes = self._hold([rules[i].geometry.row_bytes[t] for i, t in order])
         self.net.size_bytes = self._hold([rules[i].geometry.size_bytes[t] for i, t in order])
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
+        self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
+        self.machine.is_apart = problem.accelerator.groups_apart
+        self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
+        self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
         producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
         self.net.producers = self._hold([p for each in producers for p in each])
         self.net.producer_start = self._hold(_starts(producers))
@@ -147,32 +165,41 @@ cdef class Kernel:
 
     def _fill_kept(self, problem):
         """What a genome needs that may keep tensors on chip; `breed` and `values` then decode what it keeps."""
-        whole, moved, first_input = [[], []], [[], []], problem.size
+        whole, moved = [[], []], [[], []]
         self.may_keep = 1 + ("ema", "energy", "latency").index(problem.metric)
-        self.kept_layers = <KeptLayer*>calloc(problem.size + 1, sizeof(KeptLayer))
-        if self.kept_layers == NULL:
-            raise MemoryError("no memory for the layers of the kernel")
-        for rules, offset in zip(problem.rules, problem.offsets):
+        for rules in problem.rules:
             network = rules.geometry.network
             for u in range(len(network.tensors)):
                 whole[u >= len(network.layers)].append(rules.whole_bytes(u))
                 moved[u >= len(network.layers)].append(rules.batch * rules.geometry.size_bytes[u])
+        self.net.whole, self.net.moved = self._hold(sum(whole, [])), self._hold(sum(moved, []))
+        self._fill_kept_layers(problem)
+
+    def _fill_kept_layers(self, problem):
+        """What is needed to see a layer as its loops do beside kept tensors."""
+        first_input = problem.size
+        self.own_layers = self.kept_layers = <KeptLayer*>calloc(problem.size + 1, sizeof(KeptLayer))
+        if self.kept_layers == NULL:
+            raise MemoryError("no memory for the layers of the kernel")
+        for rules, offset in zip(problem.rules, problem.offsets):
+            network = rules.geometry.network
             if rules.has_loop_orders:
                 for v in range(len(network.layers)):
                     self._fill_kept_layer(network, rules.loop_layer(v), v, first_input, offset)
             first_input += len(network.inputs)
-        self.net.whole, self.net.moved = self._hold(sum(whole, [])), self._hold(sum(moved, []))
 
     def _fill_kept_layer(self, network, layer, v, first_input, offset):
         cdef KeptLayer* into = &self.kept_layers[offset + v]
         (producers, is_new, places, whole), numbers = _kept_numbers(network, layer, v, first_input, offset)
         into.producers, into.is_new = self._hold(producers), self._hold(is_new)
         into.places, into.place_count, into.whole = self._hold(places), len(places), self._hold(whole)
-        into.second, into.holes, into.groups = numbers
-        self.kept_numbers = max(self.kept_numbers, len(producers) + 3 * len(whole))
+        into.second_count, into.holes, into.groups, *seconds = numbers
+        for i, (tensor, rows) in enumerate(seconds):
+            into.second[i], into.second_rows[i] = tensor, rows
+        self.kept_numbers = max(self.kept_numbers, len(producers) + 4 * len(whole))
 
     def __dealloc__(self):
-        free(self.kept_layers)
+        free(self.own_layers)
 
     def _fill_graph(self, problem):
         self.graph.size, self.graph.edges = problem.size, len(problem.edges)
@@ -195,6 +222,7 @@ cdef class Kernel:
         self.goal.counted = machine.cores if objective.count == "all" else 1
         self.goal.weights = self._hold_floats(objective.weights)
         self.goal.dram, self.goal.operation = technology.dram_pj_per_byte, technology.operation_pj
+        self.goal.operation_unit = technology.operation_pj / OPERATION_UNITS
         self.goal.crossbar = technology.crossbar_pj_per_byte
         sizes = problem.candidates or ((machine.activation_capacity,), (machine.weight_capacity,))
         self.goal.buffers = len(problem.candidates)
@@ -313,10 +341,10 @@ cdef class Kernel:
 
 
 cdef tuple numbers_of(Row* row):
-    """A row as simulator.model.cost.Totals; its operations are of INT8."""
+    """A row as simulator.model.cost.Totals."""
     return (
         row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
-        row.global_written, row.weight_written, 0,
+        row.global_written, row.weight_written, row.operation_extra,
     )
 
 
@@ -366,7 +394,7 @@ cdef class Scratch:
         cdef i64 u, n = kernel.graph.size + 2, tensors = kernel.net.tensors, i
         cdef i64 places = kernel.net.reader_start[tensors] + tensors + 2
         p.layers, p.tensors = kernel.graph.size, tensors
-        p.whole, p.moved = kernel.net.whole, kernel.net.moved
+        p.whole, p.moved, p.is_output = kernel.net.whole, kernel.net.moved, kernel.net.is_output
         p.start, p.count = <i64*>self._hold(tensors, 8), <i64*>self._hold(tensors, 8)
         for u in range(tensors):
             p.start[u] = kernel.net.reader_start[u] + u
@@ -431,11 +459,11 @@ cdef i64* lay_out_bench(Bench* b, i64* at, i64 n) noexcept:
 
 
 def _heard_of(rules, u):
-    """Return for each reader of a tensor the channels that its cores read, and those that cross."""
+    """Return for each reader of a tensor the bytes of a position that its cores read, and those that cross."""
     found = []
     for v, _, _ in rules.geometry.readers[u]:
         if rules.cores == 1:
-            found += [rules.geometry.channels[u], 0]
+            found += [rules.geometry.row_bytes[u], 0]
             continue
         heard = rules.crew.deal.heard(rules.geometry.network, v, u)
         found += [heard.total, heard.total - heard.own]

@@ -7,24 +7,29 @@ cdef void channels_tiles(LoopLayer* layer, Grid* grid, Mode* mode, i64 step, i64
         updates_of_tiles(layer, grid, &loops), layer.loaded * mode.side // 2,
     )
     plan_of(
-        layer, CT, mode, grid, &loops, round_up(layer, step) * apart_positions(layer, grid, mode) * at_once,
-        layer.often * step * layer.taps if layer.weights else 0, &moved, plan,
+        layer, CT, mode, grid, &loops, apart_bytes(layer, grid, mode, step) * at_once, apart_weights(layer, step), &moved,
+        plan,
     )
 
 
-cdef inline i64 apart_positions(LoopLayer* layer, Grid* grid, Mode* mode) noexcept nogil:
-    return (mode.held if layer.loaded else 0) + (0 if layer.is_output_kept else layer.often * tile_area(grid))
+cdef inline i64 apart_bytes(LoopLayer* layer, Grid* grid, Mode* mode, i64 step) noexcept nogil:
+    cdef i64 held = mode.held * inputs_of(layer, step) if layer.loaded else 0
+    return held if layer.is_output_kept else held + layer.often * tile_area(grid) * results_of(layer, step)
+
+
+cdef inline i64 apart_weights(LoopLayer* layer, i64 step) noexcept nogil:
+    return row_bytes(layer.often * step * layer.taps, layer.weight_bits) if layer.weights else 0
 
 
 cdef i64 joined_held(LoopLayer* layer, Grid* grid, i64 order, i64 step) noexcept nogil:
     """_joined_bytes, and broadcast operands: in these channels (CT) or in full (TC)."""
-    cdef i64 i, words = 0 if layer.is_output_kept else round_up(layer, imin(step, layer.outputs)), kept = 0, channels
+    cdef i64 i, words = 0 if layer.is_output_kept else results_of(layer, imin(step, layer.outputs)), kept = 0, channels
     for i in range(layer.producer_count):
-        words += round_up(layer, imin(step, layer.passing[i]))
+        words += row_bytes(round_up(layer, imin(step, layer.passing[i])), layer.producer_bits[i])
     for i in range(layer.broadcast_count):
-        channels = layer.broadcast[3 * i + 2]
-        kept += (layer.broadcast[3 * i] * layer.broadcast[3 * i + 1]
-                 * round_up(layer, imin(step, channels) if order == CT else channels))
+        channels = layer.broadcast[4 * i + 2]
+        channels = round_up(layer, imin(step, channels) if order == CT else channels)
+        kept += layer.broadcast[4 * i] * layer.broadcast[4 * i + 1] * row_bytes(channels, layer.broadcast[4 * i + 3])
     return tile_area(grid) * words + kept
 
 
@@ -32,13 +37,15 @@ cdef void joined(
     LoopLayer* layer, Grid* grid, Mode* mode, i64 order, i64 step, i64 held, LoopPlan* plan
 ) noexcept nogil:
     """joined_channels (CT) and joined_tiles (TC)."""
-    cdef i64 i, steps = ceil_div(layer.outputs, step), channels = 0
+    cdef i64 i, steps = ceil_div(layer.outputs, step), size = 0
     cdef Loops loops = loops_of(step, step, step, step, 1, 0)
     cdef Moved moved
     for i in range(layer.producer_count):
-        channels += layer.passing[i] * (steps if order == CT and layer.passing[i] < layer.outputs else 1)
+        size += row_bytes(layer.passing[i], layer.producer_bits[i]) * (
+            steps if order == CT and layer.passing[i] < layer.outputs else 1
+        )
     moved = moved_of(
-        0, channels * grid_united(grid) + broadcast_bytes(layer), joined_traffic(layer, grid, steps), 0, 0
+        0, size * grid_united(grid) + broadcast_bytes(layer), joined_traffic(layer, grid, steps), 0, 0
     )
     plan_of(layer, order, mode, grid, &loops, held, 0, &moved, plan)
 
@@ -47,31 +54,36 @@ cdef i64 joined_traffic(LoopLayer* layer, Grid* grid, i64 steps) noexcept nogil:
     cdef i64 i, total = 0, channels, down, across
     for i in range(layer.producer_count):
         channels = layer.producers[i]
-        total += layer.windows[0] * layer.windows[1] * (channels if channels == layer.outputs else steps)
+        total += layer.windows[0] * layer.windows[1] * row_bytes(channels, layer.producer_bits[i]) * (
+            1 if channels == layer.outputs else steps
+        )
     for i in range(layer.whole_count):
-        channels = layer.whole[3 * i + 2]
-        down = layer.windows[0] if layer.whole[3 * i] == layer.windows[0] else grid.rows.tiles
-        across = layer.windows[1] if layer.whole[3 * i + 1] == layer.windows[1] else grid.columns.tiles
-        total += down * across * (channels if channels == layer.outputs else steps)
+        channels = layer.whole[4 * i + 2]
+        down = layer.windows[0] if layer.whole[4 * i] == layer.windows[0] else grid.rows.tiles
+        across = layer.windows[1] if layer.whole[4 * i + 1] == layer.windows[1] else grid.columns.tiles
+        total += down * across * row_bytes(channels, layer.whole[4 * i + 3]) * (
+            1 if channels == layer.outputs else steps
+        )
     return total
 
 
 cdef void two_passes(LoopLayer* layer, Grid* grid, Mode* mode, i64 kept, LoopPlan* plan) noexcept nogil:
-    cdef i64 area = tile_area(grid), statistics = 2 * SUM_BYTES, step = imin(layer.word, layer.outputs)
+    cdef i64 area = tile_area(grid), statistics = 2 * layer.sum_bytes, step = imin(layer.word, layer.outputs)
     cdef i64 windows = grid_windows(grid), words = ceil_div(layer.outputs, layer.word)
-    cdef i64 held = area * ((0 if layer.is_output_kept else round_up(layer, step)) + statistics)
+    cdef i64 held = area * ((0 if layer.is_output_kept else results_of(layer, step)) + statistics)
     cdef Loops loops = loops_of(step, step, step, step, 1, kept)
     cdef Moved moved = moved_of(
-        0, windows * (2 * layer.outputs - kept) if layer.loaded else 0,
-        windows * (2 * layer.outputs + statistics * (3 * words - 1)), 0, windows * statistics * words,
+        0, windows * (2 * layer.loaded - row_bytes(kept, layer.most_bits)) if layer.loaded else 0,
+        windows * (2 * layer.channels + statistics * (3 * words - 1)), 0, windows * statistics * words,
     )
     if layer.loaded:
-        held += area * (round_up(layer, kept) + (round_up(layer, step) if kept < layer.outputs else 0))
+        held += area * (inputs_of(layer, kept) + (inputs_of(layer, step) if kept < layer.outputs else 0))
     plan_of(layer, TCC, mode, grid, &loops, held, 0, &moved, plan)
 
 
 cdef void running_sums(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
     cdef i64 width = layer.windows[1], columns = layer.grids[0].columns.united
+    cdef i64 sums = layer.sum_bytes * layer.additions * width * layer.outputs
     cdef Loops loops = loops_of(layer.word, layer.word, layer.word, layer.word, 1, 0)
     cdef Grid grid = layer.grids[0]
     cdef Mode mode
@@ -80,13 +92,12 @@ cdef void running_sums(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
     mode = mode_of(ROW, columns, grid_united(&grid), 0)
     moved = moved_of(
         0, layer.loaded * grid_united(&grid),
-        layer.channels * layer.row.visits * columns + 2 * SUM_BYTES * layer.additions * width * layer.outputs, 0,
-        SUM_BYTES * layer.additions * width * layer.outputs,
+        layer.channels * layer.row.visits * columns + 2 * sums, 0, sums,
     )
     plan_of(
         layer, RS, &mode, &grid, &loops,
-        layer.word * ((columns if layer.loaded else 0) + SUM_BYTES * width * layer.flying * layer.often), 0, &moved,
-        plan,
+        (inputs_of(layer, layer.word) * columns if layer.loaded else 0)
+        + layer.word * layer.sum_bytes * width * layer.flying * layer.often, 0, &moved, plan,
     )
 
 
@@ -94,7 +105,10 @@ cdef void copy(LoopLayer* layer, LoopPlan* plan) noexcept nogil:
     cdef Loops loops = loops_of(layer.word, layer.word, layer.word, layer.word, 1, 0)
     cdef Mode mode = mode_of(WORD, 0, 0, 0)
     cdef Moved moved = moved_of(0, broadcast_bytes(layer), map_bytes(layer.whole, layer.whole_count), 0, 0)
-    plan_of(layer, WORDS, &mode, &layer.grids[0], &loops, layer.word, 0, &moved, plan)
+    cdef i64 i, bits = layer.output_bits
+    for i in range(layer.whole_count):
+        bits = imax(bits, layer.whole[4 * i + 3])
+    plan_of(layer, WORDS, &mode, &layer.grids[0], &loops, row_bytes(layer.word, bits), 0, &moved, plan)
 
 
 cdef inline i64 broadcast_bytes(LoopLayer* layer) noexcept nogil:
@@ -105,5 +119,5 @@ cdef inline i64 broadcast_bytes(LoopLayer* layer) noexcept nogil:
 cdef inline i64 map_bytes(const i64* maps, i64 count) noexcept nogil:
     cdef i64 i, total = 0
     for i in range(count):
-        total += maps[3 * i] * maps[3 * i + 1] * maps[3 * i + 2]
+        total += maps[4 * i] * maps[4 * i + 1] * row_bytes(maps[4 * i + 2], maps[4 * i + 3])
     return total

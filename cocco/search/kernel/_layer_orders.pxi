@@ -30,9 +30,6 @@ cdef enum:  # names in MODES
 
 MODES = ("ring", "rows", "side", "slide", "block", "block-row", "whole", "row", "word")
 
-cdef enum:
-    SUM_BYTES = 4       # simulator.model.orders.SUM_BYTES
-
 
 cdef struct Mode:
     i64 name
@@ -133,7 +130,7 @@ cdef inline Mode whole_mode(Grid* grid) noexcept nogil:
 cdef void tiles_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops), updates = updates_of_tiles(layer, grid, loops)
     cdef Moved moved = moved_of(
-        layer.weights if chunks == 1 else updates, layer.loaded * mode.reads,
+        layer.coming if chunks == 1 else coming_of_tiles(layer, grid, loops), layer.loaded * mode.reads,
         layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, updates, layer.loaded * mode.side // 2,
     )
     plan_held(layer, TK, mode, grid, loops, &moved, plan)
@@ -142,7 +139,7 @@ cdef void tiles_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_tiles(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.weights, layer.loaded * mode.reads * chunks,
+        layer.coming, layer.loaded * mode.reads * chunks,
         (layer.channels * grid_windows(grid) + layer.loaded * mode.side) * chunks,
         updates_of_tiles(layer, grid, loops), layer.loaded * mode.side // 2 * chunks,
     )
@@ -152,7 +149,7 @@ cdef void chunks_tiles(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.weights * (1 if chunks == 1 else rounds_of(layer, loops.at_once)), layer.loaded * grid_united(grid),
+        layer.coming * (1 if chunks == 1 else rounds_of(layer, loops.at_once)), layer.loaded * grid_united(grid),
         layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, WK, mode, grid, loops, &moved, plan)
@@ -161,17 +158,17 @@ cdef void whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_whole(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.weights, layer.loaded * grid_united(grid) * chunks, layer.channels * grid_windows(grid) * chunks,
+        layer.coming, layer.loaded * grid_united(grid) * chunks, layer.channels * grid_windows(grid) * chunks,
         updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, KS, mode, grid, loops, &moved, plan)
 
 
 cdef void tiles_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
-    cdef i64 passing = layer.part.outputs - loops.kept, updates = grid_tiles(grid) * rounds_of(layer, loops.at_once)
-    cdef i64 chunks = ceil_div(loops.kept, loops.chunk) + ceil_div(passing, loops.chunk)
+    cdef i64 updates = grid_tiles(grid) * rounds_of(layer, loops.at_once)
+    cdef i64 chunks = ceil_div(loops.kept, loops.chunk) + ceil_div(layer.part.outputs - loops.kept, loops.chunk)
     cdef Moved moved = moved_of(
-        layer.weights + (updates - 1) * (layer.weights * passing // layer.part.outputs), layer.loaded * mode.reads,
+        layer.coming + (updates - 1) * coming_after(layer, loops.kept), layer.loaded * mode.reads,
         layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, layer.weights * updates,
         layer.loaded * mode.side // 2,
     )
@@ -182,7 +179,7 @@ cdef void tiles_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops), stay = loops.kept * grid.columns.united
     cdef Moved moved = moved_of(
-        layer.weights, layer.loaded * (mode.reads * chunks - stay * (chunks - 1)),
+        layer.coming, layer.loaded * (mode.reads * chunks - stay * (chunks - 1)),
         layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, KP, mode, grid, loops, &moved, plan)
@@ -194,11 +191,11 @@ cdef void tiles_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 reduction = layer.part.reduction, slices = ceil_div(reduction, loops.slice)
     cdef i64 copies = layer.loaded * mode.side + sum_bytes(layer, slices - 1)
     cdef Moved moved = moved_of(
-        updates, layer.loaded * mode.reads,
+        coming_of_tiles(layer, grid, loops), layer.loaded * mode.reads,
         layer.channels * grid_windows(grid) * chunks + copies, updates, copies // 2,
     )
     plan_of(
-        layer, TKC, mode, grid, loops, input_bytes(layer, mode, loops) + SUM_BYTES * chunk_bytes(layer, grid, loops),
+        layer, TKC, mode, grid, loops, input_bytes(layer, mode, loops) + held_sums(layer, grid, loops),
         stationary_bytes(layer, loops.chunk, imin(loops.slice, reduction)), &moved, plan,
     )
 
@@ -216,14 +213,14 @@ cdef void block_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
         cuts += (ceil_div(part.units[2 * i] * layer.word, loops.slice) - 1) * part.units[2 * i + 1]
     sums = sum_bytes(layer, cuts) // parts
     moved = moved_of(
-        updates * grid_tiles(grid), layer.operands_loaded * grid_windows(grid) * chunks,
+        coming_of_tiles(layer, grid, loops), layer.operands_loaded * grid_windows(grid) * chunks,
         layer.operand_channels * rows.visits * grid.columns.visits * passes + sums,
         updates * rows.tiles * grid.columns.tiles, sums // 2,
     )
     plan_of(
         layer, BC, mode, grid, loops,
-        loops.at_once * loops.slice * mode.held * (layer.operands_loaded > 0)
-        + SUM_BYTES * chunk_bytes(layer, grid, loops),
+        loops.at_once * inputs_of(layer, loops.slice) * mode.held * (layer.operands_loaded > 0)
+        + held_sums(layer, grid, loops),
         stationary_bytes(layer, loops.inner, imin(loops.slice, part.reduction)), &moved, plan,
     )
 
@@ -249,16 +246,24 @@ cdef inline i64 updates_of_tiles(LoopLayer* layer, Grid* grid, Loops* loops) noe
     return layer.weights * grid_tiles(grid) * rounds_of(layer, loops.at_once)
 
 
+cdef inline i64 coming_of_tiles(LoopLayer* layer, Grid* grid, Loops* loops) noexcept nogil:
+    return layer.coming * grid_tiles(grid) * rounds_of(layer, loops.at_once)
+
+
 cdef inline i64 input_bytes(LoopLayer* layer, Mode* mode, Loops* loops) noexcept nogil:
     return loops.at_once * mode.held * layer.part.channels
 
 
 cdef inline i64 chunk_bytes(LoopLayer* layer, Grid* grid, Loops* loops) noexcept nogil:
-    return loops.at_once * tile_area(grid) * round_up(layer, loops.chunk)
+    return loops.at_once * tile_area(grid) * results_of(layer, loops.chunk)
+
+
+cdef inline i64 held_sums(LoopLayer* layer, Grid* grid, Loops* loops) noexcept nogil:
+    return loops.at_once * tile_area(grid) * round_up(layer, loops.chunk) * layer.sum_bytes
 
 
 cdef inline i64 sum_bytes(LoopLayer* layer, i64 cuts) noexcept nogil:
-    return 2 * SUM_BYTES * cuts * layer.output_bytes
+    return 2 * layer.sum_bytes * cuts * layer.output_elements
 
 
 cdef void plan_held(
@@ -299,7 +304,7 @@ cdef inline Totals total_of(LoopLayer* layer, Moved* moved) noexcept nogil:
     buffered = samples * moved.traffic + results + total.ema_outputs
     total.written = results + samples * moved.copied
     if is_product(layer):
-        total.ema_inputs += 0 if layer.is_second_kept else weight_reads
+        total.ema_inputs += weight_reads
         buffered += weight_traffic
         weight_reads = weight_traffic = 0
     total.ema_weights = weight_reads

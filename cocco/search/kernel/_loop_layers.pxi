@@ -33,9 +33,16 @@ cdef class LoopLayers:
         into.taps = layer.rows.taps * layer.columns.taps
         into.producer_count, into.channels = len(layer.producers), layer.window_bytes
         into.often = most_often(layer) if layer.operands else 0
-        into.operand_channels = sum(layer.producers[each] for each in layer.operands)
-        into.loaded, into.operands_loaded = layer.loaded, sum(layer.passing[each] for each in layer.operands)
-        into.broadcast_count, into.is_second_kept = len(layer.broadcast), layer.has_second
+        sizes = [bytes_of_row(*each) for each in zip(layer.producers, layer.producer_bits)]
+        into.operand_channels = sum(sizes[each] for each in layer.operands)
+        into.operands_loaded = sum(sizes[each] for each in layer.operands if layer.passing[each])
+        into.loaded, into.most_bits = layer.loaded, layer.most_bits
+        into.weight_bits, into.output_bits, into.sum_bytes = layer.bits.weights, layer.bits.output, layer.bits.sum_bytes
+        into.output_elements, into.used, into.active = layer.output_elements, layer.bits.used, layer.bits.active
+        into.broadcast_count, into.coming = len(layer.broadcast), layer.coming
+        into.second_count = len(layer.stays.second_rows)
+        for i, (first, end) in enumerate(layer.stays.second_rows):
+            into.second_first[i], into.second_end[i] = first, end
         into.is_output_kept, into.is_written = layer.stays.output, layer.stays.is_written
         into.arriving_bytes = layer.stays.arriving_bytes
         into.part.channels, into.part.outputs = layer.part.room, layer.part.outputs
@@ -52,11 +59,12 @@ cdef class LoopLayers:
         cdef i64[::1] view = numbers
         into.row = (<Met*>&view[0])[0]
         into.producers = &view[6]
-        into.passing = into.producers + into.producer_count
+        into.producer_bits = into.producers + into.producer_count
+        into.passing = into.producer_bits + into.producer_count
         into.part.units = into.passing + into.producer_count
         into.whole = into.part.units + 2 * into.part.unit_count
-        into.broadcast = into.whole + 3 * into.whole_count
-        into.grids = <Grid*>(into.broadcast + 3 * into.broadcast_count)
+        into.broadcast = into.whole + 4 * into.whole_count
+        into.grids = <Grid*>(into.broadcast + 4 * into.broadcast_count)
         into.grid_count = (&view[0] + view.shape[0] - <i64*>into.grids) // (sizeof(Grid) // sizeof(i64))
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
@@ -98,9 +106,12 @@ def _numbers(layer, tiles):
     from simulator.model.loops import meet
     from simulator.model.orders import grid_of
 
-    numbers = [*meet(layer.rows, 1), *layer.producers, *layer.passing]
-    for each in (*layer.part.units, *layer.whole, *layer.broadcast):
+    numbers = [*meet(layer.rows, 1), *layer.producers, *layer.producer_bits, *layer.passing]
+    for each in layer.part.units:
         numbers += each
+    for maps, bits in ((layer.whole, layer.whole_bits), (layer.broadcast, layer.broadcast_bits)):
+        for each in zip(maps, bits):
+            numbers += [*each[0], each[1]]
     for tile in tiles_of(layer, tiles):
         grid = grid_of(layer, tile)
         numbers += [*grid.tile, *grid.rows, *grid.columns]
@@ -117,6 +128,8 @@ def _most_moved(layer):
     size = met * sum(each + word for each in channels)
     passes = 2 * layer.outputs if layer.kind == "join" else 2 * -(-part.outputs // word) + 2
     cuts = sum(units * count for units, count in part.units)
-    weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps
+    weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps * layer.bits.used
     moved = size * passes + outputs * (cuts * layer.outputs + weights) + weights * part.outputs
-    return 16 * layer.batch * layer.repeat * len(channels) * moved
+    of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
+    most_bits = max(8, *layer.producer_bits, *layer.whole_bits, layer.bits.weights, layer.bits.output)
+    return max(2 * most_bits * layer.batch * layer.repeat * len(channels) * moved, of_second)

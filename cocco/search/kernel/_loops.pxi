@@ -11,6 +11,10 @@ cdef enum:  # simulator.model.loops.KINDS, in its order
     NORM = 7
 
 
+cdef enum:
+    MOST_SECOND = 2     # inputs of the second operand: workloads.network.shapes.MAX_ROWS_OF without the first
+
+
 cdef struct Met:  # what the tiles of an axis meet, in rows of the input
     i64 tiles
     i64 visits
@@ -27,7 +31,7 @@ cdef struct Grid:  # the tiles of a map: simulator.model.orders.Grid
 
 
 cdef struct Part:  # the channels that run together
-    i64 channels
+    i64 channels        # as bytes
     i64 outputs
     i64 words           # of outputs
     i64 reduction
@@ -41,24 +45,35 @@ cdef struct LoopLayer:
     i64 taps            # rows x columns of a window
     i64 producer_count
     i64* producers
-    i64 channels        # of all of them
+    i64* producer_bits
+    i64 channels        # of all of them, as bytes
     i64 often           # simulator.model.groups.most_often
-    i64 operand_channels  # of all operands: a producer again for each that it is
+    i64 operand_channels  # of all operands, as bytes: a producer again for each that it is
     i64* passing        # per producer its channels, 0 where it stays on chip: simulator.model.loops.Stays, as all below
-    i64 loaded          # channels that come from DRAM
+    i64 loaded          # bytes of a position that come from DRAM
     i64 operands_loaded
     i64 broadcast_count
     i64* broadcast      # what of `whole` comes from DRAM
-    i64 is_second_kept
+    i64 most_bits       # of a producer that does
+    i64 coming          # of the weights, or of a second operand what is not on chip
+    i64 second_count    # runs of its rows that are
+    i64 second_first[MOST_SECOND]
+    i64 second_end[MOST_SECOND]
     i64 is_output_kept
     i64 is_written
     i64 arriving_bytes
     Part part
     i64 outputs
     i64 output_bytes
+    i64 output_elements
+    i64 output_bits
+    i64 sum_bytes
+    i64 weight_bits     # or of the second operand of a product
+    i64 used            # experts whose weights are loaded, for each so many
+    i64 active          # that take part
     i64 weights
     i64 whole_count
-    i64* whole          # rows, columns, channels
+    i64* whole          # rows, columns, channels, bits
     i64 unmet_bytes
     i64 batch
     i64 repeat
@@ -80,14 +95,36 @@ cdef inline i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil:
     return ceil_div(channels, layer.word) * layer.word
 
 
+cdef inline i64 results_of(LoopLayer* layer, i64 channels) noexcept nogil:
+    """LoopLayer.results"""
+    return row_bytes(round_up(layer, channels), layer.output_bits)
+
+
+cdef inline i64 inputs_of(LoopLayer* layer, i64 channels) noexcept nogil:
+    """LoopLayer.inputs"""
+    return row_bytes(round_up(layer, channels), layer.most_bits)
+
+
 cdef inline i64 stationary_bytes(LoopLayer* layer, i64 outputs, i64 inputs) noexcept nogil:
-    if layer.is_second_kept:
+    if not layer.coming and layer.weights:  # has_second
         return 0
     if layer.kind == TRANSPOSED:
-        return outputs * round_up(layer, inputs)
+        return outputs * row_bytes(round_up(layer, inputs), layer.weight_bits)
     if layer.kind == PRODUCT:
-        return inputs * round_up(layer, outputs)
-    return outputs * inputs * layer.taps
+        return inputs * row_bytes(round_up(layer, outputs), layer.weight_bits)
+    if layer.used == layer.active:
+        return row_bytes(outputs * inputs * layer.taps, layer.weight_bits)
+    return ceil_div(outputs * inputs * layer.taps * layer.weight_bits * layer.used, 8 * layer.active)
+
+
+cdef i64 coming_after(LoopLayer* layer, i64 outputs) noexcept nogil:
+    """LoopLayer.coming_after"""
+    cdef i64 after = layer.weights * (layer.part.outputs - outputs) // layer.part.outputs, there = 0, i
+    if layer.kind != TRANSPOSED:
+        return after * layer.coming // layer.weights if layer.coming < layer.weights else after
+    for i in range(layer.second_count):
+        there += imax(0, layer.second_end[i] - imax(layer.second_first[i], outputs))
+    return after - layer.weights * there // layer.part.outputs
 
 
 cdef inline i64 grid_tiles(Grid* grid) noexcept nogil:

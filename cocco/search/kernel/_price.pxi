@@ -120,7 +120,7 @@ cdef i64 rows_again(Net* net, Work* w, i64 u, bint is_full) noexcept nogil:
 
 cdef void moved(Net* net, Work* w, Moves* moves) noexcept nogil:
     """simulator.model.schemes.channels.dealt_moves, or traffic.buffer_bytes; weight_buffer_bytes: of one sample."""
-    cdef i64 u, v, gu, gv, k, met, again, channels, copied, total = 0, written = 0, weight = 0, crossed = 0
+    cdef i64 u, v, gu, gv, k, met, again, size, copied, total = 0, written = 0, weight = 0, crossed = 0
     cdef bint is_full = starts_full(net, w, 0)
     derive_updates(net, w, 0, is_full)
     derive_updates(net, w, 1, starts_full(net, w, 1))
@@ -134,17 +134,17 @@ cdef void moved(Net* net, Work* w, Moves* moves) noexcept nogil:
         gu = w.ids[u]
         for k in range(w.first[u], w.first[u + 1]):
             v = w.reader[k]
-            channels = w.heard[k] if w.way == CHANNELS else net.channels[gu]
+            size = w.heard[k] if w.way == CHANNELS else net.row_bytes[gu]
             met = 0
             if w.is_whole[k]:
                 met += updates_of(w, v) * net.extent[0][gu] * net.extent[1][gu]
             if w.is_local[k]:
                 met += window(net, w, 0, v, u) * window(net, w, 1, v, u)
-            total += met * channels
+            total += met * size
             if w.way == CHANNELS:
                 crossed += met * w.passed[k]
         if w.side_bytes[u]:
-            copied = rows_again(net, w, u, is_full) * net.extent[1][gu] * net.channels[gu]
+            copied = rows_again(net, w, u, is_full) * net.extent[1][gu] * net.row_bytes[gu]
             total += 2 * copied
             written += copied
     moves.buffered, moves.written = total, written
@@ -153,13 +153,14 @@ cdef void moved(Net* net, Work* w, Moves* moves) noexcept nogil:
 
 cdef void total_up(Net* net, Machine* m, Work* w, Moves* moves, Row* row) noexcept nogil:
     """simulator.model.pricing.SubgraphModel._held and simulator.model.cost.total of one subgraph."""
-    cdef i64 i, inputs = m.batch * w.inputs, outputs = m.batch * w.outputs, operations = 0
+    cdef i64 i, inputs = m.batch * w.inputs, outputs = m.batch * w.outputs, operations = 0, extra = 0
     for i in range(w.layers):
         operations += net.operations[w.ids[i]]
+        extra += net.operation_extra[w.ids[i]]
     row.ema = w.weights + inputs + outputs
     row.global_buffer = inputs + outputs + moves.buffered
     row.weight_buffer = moves.weights_written + moves.weights_read
     row.crossbar = moves.crossing
-    row.operations = m.batch * operations
+    row.operations, row.operation_extra = m.batch * operations, m.batch * extra
     row.slots = slots_of(m, moves.cycles, row.ema, row.crossbar)
     row.global_written, row.weight_written = inputs + moves.written, moves.weights_written

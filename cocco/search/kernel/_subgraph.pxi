@@ -23,9 +23,14 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64 tensors
     i64* extent[2]      # rows, columns, by tensor
     i64* channels       # by tensor
+    i64* bits           # of an element
+    i64* row_bytes      # of a position
     i64* size_bytes     # by tensor
     i64* weight_bytes   # by layer, as everything below
     i64* operations
+    i64* operation_extra  # what they take beyond INT8, in units
+    i64* unit           # by layer: simulator.model.apart.units_of, where machine.is_apart
+    i64* is_output      # by layer: simulator.model.subgraph.Subgraph.outputs, whoever reads it
     i64* cycles         # on one core, or of the one that has the most channels
     i64* alone_cycles   # of one core that computes all
     i64* lane_cycles    # by layer and m.lanes, each time they are filled along the columns
@@ -67,6 +72,7 @@ cdef struct Machine:  # what PricingRules holds
     i64 cores
     i64 batch
     i64 samples         # of one core where samples are shared
+    i64 is_apart        # whether subgraphs may run in groups of channels
     i64 teams           # of cores, with samples of their own
     i64 bands           # cores of a team
     i64 max_regions     # 0: no limit
@@ -93,6 +99,7 @@ cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Tot
     i64 slots
     i64 global_written
     i64 weight_written
+    i64 operation_extra
 
 
 cdef struct Axis:  # tiles of one axis by local tensor
@@ -135,6 +142,7 @@ cdef struct Work:  # scratch space of one thread
     i64* main_bytes
     i64* side_bytes
     i64 way             # in which cores share it
+    i64 groups          # of channels, one after the other: simulator.model.apart
     i64 is_held         # all weights by every core, where it matters
     i64* unit           # where columns are shared: those between two borders, and the most that a core has
     i64* most
@@ -173,6 +181,11 @@ cdef inline i64 floor_div(i64 a, i64 b) noexcept nogil:
     return -ceil_div(-a, b)
 
 
+cdef inline i64 row_bytes(i64 channels, i64 bits) noexcept nogil:
+    """workloads.network.types.row_bytes"""
+    return channels if bits == 8 else ceil_div(channels * bits, 8)
+
+
 cdef inline i64 gcd(i64 a, i64 b) noexcept nogil:
     cdef i64 t
     if a == 1 or b == 1:
@@ -182,6 +195,12 @@ cdef inline i64 gcd(i64 a, i64 b) noexcept nogil:
         a = b
         b = t
     return a
+
+
+cdef inline i64 element_bytes(Net* net, Machine* m, i64 t, i64 groups, i64 cores) noexcept nogil:
+    """simulator.model.subgraph.Geometry.held_bytes: bytes of a position of a tensor, of a group, in one of the cores."""
+    cdef i64 channels = net.channels[t] if groups == 1 else ceil_div(net.channels[t], groups)
+    return row_bytes(ceil_div(channels, m.alignment * cores) * m.alignment, net.bits[t])
 
 
 cdef inline i64 lcm(i64 a, i64 b, int* overflow) noexcept nogil:
@@ -210,7 +229,7 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
     w.stamp += 1
     w.layers = count
     w.weights = w.inputs = w.outputs = w.has_whole = w.columns = w.any_kept = w.arriving = 0
-    w.way = CHANNELS
+    w.way, w.groups = CHANNELS, 1
     w.is_square = 1
     for i in range(count):
         v = layers[i]
@@ -247,8 +266,7 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
                 total += 1
         w.has_whole |= w.any_whole[i]
         if i < count:
-            here = net.reader_start[u + 1] - net.reader_start[u]
-            if here == 0 or total - w.first[i] < here:
+            if net.is_output[u] or total - w.first[i] < net.reader_start[u + 1] - net.reader_start[u]:
                 w.outputs += net.size_bytes[u]
     w.first[n] = total
 

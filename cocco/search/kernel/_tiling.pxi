@@ -228,12 +228,12 @@ cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noe
 cdef i64 allocate_regions(Net* net, Machine* m, Work* w) noexcept nogil:
     """simulator.model.regions.allocate_regions; return the bytes of all regions."""
     cdef i64 u, t, n = w.tensors, band, element, height, overlap, total = 0
-    cdef i64 word = m.alignment * (m.cores if w.way == CHANNELS else 1)
+    cdef i64 cores = m.cores if w.way == CHANNELS else 1
     for u in range(n):
         t = w.ids[u]
         height = net.extent[0][t]
         band = w.most[u] if w.way == COLUMNS else net.extent[1][t]
-        element = ceil_div(net.channels[t], word) * m.alignment
+        element = element_bytes(net, m, t, w.groups, cores)
         w.main_rows[u] = imin(w.held[u], height)
         w.main_columns[u] = imin(w.axis[1].size[u], band)
         w.side_rows[u] = w.side_columns[u] = 0

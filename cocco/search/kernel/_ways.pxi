@@ -51,6 +51,8 @@ cdef int price_ways(
     best.found = 0
     w.way = CHANNELS
     status = hold_in_way(net, m, w, left, dealt_weights(net, m, w), memory, &last, &best)
+    if status == FITS and m.is_apart and w.layers > 1:
+        status = hold_apart(net, m, w, left, memory, &last, &best)
     if status == FITS and m.cores > 1 and m.is_exact and not w.any_kept:
         status = hold_shared(net, m, w, left, memory, &last, &best)
     if status == FITS and w.layers == 1 and m.cores > 1 and not w.any_kept:
@@ -61,6 +63,36 @@ cdef int price_ways(
         return SHORT
     row[0] = best.row
     return FITS
+
+
+cdef i64 most_groups(Net* net, Machine* m, Work* w) noexcept nogil:
+    """simulator.model.apart.groups_apart: the number whose divisors are those of the groups."""
+    cdef i64 i, units = 0, channels = 0
+    for i in range(w.layers):
+        units = gcd(units, net.unit[w.ids[i]])
+    if units == 1:
+        return 1
+    for i in range(w.tensors):
+        channels = gcd(channels, net.channels[w.ids[i]])
+    if not units:
+        units = 1 if channels % m.alignment else channels // m.alignment
+    return gcd(units, channels)
+
+
+cdef int hold_apart(
+    Net* net, Machine* m, Work* w, i64 left, Memory* memory, Outputs* last, Choice* best
+) noexcept nogil:
+    """Groups of channels one after the other, from two on."""
+    cdef i64 most = most_groups(net, m, w), groups
+    cdef int status = FITS
+    for groups in range(2, most + 1):
+        if most % groups == 0:
+            w.groups = groups
+            status = hold_in_way(net, m, w, left, w.weights // groups, memory, last, best)
+            if status != FITS:
+                break
+    w.groups = 1
+    return status
 
 
 cdef int hold_shared(

@@ -6,7 +6,6 @@ from cocco.problem.engines import Compiled
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from simulator.mapping.mappers import Enumerate
-from workloads.network.network import Network
 
 MAX_THREADS = 256  #: our choice: more than any machine that one search is given
 SAFE_BITS = 60  #: counts up to 2^60 leave 64-bit integers room for their sums
@@ -28,24 +27,22 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
         return "reference"
     if needs_big_integers(problem) or not machine.mapper.is_flat:  # the kernel has cycles by layer only
         return "reference"
-    if problem.accelerator.groups_apart or any(map(is_unknown, problem.networks)):
-        return "reference"
     return name
-
-
-def is_unknown(network: Network) -> bool:
-    """Return whether the kernel does not know all that a network has: rows of a cache, experts, other than INT8."""
-    experts = [layer.experts for layer in network.layers if layer.experts is not None]
-    if not network.has_paper_types or any(each.used > each.active for each in experts):
-        return True
-    return any(layer.appended or (layer.op == "matmul" and len(layer.inputs) > 2) for layer in network.layers)
 
 
 def needs_big_integers(problem: Problem) -> bool:
     """Return whether bytes, operations or slots (cycles times bytes per cycle) could outgrow 64-bit integers.
 
-    Only networks and machines beyond any real one do.
+    Only networks and machines beyond any real one do. The same in any memory, so it is counted once.
     """
+    known = problem.remembered
+    if "most" not in known:
+        known["most"] = most_counted(problem)
+    return known["most"] >= 2**SAFE_BITS
+
+
+def most_counted(problem: Problem) -> int:
+    """Return more than any sum of bytes, operations or slots of a problem."""
     machine, most = problem.accelerator, 0
     bandwidth = machine.dram_bytes_per_cycle
     crossing = machine.technology.dram_bytes_per_cycle if machine.cores > 1 else 1  # its slots
@@ -55,5 +52,6 @@ def needs_big_integers(problem: Problem) -> bool:
         reach = max(a * b for a, b in zip(*geometry.reach))
         moved = sum(geometry.size_bytes) * (area + 8 * reach) + sum(geometry.weight_bytes) * area
         cycles = sum([rules.crew.cycles(layer, rules.batch) for layer in geometry.network.layers])
-        most += 8 * rules.batch * rules.cores * (moved * crossing + sum(geometry.operations)) + cycles * bandwidth
-    return most >= 2**SAFE_BITS
+        computed = sum(geometry.operations) + sum(geometry.operation_extra)
+        most += 8 * rules.batch * rules.cores * (moved * crossing + computed) + cycles * bandwidth
+    return most

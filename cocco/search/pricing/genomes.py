@@ -133,11 +133,12 @@ class Pricer:
     def _price(self, group: Group, activations: int, weights: int) -> Totals | None:
         """Return what the subgraph adds to the totals, None where it does not fit.
 
-        Weights that exceed the memory are seen before a model is made of the layers, which takes far longer.
+        Weights that exceed the memory are seen before a model is made of the layers, which takes far longer; not where
+        those of one group of channels may fit.
         """
         problem = self.problem
         need = -(-sum([problem.weight_bytes[v] for v in group]) // problem.accelerator.cores)
-        if len(group) > 1 and need > (weights or activations):
+        if len(group) > 1 and need > (weights or activations) and not problem.accelerator.groups_apart:
             return None
         answer = self.model(group).price(activations, weights)
         return total([answer], problem.accelerator) if isinstance(answer, Price) else None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
-from cocco.problem.problem import on_hardware, over_space
-from cocco.problem.space import Range, SeparateBuffers
+from cocco.bounds.kept import cheapest_plans
+from cocco.problem.problem import in_memory, on_hardware, over_space
+from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
 from simulator.partition.partition import Partition, PartitionError
 from tests.helpers.search_graphs import chain, diamond, fixed, spaced
@@ -32,6 +35,22 @@ def test_the_machine_of_a_choice():
     machine = problem.accelerator_of((4, 1))
     assert machine == Accelerator(global_buffer=50, weight_buffer=14, cores=2, batch=4)
     assert fixed(chain(2), 77).accelerator_of(()) == Accelerator(shared_buffer=77)
+
+
+def test_memories_share_rules_and_price_as_problems_made_anew():
+    """One after the other, with both engines' layers made once; a copy of a problem has its fields alone."""
+    space = over_space([chain(3), diamond()], SharedBuffer(256, 4096, 256), keep="auto")
+    costs = []
+    for memory in range(0, 16, 3):
+        given = in_memory(space, (memory,))
+        anew = on_hardware(list(given.networks), given.accelerator, metric=given.objective.metric, keep="auto")
+        assert given == anew and given.rules is space.rules and anew.rules is not space.rules
+        found, expected = cheapest_plans(given), cheapest_plans(anew)
+        assert found == expected
+        costs.append(found.cost)
+    assert len(set(costs)) > 2
+    again = pickle.loads(pickle.dumps(space))
+    assert again == space and vars(again).keys() < vars(space).keys()
 
 
 def test_questions_that_are_none():

@@ -19,40 +19,13 @@ from simulator.model.kept import Kept, Reserved
 from simulator.model.least_room import can_run
 from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
 from simulator.technology import operation_units
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
+from tests.helpers.random_language import geometry_of, with_random_bits
 from tests.helpers.random_layers import random_layer, random_norm
 from workloads import Bits, Experts, NetworkError
-
-
-def with_random_bits(network, rng):
-    """Return the network with bits of its own for each layer and input; rows of one operand have the same."""
-    of_weights = rng.choice(((8,), (4, 8, 16), (1, 3, 5, 32)))
-    of_others = rng.choice(((8, 16), (4, 8), (2, 8, 12, 32)))
-    cache = rng.choice(of_others)
-    seconds = {name for layer in network.layers if layer.op == "matmul" for name in layer.inputs[1:]}
-
-    def of(name):
-        return cache if name in seconds else rng.choice(of_others)
-
-    layers = [
-        replace(layer, bits=Bits(rng.choice(of_weights), of(layer.name), cache, rng.choice((8, 24, 32))))
-        for layer in network.layers
-    ]
-    inputs = [replace(tensor, bits=of(tensor.name)) for tensor in network.inputs]
-    return replace(network, layers=tuple(layers), inputs=tuple(inputs))
-
-
-def geometry_of(network):
-    """Return the geometry, None where parts of a layer do not fill whole bytes."""
-    try:
-        return Geometry(network)
-    except NetworkError as error:
-        assert "do not fill whole bytes" in str(error)
-        return None
 
 
 @pytest.mark.parametrize("make", [random_layer, random_norm, random_attention_product])
