@@ -58,12 +58,12 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     >>> course.stages[1], course.ahead_bytes
     (Stage(input_bytes=14336, weights=(), computing=((1, 1000),), output_bytes=7168, crossing=()), 28672)
     """
-    inputs, weights, work, outputs, *ends = _steps(layer, plan, compute_slots, most)
+    inputs, weights, work, outputs, ahead, behind, chunk = _steps(layer, plan, compute_slots, most)
     stages = tuple(
-        Stage(rows, ((v, chunk),) if chunk else (), ((v, slots),), written)
-        for rows, chunk, slots, written in zip(inputs, weights, work, outputs)
+        Stage(rows, ((v, part),) if part else (), ((v, slots),), written)
+        for rows, part, slots, written in zip(inputs, weights, work, outputs)
     )
-    return Course(stages, *ends)
+    return Course(stages, ahead, behind, chunk)
 
 
 class _Steps(NamedTuple):
