@@ -129,7 +129,8 @@ class Problem:
     @cached_property
     def models(self) -> tuple[Models, ...]:
         """The subgraphs that were looked at, per network: those that look alike are made once for all memories."""
-        return tuple(map(Models, self.rules))
+        found: tuple[Models, ...] = self.remembered.setdefault(Models, tuple(map(Models, self.rules)))
+        return found
 
     @cached_property
     def memo(self) -> dict[Hashable, Any]:
@@ -137,8 +138,8 @@ class Problem:
         return {}
 
     @cached_property
-    def shared(self) -> dict[Hashable, Any]:
-        """The same for what serves all memories."""
+    def remembered(self) -> dict[Hashable, Any]:
+        """What engines keep of these networks and rules: the same for the problem in any memory (`in_memory`)."""
         return {}
 
     @cached_property
@@ -252,22 +253,23 @@ def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
         buffers={},
         objective=replace(problem.objective, alpha=None),
     )
-    return _alike(given, problem.rules, problem.models, problem.shared)
+    return _alike(given, problem.rules, problem.remembered)
 
 
 def part_of(problem: Problem, i: int) -> Problem:
-    """Return the problem of one of its networks."""
+    """Return the problem of one of its networks, made once."""
     if len(problem.networks) == 1:
         return problem
-    objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
-    part = replace(problem, networks=problem.networks[i : i + 1], objective=objective)
-    shared = problem.shared.setdefault((part_of, i), {})
-    return _alike(part, problem.rules[i : i + 1], problem.models[i : i + 1], shared)
+    found: Problem | None = problem.memo.get((part_of, i))
+    if found is None:
+        objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
+        part = replace(problem, networks=problem.networks[i : i + 1], objective=objective)
+        found = _alike(part, problem.rules[i : i + 1], problem.remembered.setdefault((part_of, i), {}))
+        problem.memo[part_of, i] = found
+    return found
 
 
-def _alike(
-    problem: Problem, rules: tuple[PricingRules, ...], models: tuple[Models, ...], shared: dict[Hashable, Any]
-) -> Problem:
+def _alike(problem: Problem, rules: tuple[PricingRules, ...], remembered: dict[Hashable, Any]) -> Problem:
     """Let a problem share what does not change with capacities."""
-    vars(problem).update(rules=rules, models=models, shared=shared)
+    vars(problem).update(rules=rules, remembered=remembered)
     return problem

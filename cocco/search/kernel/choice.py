@@ -35,9 +35,9 @@ def needs_big_integers(problem: Problem) -> bool:
 
     Only networks and machines beyond any real one do. The same in any memory, so it is counted once.
     """
-    most: int = problem.shared.get(most_counted, 0)
+    most: int = problem.remembered.get(most_counted, 0)
     if not most:
-        most = problem.shared[most_counted] = most_counted(problem)
+        most = problem.remembered[most_counted] = most_counted(problem)
     return most >= 2**SAFE_BITS
 
 

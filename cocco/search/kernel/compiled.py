@@ -42,9 +42,9 @@ def twin_of(problem: Problem) -> Compiled:
     """Return the compiled twin of a problem for one thread, made once; those of other memories lend its scratch."""
     found: Compiled | None = problem.memo.get(Compiled)
     if found is None:
-        first: Compiled | None = problem.shared.get(Compiled)
+        first: Compiled | None = problem.remembered.get(Compiled)
         found = problem.memo[Compiled] = Compiled(problem, lender=first)
-        problem.shared.setdefault(Compiled, found)
+        problem.remembered.setdefault(Compiled, found)
     return found
 
 
@@ -58,8 +58,8 @@ class Compiled:
         from cocco.search.kernel import _kernel
 
         self._twin = _kernel
-        self.kernel = _kernel.Kernel(problem, settings, problem.shared.get(problem.keep))
-        problem.shared.setdefault(problem.keep, self.kernel)  # its layers serve all memories
+        self.kernel = _kernel.Kernel(problem, settings, problem.remembered.get(problem.keep))
+        problem.remembered.setdefault(problem.keep, self.kernel)  # its layers serve all memories
         self._lender = lender  # its kernel has the tables that the scratch points to
         self.scratches: list[Scratch] = []
         self.scratches += lender.scratches if lender else [_kernel.Scratch(self.kernel) for _ in range(threads)]

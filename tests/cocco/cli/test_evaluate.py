@@ -48,7 +48,7 @@ def test_networks_prints_a_table_for_people():
 
 def test_show_lists_layers_with_their_shapes():
     content = answer(cocco("show", "resnet50", "--json"))
-    assert content.keys() == {"name", "layers", "edges", "macs", "weight_bytes", "inputs"}
+    assert content.keys() == {"name", "layers", "edges", "macs", "weight_bytes", "inputs", "numbers"}
     assert content["inputs"] == [{"name": "image", "shape": [1, 3, 224, 224], "kind": "input"}]
     assert len(content["layers"]) == 72
     assert content["layers"][0] == {
