@@ -16,6 +16,7 @@ GAINS = {"timm.nfnet_f0", "transformers.Wav2Vec2Model"}
 def test_page_has_the_tables_of_the_reference():
     page = PAGE.read_text(encoding="utf-8")
     assert on_page(page, "architectures", ROWS) == page
+    assert on_page(page, "exports", list(read_rows(FOLDER / "exports.jsonl").values())) == page
 
 
 def test_a_page_without_markers_is_refused():
