@@ -26,11 +26,11 @@ from typing import Any
 
 import workloads
 from benchmarks.architectures.cases import Case, every
-from benchmarks.architectures.tables import PAGE, Row, on_page
-from benchmarks.import_models import read_rows, write_rows
+from benchmarks.architectures.tables import HERE, PAGE, Row, on_page, read_rows
+from benchmarks.import_models import write_rows
 
 VAR = Parameter.VAR_POSITIONAL
-REFERENCE = Path(__file__).parent / "architectures" / "exports.jsonl"
+REFERENCE = HERE / "exports.jsonl"
 NAMES = (
     "resnet18", "mobilenet_v2", "shufflenet_v2_x1_0", "googlenet", "lraspp_mobilenet_v3_large", "timm.convnextv2_atto",
     "timm.vit_tiny_patch16_224", "timm.poolformer_s12", "timm.mobilevit_xs", "transformers.BertModel",

@@ -23,9 +23,9 @@ from typing import Any
 
 import workloads
 from benchmarks.architectures.cases import Case, every
-from benchmarks.architectures.tables import PAGE, Row, on_page
+from benchmarks.architectures.tables import HERE, PAGE, Row, on_page, read_rows
 
-REFERENCE = Path(__file__).parent / "architectures" / "reference.jsonl"
+REFERENCE = HERE / "reference.jsonl"
 PLAN_BYTES = 2 * 2**20
 PLAN_SAMPLES = 300  #: our choice: enough for the founders, which say whether the least is near
 
@@ -124,13 +124,6 @@ def planned(network: workloads.Network) -> Row:
     statuses = Counter(each.status for each in checked.checks)
     answer |= {"compared": dict(statuses), "plan_why": checked.message[:200]}
     return answer | {"subgraphs": len(found.plan.subgraphs), "verify_seconds": _since(started)}
-
-
-def read_rows(path: Path) -> dict[str, Row]:
-    """Return the answers of a file by name; of several of one architecture the last."""
-    if not path.exists():
-        return {}
-    return {row["name"]: row for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
 
 
 def write_rows(path: Path, rows: dict[str, Row]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
@@ -9,13 +10,21 @@ from typing import Any
 
 Row = dict[str, Any]
 
-PAGE = Path(__file__).parents[2] / "docs" / "importing.md"
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "importing.md"
 #: counts that differ from those of torch, and why
 REASONS = {
     "timm.sequencer2d_s": "the counter leaves LSTM out",
     "timm.maxvit_tiny_tf_224": "the counter has products of stored tables alone, which are computed once",
 }
 FAR = 4  #: times the least: plans beyond are explained, one by one
+
+
+def read_rows(path: Path) -> dict[str, Row]:
+    """Return the answers of a file by name; of several of one architecture the last."""
+    if not path.exists():
+        return {}
+    return {row["name"]: row for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
 
 
 def architectures(rows: Sequence[Row]) -> str:
@@ -83,7 +92,7 @@ def over(row: Row) -> float:
 def plan(row: Row) -> str:
     """Return off-chip bytes over the least that any plan has, and whether the plan was executed as priced."""
     if row.get("plan") in (None, "none"):
-        return "no price"
+        return "no price" if row.get("plan") else "not searched"
     return f"{over(row):.2f}" + ("" if row["plan"] == "verified" else ", differs")
 
 

@@ -30,7 +30,8 @@ def is_cache(name: str, rank: int, readers: Readers) -> bool:
         if node.op_type == "Attention" and position in PAST:
             return True
         axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
-        if node.op_type == "Concat" and position == 0 and len(node.input) == 2 and axis % rank == rank - 2:
+        is_pair = node.op_type == "Concat" and len(node.input) == 2 and len(node.output) == 1
+        if is_pair and position == 0 and axis % rank == rank - 2:
             return _is_attended(node.output[0], readers)
     return False
 
