@@ -42,7 +42,7 @@ from simulator.partition.partition import Partition
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
 Searcher = Callable[[Window, Limits], Way]
 
-FIRST_STATES, FIRST_STEPS = 100_000, 2_000_000  #: of a search without patterns; our choice
+FIRST_STATES, FIRST_STEPS = 100_000, 16_000_000  #: of a search without patterns; our choice
 MEMO = 2**12  #: our choice: models kept, those not used for longest are forgotten
 
 

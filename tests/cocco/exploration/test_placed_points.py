@@ -15,6 +15,7 @@ from cocco.output.text.front import front_text, limited_text
 from cocco.problem.plane import Plane
 from cocco.problem.problem import over_space
 from simulator import KiB
+from tests.helpers.small_spaces import question_of, small_space
 
 ASKED = {"space": cocco.SharedBuffer(224 * KiB, 256 * KiB, 32 * KiB), "samples": 60}
 
@@ -26,6 +27,7 @@ def googlenet():
     return network, cocco.pareto(network, objectives=("capacity", "ema"), **ASKED)
 
 
+@pytest.mark.slow
 def test_every_point_has_its_map(googlenet):
     network, front = googlenet
     assert len(front.found) == 2 and all(point.placed for point in front.found)
@@ -38,6 +40,7 @@ def test_every_point_has_its_map(googlenet):
     assert content["placed"] is True and content["moved"][0]["text"] in front_text(front)
 
 
+@pytest.mark.slow
 def test_an_answer_under_a_limit_has_its_map(googlenet):
     network, front = googlenet
     found = cocco.minimize(network, "ema", {"capacity": 224 * KiB}, **ASKED)
@@ -47,9 +50,24 @@ def test_an_answer_under_a_limit_has_its_map(googlenet):
     assert found.to_json()["placed"] is True and found.best.moved[0].text in limited_text(found)
 
 
-def test_a_point_that_costs_more_makes_way(monkeypatch, googlenet):
+def test_points_of_a_small_space_have_their_maps():
+    """One of its memories has no addresses for its cheapest plan: that point is changed, and costs more."""
+    problem = small_space(489)
+    asked = question_of(problem)
+    objectives = ("capacity", problem.objective.metric)
+    front = cocco.pareto(**asked, objectives=objectives, samples=60)
+    assert any(plan.keep for point in front.found for plan in point.plans)
+    for point in front.found:
+        assert point.placed or not any(plan.keep for plan in point.plans)
+        for network, plan in zip(problem.networks, point.plans):
+            found = address_map(network, plan, point.accelerator, problem.tile_rule)
+            assert found is None or found.fits or not plan.keep
+
+
+def test_a_point_that_costs_more_makes_way(monkeypatch):
     """Of three memories the middle one moves 35 bytes once it has addresses, more than the smallest: it goes."""
-    network, front = googlenet
+    network = workloads.load("vgg16")
+    front = cocco.pareto(network, space=ASKED["space"], samples=20)
     plane = Plane(over_space(network, ASKED["space"], metric="ema", keep="auto"), ("capacity", "ema"))
     points = [
         replace(front.found[0], values=(size, ema), moved=None, placed=None)
