@@ -43,7 +43,7 @@ Searcher = Callable[[Window, Limits], Way]
 StepTotals = Callable[[KeptStep], Totals | None]
 
 MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; then all are forgotten
-FIRST_STATES, FIRST_STEPS = 100_000, 2_000_000  #: of a search without patterns; our choice
+FIRST_STATES, FIRST_STEPS = 100_000, 16_000_000  #: of a search without patterns; our choice
 
 
 class KeptOptimum(NamedTuple):

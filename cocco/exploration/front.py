@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cocco.exploration.moves import Moved
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.exchange import cheapest
 from cocco.problem.shown import Shown
@@ -26,6 +27,8 @@ class FrontPoint(Shown):
     accelerator: Accelerator
     plans: tuple[Partition, ...]
     evaluations: tuple[Evaluation, ...]
+    moved: tuple[Moved, ...] | None = None  #: what was changed for addresses; None where nothing is kept on chip
+    placed: bool | None = None  #: whether every region has an address; None where that was not checked
 
     def facts(self) -> dict[str, object]:
         """Return the buffers, the number of subgraphs and the values."""
@@ -35,16 +38,22 @@ class FrontPoint(Shown):
     def to_json(self, objectives: Sequence[str]) -> dict[str, Any]:
         """Return the buffers, the objectives with their units, and the partition (of several networks, by name).
 
-        Where tensors stay on chip, "keep" too, in the same way.
+        Where tensors stay on chip, "keep" too, in the same way, and what was changed for their addresses.
         """
         content: dict[str, Any] = dict(buffer_bytes(self.accelerator))
-        content |= by_column(objectives, self.values)
+        content |= by_column(objectives, self.values) | self.addresses_json()
         partitions = {plan.network_name: [list(names) for names in plan.names] for plan in self.plans}
         kept = {each.network: [tensor.to_json() for tensor in each.keep] for each in self.evaluations if each.keep}
         if len(partitions) == 1:
             keep = {"keep": next(iter(kept.values()))} if kept else {}
             return content | {"partition": next(iter(partitions.values()))} | keep
         return content | {"partitions": partitions} | ({"keep": kept} if kept else {})
+
+    def addresses_json(self) -> dict[str, Any]:
+        """Return "moved" and "placed" where addresses were sought, as in the answer of explore."""
+        if self.moved is None:
+            return {}
+        return {"moved": [each.to_json() for each in self.moved], "placed": self.placed}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

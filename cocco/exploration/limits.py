@@ -22,6 +22,7 @@ from cocco.exploration.kept_front import with_points
 from cocco.exploration.kept_limited_search import searched_points
 from cocco.exploration.kept_limits import limited_points
 from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, rows_of, searched
+from cocco.exploration.placed_points import best_placed
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
 from cocco.problem.effort import Effort, FrontFields
@@ -106,7 +107,7 @@ class Limited(Shown):
         }
         if self.best is None:
             return content | {"networks": list(self.networks), "nearest": self.nearest.to_json(self.objectives)}
-        content |= by_column(self.objectives, self.best.values)
+        content |= by_column(self.objectives, self.best.values) | self.best.addresses_json()
         content |= buffer_bytes(self.best.accelerator)
         found = [
             evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
@@ -354,6 +355,15 @@ def _with_kept(question: Question, judge: _Judge, plain: Limited) -> Limited:
         if judge.excess(point.values) <= 1:
             status, lower = "optimal" if value <= lower else "feasible", min(value, lower)
         status = "stopped" if more.is_stopped else status
+    if status != "stopped":
+        try:
+            placed = best_placed(judge.plane, [known, *points, point], judge.key)
+        except KeyboardInterrupt:
+            status = "stopped"
+        else:
+            if judge.key(placed.values) > judge.key(point.values) and status == "optimal":
+                status = "feasible" if judge.excess(placed.values) <= 1 else "gave_up"
+            points, point = points + [placed] * bool(placed.moved), placed
     return replace(
         plain,
         status=status,

@@ -13,6 +13,7 @@ from cocco.bounds.enumeration import Solver
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.kept_front import KeptPoints, best_points, with_points
 from cocco.exploration.kept_pareto import points_with_kept
+from cocco.exploration.placed_points import placed_front
 from cocco.exploration.polish import LEAST_SAMPLES, polish
 from cocco.exploration.question import Question, question_of
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
@@ -136,9 +137,18 @@ def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
     rows = [point_of(cloud, row) for row in range(len(cloud.values))]
     kept = KeptPoints([], False, True) if cloud.is_stopped else points_with_kept(question, plane, method, rows)
     status: Status = "optimal" if kept.is_proven else "gave_up" if method == "exact" else "feasible"
-    front = front_with(cloud, question.seed, method, status, best_points([*kept.found, *rows]))
-    front = replace(front, points=with_points(front.points, plane.names, kept.found))
-    if kept.is_stopped:
+    found, is_stopped = best_points([*kept.found, *rows]), kept.is_stopped
+    if not is_stopped:
+        try:
+            found, is_same = placed_front(plane, [*kept.found, *rows])
+        except KeyboardInterrupt:
+            is_stopped = True
+        else:
+            status = "feasible" if status == "optimal" and not is_same else status
+    front = front_with(cloud, question.seed, method, status, found)
+    changed = [point for point in found if point.moved]
+    front = replace(front, points=with_points(front.points, plane.names, [*kept.found, *changed]))
+    if is_stopped:
         raise Interrupted(replace(front, status="stopped"))
     return front
 

@@ -8,7 +8,7 @@ from cocco.exploration.front import Front, FrontPoint, buffer_bytes
 from cocco.exploration.limits import Limited
 from cocco.output.text.evaluation import energy_text, subgraphs_text, totals_text
 from cocco.output.text.hardware import buffers, machine
-from cocco.output.text.numbers import buffer_name, capacity, table
+from cocco.output.text.numbers import buffer_name, capacity, counted, table
 from cocco.problem.criteria import CRITERIA
 
 
@@ -29,6 +29,7 @@ def front_text(front: Front, exchange: str | None = None) -> str:
     ]
     heads += ["subgraphs", *(f"{name} ({CRITERIA[name].shown})" for name in front.objectives)]
     parts = [first, table(heads, rows, left=0), f"  search  {front.samples:,} samples, seed {front.seed}"]
+    parts += [_point(point, front.objectives) + ": " + text for point in front.found for text in placing_text(point)]
     if exchange is not None:
         point = _point(front.cheapest(exchange), front.objectives)
         parts.append(f"Where buffer is worth {exchange}, the cheapest of them is {point}.")
@@ -54,10 +55,22 @@ def limited_text(limited: Limited) -> str:
         f"Build {_point(limited.best, limited.objectives)}: the least {limited.minimize} with {limits}.",
         f"{quality}\n  search        {limited.samples:,} samples, seed {limited.seed}",
     ]
+    parts += placing_text(limited.best)
     for evaluation in limited.best.evaluations:
         details = [totals_text(evaluation), energy_text(evaluation), subgraphs_text(evaluation)]
         parts += [f"{evaluation.network}:"] * (len(limited.networks) > 1) + details
     return "\n\n".join(parts)
+
+
+def placing_text(point: FrontPoint) -> list[str]:
+    """Return a paragraph on what was changed for the addresses of a point, and one where it has none."""
+    found = []
+    if point.moved:
+        lines = [f"for the addresses {counted(len(point.moved), 'change')} of the plan, priced again:"]
+        found.append("\n".join([*lines, *(f"  {each.text}" for each in point.moved)]))
+    if point.placed is False:
+        found.append("no addresses were found for all that is kept on chip: the bytes fit, the regions do not")
+    return found
 
 
 def shown(name: str, value: float, with_unit: bool = True) -> str:

@@ -1,0 +1,65 @@
+"""Points of fronts and answers under limits with their addresses: what has none is changed as an answer of explore is.
+
+A point that was changed may cost more; then others may be better, which get their addresses in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cocco.exploration.front import FrontPoint
+from cocco.exploration.kept_front import best_points
+from cocco.exploration.moves import Moved
+from cocco.exploration.repair import Repair
+from cocco.problem.plane import Plane
+from simulator.evaluate import evaluate
+
+Key = Callable[[tuple[float, ...]], tuple[float, ...]]
+
+
+def placed_point(plane: Plane, point: FrontPoint) -> FrontPoint:
+    """Return a point with all that it keeps at addresses, `moved` says what was changed; without any if none exist."""
+    if point.placed is not None or not any(plan.keep for plan in point.plans):
+        return point
+    problem, plans, moved, placed = plane.problem, [], list[Moved](), True
+    for network, plan in zip(problem.networks, point.plans):
+        repair = Repair(network, point.accelerator, problem.objective.metric, problem.tile_rule, False)
+        found, moves, map_ = repair.repaired(plan)
+        placed &= map_ is not None and map_.fits
+        plans.append(found)
+        moved += moves
+    point = replace(point, moved=tuple(moved), placed=placed)
+    if not moved:
+        return point
+    pairs = zip(problem.networks, plans)
+    evaluations = tuple(evaluate(network, plan, point.accelerator, problem.tile_rule) for network, plan in pairs)
+    return replace(
+        point, values=plane.judged(evaluations), plans=tuple(each.plan for each in evaluations), evaluations=evaluations
+    )
+
+
+def placed_front(plane: Plane, points: Sequence[FrontPoint]) -> tuple[tuple[FrontPoint, ...], bool]:
+    """Return the points that no other beats once all have addresses, and whether none of them costs more for that."""
+    pool, is_same = list(points), True
+    while True:
+        best, is_done = best_points(pool), True
+        for point in best:
+            found = placed_point(plane, point)
+            if found is not point:
+                is_same &= found.values == point.values and bool(found.placed)
+                is_done &= found.values == point.values
+                pool = [found if each is point else each for each in pool]
+        if is_done:
+            return best_points(pool), is_same
+
+
+def best_placed(plane: Plane, points: Sequence[FrontPoint], key: Key) -> FrontPoint:
+    """Return the best point once it has addresses; one without any only where no other is left."""
+    pool = list(points)
+    while True:
+        point = min(pool, key=lambda each: (each.placed is False, key(each.values)))
+        found = placed_point(plane, point)
+        if found is point:
+            return point
+        pool = [found if each is point else each for each in pool]
