@@ -180,7 +180,7 @@ def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], 
 
     if engine_name(engine, problem) != "fast":
         return readable
-    prices = Compiled(problem).kept_prices(problem)
+    prices = twin_of(problem).kept_prices(problem)
 
     def compiled(step: KeptStep) -> float:
         return prices.cost(*step)

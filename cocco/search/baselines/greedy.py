@@ -85,10 +85,10 @@ class _Grouping:
     def fuse(self, first: int, second: int) -> None:
         """Make one subgraph of two."""
         for end in (first, second):
-            for near in self.feeds[end]:
-                self.benefits.pop((end, near), None)
-            for near in self.reads[end]:
-                self.benefits.pop((near, end), None)
+            for after in self.feeds[end]:
+                self.benefits.pop((end, after), None)
+            for before in self.reads[end]:
+                self.benefits.pop((before, end), None)
         label, other = min(first, second), max(first, second)
         self.members[label] = tuple(sorted(self.members[label] + self.members.pop(other)))
         for near, back in ((self.feeds, self.reads), (self.reads, self.feeds)):

@@ -101,7 +101,7 @@ def test_the_page_shows_what_is_kept(resnet_run: tuple[Path, cocco.Result]):
     for words in ("kept (KB)", "Kept whole", "The tensors that stay on chip", "less off-chip traffic"):
         assert words in text, words
     assert "so its activations are not split" not in text  # it was priced again, kept tensors included
-    (plan,) = data_of(tmp_path)["choices"][0]["plans"]
+    (plan,) = data_of(folder)["choices"][0]["plans"]
     assert len(plan["time"]) == len(result.plan) and page.rows["sizes"] == near_sizes(result.to_json())
     assert [(tensor, start, until) for tensor, start, until, _ in plan["keep"]] == [
         (each.tensor, each.from_step, each.until_step) for each in result.plan.keep
