@@ -7,6 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from cocco.cli.usage import UsageError
+from cocco.cli.values import Bare
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import BUFFERS, MACHINE, read_hardware
 from simulator.technology import KiB, MiB, Technology
@@ -41,7 +42,7 @@ def accelerator_of(options: Namespace) -> Accelerator:
         missing = "weight_buffer" if given == ["global_buffer"] else "global_buffer"
         raise UsageError(f"{flag(given[0])} needs {flag(missing)}: separate buffers come in pairs")
     for name in given:
-        if buffers[name] < SMALL_BYTES:
+        if isinstance(buffers[name], Bare) and buffers[name] < SMALL_BYTES:
             print(
                 f"cocco: note: {flag(name)} {buffers[name]} is {buffers[name]} bytes, because a number without a unit "
                 f"is one of bytes; {buffers[name]}KB would be {buffers[name]} KB",

@@ -13,14 +13,19 @@ MAX_NUMBER = 1e15  #: of alpha and weights; our choice: the cost of any network 
 MAX_SEED = 2**64 - 1  #: the random streams are keyed by 64 bits
 
 
+class Bare(int):
+    """Bytes that were given without a unit."""
+
+
 def size(text: str) -> int:
     """Return bytes: '1344KB' is 1344 * 1024, '1.5MB' is 1572864, '65536' is itself. Whole bytes only."""
     from simulator.sizes import parse_size
 
     try:
-        return parse_size(text)
+        found = parse_size(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
+    return Bare(found) if text.strip().isdigit() else found
 
 
 def budget(text: str) -> int | str:

@@ -38,7 +38,7 @@ def founders(problem: Problem, costs: Costs, islands: int, samples: int, seed: i
     prices = memory
     try:
         for island in range(islands):
-            most = (SHARE if found else FIRST) * samples * problem.size
+            most = int((SHARE if found else FIRST) * samples) * problem.size
             if memory is None:
                 spent += prices.layers_priced if prices is not None else 0
                 share = (island + 1) / (islands + 1)
@@ -52,7 +52,7 @@ def founders(problem: Problem, costs: Costs, islands: int, samples: int, seed: i
                 found.append([greedy(problem, memory, Stream(seed, GENERATION, island), NOISE)[0]])
             else:
                 found.append([greedy(problem, memory)[0]])
-                memory.most_layers = SHARE * samples * problem.size
+                memory.most_layers = int(SHARE * samples) * problem.size
                 found[0].append(dynamic(problem, memory, depth_order(problem))[0])
     except Spent:
         pass

@@ -60,6 +60,7 @@ class Bits:
     Examples
     --------
     >>> from workloads import Bits
+    >>> from workloads.network.types import bits_of
     >>> Bits(weights=4)
     Bits(weights=4, activations=8, cache=8, sums=32)
     >>> bits_of({"weights": "fp8", "activations": "bf16", "cache": "fp8"})

@@ -19,6 +19,8 @@ cdef LoopLayer layer_beside(
     """A layer where these tensors stay; spare: room for its producers and four numbers of each whole map."""
     cdef LoopLayer layer = net.loops[v]
     cdef i64 i, u, size
+    if layer.is_large:  # has nothing but that, and is answered by the readable code
+        return layer
     layer.passing, layer.broadcast = spare, spare + layer.producer_count
     layer.loaded = layer.operands_loaded = layer.broadcast_count = layer.unmet_bytes = layer.arriving_bytes = 0
     layer.most_bits = 0

@@ -15,7 +15,7 @@ LENIENT = {"layers.csv fields"}
 
 
 def check(count: int, seed: int) -> None:
-    before = signal.getsignal(signal.SIGALRM)
+    before, peak = signal.getsignal(signal.SIGALRM), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         ends, longest = fuzz(count, seed)
     finally:
@@ -24,7 +24,7 @@ def check(count: int, seed: int) -> None:
     kinds = {kind for kind, _ in ends}
     assert sum(ends.values()) == count and len(kinds) == 14 and all(ends[kind, "refused"] for kind in kinds - LENIENT)
     assert longest < SECONDS
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 2**20  # KiB
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 2 * 2**20  # KiB; the rest is of other tests
 
 
 def test_some_mutated_files():

@@ -12,7 +12,6 @@ import workloads
 from cocco.bounds.kept import keep_question
 from cocco.problem.problem import on_hardware
 from cocco.search.keeping.exact import exact_plan
-from cocco.search.kernel.choice import engine_name
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution import verify
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan
@@ -50,12 +49,6 @@ def test_floors_and_prices_of_the_model_miss_no_cheaper_plan(metric):
         question = keep_question(problem, engine="reference")
         found, least = exact_plan(question), cheapest(question)[0]
         assert found.cost == pytest.approx(least, rel=1e-12), seed
-
-
-def test_the_compiled_engine_is_not_asked():
-    network = workloads.load("gpt2", phase="decode", past=64, layers=1)
-    problem = on_hardware([network], Accelerator(shared_buffer=2**20), metric="ema")
-    assert engine_name(None, problem) == engine_name("fast", problem) == "reference"
 
 
 def test_a_search_finds_the_decode_step_that_moves_everything_once():
