@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from cocco.allocation.address_map import AddressMap, address_map
 from cocco.bounds.least import gap
-from cocco.exploration.moves import Moved
-from cocco.exploration.repair import Repair
+from cocco.exploration.repair import repaired_plans
 from cocco.exploration.result import Result
 from cocco.problem.genome import Genome, connected_parts, groups_of
 from cocco.problem.judge import judged
@@ -42,15 +41,9 @@ def with_addresses(problem: Problem, result: Result, needs_pairs: bool = True) -
 
 def _repaired(problem: Problem, result: Result, needs_pairs: bool) -> Result:
     """Return a result of which some plan keeps tensors with every plan repaired (repair.py)."""
-    plans, moved, placed = [], list[Moved](), True
-    for network, plan in zip(problem.networks, result.plans):
-        repair = Repair(network, result.accelerator, problem.objective.metric, problem.tile_rule, needs_pairs)
-        found, moves, map_ = repair.repaired(plan)
-        placed &= map_ is not None and map_.fits
-        plans.append(found)
-        moved += moves
+    plans, moved, placed = repaired_plans(problem, result.accelerator, result.plans, needs_pairs)
     splits = sum(each.what == "split" for each in moved)
-    result = replace(result, moved=tuple(moved), placed=placed, splits=splits)
+    result = replace(result, moved=moved, placed=placed, splits=splits)
     if not moved:
         return result
     pairs = zip(problem.networks, plans)

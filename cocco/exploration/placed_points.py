@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from cocco.exploration.front import FrontPoint
 from cocco.exploration.kept_front import best_points
-from cocco.exploration.moves import Moved
-from cocco.exploration.repair import Repair
+from cocco.exploration.repair import repaired_plans
 from cocco.problem.plane import Plane
 from simulator.evaluate import evaluate
 
@@ -22,14 +21,9 @@ def placed_point(plane: Plane, point: FrontPoint) -> FrontPoint:
     """Return a point with all that it keeps at addresses, `moved` says what was changed; without any if none exist."""
     if point.placed is not None or not any(plan.keep for plan in point.plans):
         return point
-    problem, plans, moved, placed = plane.problem, [], list[Moved](), True
-    for network, plan in zip(problem.networks, point.plans):
-        repair = Repair(network, point.accelerator, problem.objective.metric, problem.tile_rule, False)
-        found, moves, map_ = repair.repaired(plan)
-        placed &= map_ is not None and map_.fits
-        plans.append(found)
-        moved += moves
-    point = replace(point, moved=tuple(moved), placed=placed)
+    problem = plane.problem
+    plans, moved, placed = repaired_plans(problem, point.accelerator, point.plans, needs_pairs=False)
+    point = replace(point, moved=moved, placed=placed)
     if not moved:
         return point
     pairs = zip(problem.networks, plans)

@@ -10,7 +10,7 @@ with addresses is found, the plan stays as it was.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from cocco.allocation.address_map import AddressMap, map_of
@@ -18,7 +18,7 @@ from cocco.allocation.windows import Windows, clip
 from cocco.bounds.kept import step_totals
 from cocco.exploration.moves import Change, Moved, changes
 from cocco.problem.names import Metric
-from cocco.problem.problem import on_hardware
+from cocco.problem.problem import Problem, on_hardware
 from cocco.search.keeping.question import KeptStep
 from simulator.accelerator import Accelerator
 from simulator.model.cost import METRICS, Totals
@@ -181,6 +181,20 @@ class Repair:
         if memory not in self.windows:
             self.windows[memory] = Windows(held.capacity(memory), TRY_NODES)
         return self.windows[memory]
+
+
+def repaired_plans(
+    problem: Problem, accelerator: Accelerator, plans: Sequence[Partition], needs_pairs: bool
+) -> tuple[list[Partition], tuple[Moved, ...], bool]:
+    """Return the plan of each network repaired, what was changed, and whether all of them have addresses."""
+    found, moved, placed = [], list[Moved](), True
+    for network, plan in zip(problem.networks, plans):
+        repair = Repair(network, accelerator, problem.objective.metric, problem.tile_rule, needs_pairs)
+        changed, moves, map_ = repair.repaired(plan)
+        placed &= map_ is not None and map_.fits
+        found.append(changed)
+        moved += moves
+    return found, tuple(moved), placed
 
 
 def _step(layers: tuple[int, ...], step: Step, reserved: Reserved) -> KeptStep:
