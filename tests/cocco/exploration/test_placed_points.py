@@ -8,13 +8,17 @@ import pytest
 
 import cocco
 import workloads
-from cocco.allocation.address_map import address_map
+from cocco.allocation.address_map import AddressMap, address_map
 from cocco.exploration import placed_points
 from cocco.exploration.placed_points import best_placed, placed_front
+from cocco.exploration.repair import Repair, repaired_plans
 from cocco.output.text.front import front_text, limited_text
 from cocco.problem.plane import Plane
-from cocco.problem.problem import over_space
+from cocco.problem.problem import on_hardware, over_space
 from simulator import KiB
+from simulator.accelerator import Accelerator
+from simulator.partition.partition import Partition
+from tests.helpers.search_graphs import chain
 from tests.helpers.small_spaces import question_of, small_space
 
 ASKED = {"space": cocco.SharedBuffer(224 * KiB, 256 * KiB, 32 * KiB), "samples": 60}
@@ -85,3 +89,17 @@ def test_a_point_that_costs_more_makes_way(monkeypatch):
     none = replace(points[2], placed=False)
     assert best_placed(plane, [points[0], none], lambda values: values[1:]).values == (1.0, 30.0)
     assert best_placed(plane, [none], lambda values: values[1:]) is none
+
+
+def test_plans_are_placed_only_if_each_of_them_is(monkeypatch):
+    """One of two networks finds no addresses, whichever it is."""
+    both = on_hardware([chain(2, "a"), chain(2, "b")], Accelerator(shared_buffer=65536))
+    plans = both.partitions([[0], [1], [2], [3]])
+    assert repaired_plans(both, both.accelerator, plans, needs_pairs=False) == (list(plans), (), True)
+    for lost in plans:
+        monkeypatch.setattr(Repair, "repaired", lambda self, plan, lost=lost: (plan, (), _map_of(self, plan, lost)))
+        assert repaired_plans(both, both.accelerator, plans, needs_pairs=False) == (list(plans), (), False)
+
+
+def _map_of(repair: Repair, plan: Partition, lost: Partition) -> AddressMap | None:
+    return None if plan is lost else address_map(repair.network, plan, repair.accelerator)
