@@ -273,7 +273,7 @@ def check_random(seed):
 
 
 def test_random_layers_run_scaled_down():
-    assert sum(check_random(seed) for seed in range(60)) > 300
+    assert sum(check_random(seed) for seed in range(20)) > 100
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def test_both_engines_search_tables_alike(seed):
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("cores", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_both_engines_choose_memory_alike(cores):
     """Two generations over the paper's shared candidates, and over separate ones with a table for weights only."""
     network = workloads.load("vgg16")

@@ -70,7 +70,7 @@ def check_nothing_cheaper(seed, kinds=(random_reduction, random_reduction, rando
 
 def test_nothing_is_cheaper_among_all_tiles_chunks_slices_and_samples_at_once():
     """In EMA nothing, in energy less than 1 %: sizes between the fewest chunks and one word are not tried."""
-    for seed in range(150):
+    for seed in range(50):
         check_nothing_cheaper(seed)
 
 
@@ -82,12 +82,12 @@ def test_nothing_is_cheaper_among_all_passes_of_norms():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_nothing_is_cheaper_among_all_of_many_layers(part):
-    for seed in range(1000 + 500 * part, 1500 + 500 * part):
+    for seed in range(500 * part, 500 * (part + 1)):
         check_nothing_cheaper(seed)
 
 
 def test_more_tiles_are_never_more_expensive():
-    for seed in range(100):
+    for seed in range(50):
         rng = random.Random(seed)
         layer, room = small_problem(rng, random_reduction(rng))
         goal = Goal("ema", 100.0, 1.0, 1.0)
@@ -184,7 +184,7 @@ def test_a_local_norm_needs_all_channels_of_a_position():
     "name, activation, weights, batch, ema, energy_mj",
     [
         ("gpt", 128, 144, 1, 646_447_104, 66.14),
-        ("gpt", 128, 144, 8, 4_652_531_712, 482.8),
+        pytest.param("gpt", 128, 144, 8, 4_652_531_712, 482.8, marks=pytest.mark.slow),
         ("vgg16", 128, 144, 1, 184_699_560, 18.84),
         ("vgg16", 128, 144, 8, 566_142_464, 58.02),
         ("resnet50", 768, 144, 8, 337_372_160, 34.38),

@@ -100,14 +100,14 @@ def check_random(seed):
 
 
 def test_a_layer_runs_where_its_least_room_is_and_nowhere_else():
-    for seed in range(150):
+    for seed in range(50):
         check_random(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_many_layers_run_where_their_least_room_is(part):
-    for seed in range(1000 + 500 * part, 1500 + 500 * part):
+    for seed in range(500 * part, 500 * (part + 1)):
         check_random(seed)
 
 

@@ -41,7 +41,7 @@ def check_random(seed, most=6, make=random_layer):
 
 
 def test_random_layers_run_as_the_closed_forms_say():
-    reached = [check_random(seed) for seed in range(300)]
+    reached = [check_random(seed) for seed in range(150)]
     total = sum(count for _, count in reached)
     assert sum(exact for exact, _ in reached) > 0.97 * total
 
@@ -58,7 +58,7 @@ def test_random_softmax_and_norms_run_as_the_closed_forms_say():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_many_random_layers_run_as_the_closed_forms_say(part):
-    for seed in range(1000 + 500 * part, 1500 + 500 * part):
+    for seed in range(500 * part, 500 * (part + 1)):
         check_random(seed, 12)
 
 

@@ -96,16 +96,17 @@ def check_cheapest(seed):
     return key(price, chip, metric) == key(best, chip, metric), price, best, chip
 
 
-def test_a_price_is_the_least_of_all_tiles_and_samples_at_once():
+@pytest.mark.parametrize("seeds", [range(150), pytest.param(range(2000), marks=pytest.mark.slow)], ids=len)
+def test_a_price_is_the_least_of_all_tiles_and_samples_at_once(seeds):
     """Squares and bands of equal height. In energy a few are up to 0.1 % above; EMA and latency are the least."""
-    found = [each for each in map(check_cheapest, range(400)) if each is not None]
-    assert len(found) > 200 and sum(is_least for is_least, *_ in found) >= 0.97 * len(found)
+    found = [each for each in map(check_cheapest, seeds) if each is not None]
+    assert len(found) > 0.5 * len(seeds) and sum(is_least for is_least, *_ in found) >= 0.97 * len(found)
     for is_least, price, best, chip in found:
         if not is_least:
             ours, least = measures(price, chip), measures(best, chip)
             assert (ours[0], ours[2]) == (least[0], least[2]) and ours[1] <= 1.001 * least[1], (price, best)
     assert {price.tile[0] == price.tile[1] for _, price, _, _ in found} == {True, False}
-    assert sum(1 < price.at_once < chip.batch for _, price, _, chip in found) > 5
+    assert sum(1 < price.at_once < chip.batch for _, price, _, chip in found) > 0.0125 * len(seeds)
 
 
 def random_single(seed):
@@ -136,14 +137,19 @@ def check_more_memory(seed, find):
     return worse
 
 
-def test_more_memory_never_makes_a_layer_worse():
-    assert [each for seed in range(600) for each in check_more_memory(seed, random_single)] == []
+MANY = [pytest.param(range(60), id="some"), pytest.param(range(600), id="many", marks=pytest.mark.slow)]
 
 
-def test_more_memory_never_makes_a_subgraph_worse():
+@pytest.mark.parametrize("seeds", MANY)
+def test_more_memory_never_makes_a_layer_worse(seeds):
+    assert [each for seed in seeds for each in check_more_memory(seed, random_single)] == []
+
+
+@pytest.mark.parametrize("seeds", MANY)
+def test_more_memory_never_makes_a_subgraph_worse(seeds):
     """Nor where all that changes is the tile: in energy 2 % of the graphs are up to 0.6 % above a smaller memory."""
-    worse = [each for seed in range(300) for each in check_more_memory(seed, random_part)]
-    assert len(worse) <= 6
+    worse = [each for seed in seeds for each in check_more_memory(seed, random_part)]
+    assert len(worse) <= 0.02 * len(seeds)
     for _, metric, _, last, now in worse:
         assert now is not None and metric == "energy" and now[0] <= 1.006 * last[0]
 
@@ -186,7 +192,9 @@ def test_a_shared_buffer_costs_no_more_than_its_parts_but_for_its_energy_per_byt
     )
 
 
-@pytest.mark.parametrize("name", ["gpt", "transformer", "resnet50"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(each, marks=pytest.mark.slow) for each in ("gpt", "transformer")), "resnet50"]
+)
 def test_a_shared_buffer_runs_layers_of_networks_for_no_more_than_its_parts(name):
     """Distinct layers one by one, in memories from small to large."""
     network = workloads.load(name)

@@ -42,8 +42,8 @@ def verify_random(seeds) -> Counter:
 
 def test_random_plans_on_several_cores_run_as_priced():
     """2 to 7 cores, batches, kept tensors, memories from roomy to tight: all is counted but what is simulated."""
-    taken = verify_random(range(60))
-    assert min(taken[each] for each in ("channels", "rotated", "held", "alone")) > 0 and sum(taken.values()) > 100
+    taken = verify_random(range(30))
+    assert min(taken[each] for each in ("channels", "rotated", "held", "alone")) > 0 and sum(taken.values()) > 50
 
 
 @pytest.mark.slow

@@ -219,9 +219,15 @@ def test_two_tiles_run_by_hand():
 GOAL = Goal("ema", 100.0, 1.0, 1.0)
 
 
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.parametrize(("name", "room"), [
-    ("vgg16", Room(128 * 1024, 144 * 1024)), ("vgg16", Room(16 * 1024, None)), ("resnet50", Room(64 * 1024, None)),
-    ("gpt", Room(128 * 1024, 144 * 1024)), ("nasnet", Room(32 * 1024, 36 * 1024)),
+    ("vgg16", Room(128 * 1024, 144 * 1024)),
+    pytest.param("vgg16", Room(16 * 1024, None), marks=SLOW),
+    ("resnet50", Room(64 * 1024, None)),
+    pytest.param("gpt", Room(128 * 1024, 144 * 1024), marks=SLOW),
+    ("nasnet", Room(32 * 1024, 36 * 1024)),
 ])  # fmt: skip
 def test_what_holds_of_the_cheapest_plans_of_real_layers(name, room):
     network, rng, reached = workloads.load(name), random.Random(0), set()

@@ -57,7 +57,7 @@ def test_a_partition_of_another_network_is_an_error():
         least_capacity(residual(), Partition.layerwise(chain()))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), MACHINES, st.booleans(), st.sampled_from(["exact", "paper"]))
 def test_it_runs_there_and_not_with_one_byte_less(graph, cuts, machine, streaming, rule):
     network = random_network(graph)
