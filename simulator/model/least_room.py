@@ -13,8 +13,9 @@ from math import prod
 from typing import NamedTuple
 
 from simulator.model import groups, orders
-from simulator.model.cheapest import Room, Tiles, tiles_of
-from simulator.model.loops import LoopLayer
+from simulator.model.cheapest import Tiles, tiles_of
+from simulator.model.goal import Room
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import Grid, Mode
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from math import prod
 
+from simulator.model.axes import in_flight, meet
 from simulator.model.groups import most_often
-from simulator.model.loops import LoopLayer, in_flight, meet
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import LoopPlan, grid_of
 from simulator.model.regions import Region
 from simulator.model.subgraph import Subgraph

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any, NamedTuple
 
-from simulator.model.loops import LoopLayer, Met, meet
+from simulator.model.axes import Met, meet
+from simulator.model.loop_layer import LoopLayer
 from workloads.network.types import row_bytes
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from simulator.model.loops import LoopLayer
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import LoopPlan
 from simulator.timing.apart import channels_moves, copy_moves, joined_moves, passing_twice, poured_moves
 from simulator.timing.course import Course, Stage
