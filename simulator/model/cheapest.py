@@ -12,7 +12,7 @@ from itertools import islice
 from math import prod
 from typing import Literal, NamedTuple
 
-from simulator.model import groups, orders
+from simulator.model import attention, groups, orders
 from simulator.model.goal import ANY_NUMBER, Goal, Moving, Room, goal_of
 from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import Grid, LoopPlan, Loops, Mode
@@ -99,7 +99,10 @@ def plans_of(layer: LoopLayer, room: Room, tiles: Tiles) -> Iterator[LoopPlan]:
         return
     if layer.kind == "apart" and not layer.weights:
         yield from _fitting(room, groups.running_sums(layer))
-    of_kind = {"join": _joined_plans, "mixed": _joined_plans, "norm": _norm_plans, "apart": _apart_plans}
+    of_kind = {
+        "join": _joined_plans, "mixed": _joined_plans, "norm": _norm_plans, "apart": _apart_plans,
+        "attention": _attention_plans,
+    }  # fmt: skip
     inside = of_kind.get(layer.kind, _dense_plans)
     if layer.is_product:
         room = Room(room.activation, None)
@@ -172,6 +175,11 @@ def _norm_plans(place: Place) -> Iterator[LoopPlan]:
     if words > 0:  # all of them, or one passes beside the others
         kept = layer.outputs if words * layer.word >= layer.outputs else (words - 1) * layer.word
         yield groups.two_passes(layer, grid, next(orders.modes_of(grid)), kept)
+
+
+def _attention_plans(place: Place) -> Iterator[LoopPlan]:
+    """Yield the order of an attention."""
+    yield from attention.plans_of_tile(place.layer, place.grid, place.room)
 
 
 def _apart_plans(place: Place) -> Iterator[LoopPlan]:

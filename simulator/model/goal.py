@@ -58,6 +58,8 @@ class Moving(Protocol):
     def weight_written_bytes(self) -> int: ...
     @property
     def crossbar_bytes(self) -> int: ...
+    @property
+    def rescalings(self) -> int: ...
 
 
 class Goal(NamedTuple):
@@ -77,6 +79,7 @@ class Goal(NamedTuple):
     slots: int = 0  #: that computing takes; only looked at where something leaks, or time is to be least
     crossbar: float = 0.0
     widths: tuple[int, int] = (1, 1)  #: bytes per cycle of a port to DRAM, and of one of the crossbar
+    operation: float = 0.0  #: pJ of an operation that not every order of a layer has
 
     def of_cycles(self, slots: int) -> Goal:
         """Return the goal of a layer whose computing takes so many slots."""
@@ -92,7 +95,7 @@ class Goal(NamedTuple):
         activation = _buffer_pj(self.activation, self.activation_write, buffered, written)
         weights = _buffer_pj(self.weights, self.weights_write, moving.weight_buffer_bytes, moving.weight_written_bytes)
         moved = self.dram * moving.ema_bytes + activation + weights + self.static * slots
-        return moved + self.crossbar * moving.crossbar_bytes
+        return moved + self.crossbar * moving.crossbar_bytes + self.operation * moving.rescalings
 
     def key(self, plan: LoopPlan) -> tuple[float, ...]:
         """Return what to compare: the metric, then EMA, energy, the larger tile, fewer bytes held."""
@@ -112,6 +115,7 @@ def goal_of(
         activation.write_pj_per_byte, weights.write_pj_per_byte, of_activations + of_weights + background,
         crossbar=technology.crossbar_pj_per_byte,
         widths=(technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle),
+        operation=technology.operation_pj,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from simulator.model.axes import Axis
 from workloads.network.types import row_bytes
 
-Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm"]
+Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention"]
 KINDS: dict[Kind, str] = {
     "dense": "a convolution that reduces over channels",
     "transposed": "a product with the rows of its second operand, head by head",
@@ -17,6 +17,7 @@ KINDS: dict[Kind, str] = {
     "mixed": "element-wise over all channels of a position: local response normalization",
     "copy": "the elements in another order",
     "norm": "as mixed, by two statistics of a position: softmax, layer normalization",
+    "attention": "scores, softmax and context, head by head, in blocks of keys and values",
 }
 
 Shared = Literal["", "inputs", "weights", "all"]
@@ -86,7 +87,7 @@ class LoopLayer(NamedTuple):
     operands: tuple[int, ...]  #: which of them each operand is
     part: Part  #: what runs together
     outputs: int
-    weights: int  #: bytes; of the second operand of a product
+    weights: int  #: bytes; of the second operand of a product, of keys and values
     whole: tuple[tuple[int, int, int], ...]  #: maps that are needed in full, each once: broadcast, or rearranged
     unmet_bytes: int  #: of the input that no window meets, one sample: they pass by once (our choice, as where it fits)
     batch: int  #: samples that share the weights
@@ -97,6 +98,7 @@ class LoopLayer(NamedTuple):
     stays: Stays = NOTHING_STAYS  #: on chip, whole; part.room is of the others
     bits: LoopBits = INT8_BITS
     team: Team = ONE_CORE
+    keys: int = 0  #: positions of keys, and of values
 
     @property
     def passing(self) -> tuple[int, ...]:
@@ -174,8 +176,8 @@ class LoopLayer(NamedTuple):
 
     @property
     def is_product(self) -> bool:
-        """Whether it multiplies two activations."""
-        return self.kind in ("transposed", "product")
+        """Whether it multiplies activations, of which all but the first are held as weights are."""
+        return self.kind in ("transposed", "product", "attention")
 
     def round_up(self, channels: int) -> int:
         """Return the channels that so many take in a buffer."""

@@ -23,7 +23,7 @@ from simulator.model.loop_layer import (
 from simulator.technology import Technology
 from workloads.network.layer import Layer
 from workloads.network.network import Network
-from workloads.network.ops import JOIN_OPS, NORM_OPS, WINDOW_OPS
+from workloads.network.ops import JOIN_OPS, NORM_OPS, PRODUCT_OPS, WINDOW_OPS
 from workloads.network.types import row_bytes
 
 __all__ = [
@@ -82,7 +82,7 @@ def loop_layer(
     technology = technology or Technology()
     layer, operands, kind = network.layers[v], network.operands[v], kind_of(network, v)
     local = [u for i, u in enumerate(operands) if i not in layer.whole]
-    whole = dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole and layer.op != "matmul")
+    whole = dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole and layer.op not in PRODUCT_OPS)
     distinct = local if kind == "dense" and layer.groups > 1 else list(dict.fromkeys(local))
     sharing = layer.groups // layer.second_heads  # heads of the first operand that share one of the second: more rows
     producers = tuple(network.tensors[u].channels // sharing for u in distinct)
@@ -101,7 +101,7 @@ def loop_layer(
         part=_part(layer, producers, places, technology.channel_alignment, stays.producers, bits.producers),
         outputs=layer.channels // sharing,
         weights=sum(network.tensors[u].size_bytes for u in operands[1:])
-        if layer.op == "matmul"
+        if layer.op in PRODUCT_OPS
         else layer.weight_bytes,
         whole=tuple((t.height, t.width, t.channels) for t in (network.tensors[u] for u in whole)),
         unmet_bytes=unmet * sum(row_bytes(network.tensors[u].channels, network.tensors[u].bits) for u in coming),
@@ -112,6 +112,7 @@ def loop_layer(
         squares=technology.tiles,
         stays=stays,
         bits=bits,
+        keys=layer.keys,
     )
 
 
@@ -120,7 +121,7 @@ def _bits(network: Network, v: int, producers: list[int], whole: list[int]) -> L
     layer, tensors = network.layers[v], network.tensors
     bits = LoopBits(
         tuple(tensors[u].bits for u in producers), tuple(tensors[u].bits for u in whole),
-        tensors[network.operands[v][1]].bits if layer.op == "matmul" else layer.bits.weights,
+        tensors[network.operands[v][1]].bits if layer.op in PRODUCT_OPS else layer.bits.weights,
         layer.output_bits, -(-layer.bits.sums // 8),
     )  # fmt: skip
     if layer.experts is not None and layer.experts.used > layer.experts.active:
@@ -131,7 +132,7 @@ def _bits(network: Network, v: int, producers: list[int], whole: list[int]) -> L
 
 def _stays(network: Network, v: int, kept: Kept, producers: list[int], whole: list[int]) -> Stays:
     operands, second = network.operands[v], []
-    if network.layers[v].op == "matmul":
+    if network.layers[v].op in PRODUCT_OPS:
         extents = [network.tensors[u].height * network.tensors[u].width for u in operands[1:]]
         ends = list(accumulate(extents, initial=0))
         second = [each for each in zip(operands[1:], zip(ends, ends[1:])) if each[0] in kept.on_chip]
@@ -183,6 +184,8 @@ def kind_of(network: Network, v: int) -> Kind:
         has_rows = second[0].channels // layer.second_heads == layer.in_channels // layer.groups
         positions = sum(each.height * each.width for each in second)
         return "transposed" if has_rows and positions * layer.groups == layer.channels else "product"
+    if layer.op == "attention":
+        return "attention"
     if layer.op == "rearrange":
         return "copy"
     if layer.op in WINDOW_OPS:

@@ -28,13 +28,14 @@ class Price(NamedTuple):
     global_buffer_bytes: int  #: read from and written to the global buffer
     weight_buffer_bytes: int
     crossbar_bytes: int
-    operations: int  #: MACs and the operations of pools and element-wise layers
+    operations: int  #: MACs and the operations of pools and element-wise layers; rescalings among them
     compute_cycles: int
     global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
     weight_written_bytes: int = 0  #: of weight_buffer_bytes
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
     scheme: CoreScheme = ""  #: how several cores share it
     operation_extra: int = 0  #: what its operations take beyond INT8 (technology.operation_units)
+    rescalings: int = 0  #: of an attention in blocks: of sums, from block to block
     channel_groups: int = 1  #: that run one after the other; activation_bytes and weight_bytes are those of one
 
     @property

@@ -244,10 +244,11 @@ class SubgraphModel(Holding):
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, is_streamed,
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
             plan.global_buffer_bytes, plan.weight_buffer_bytes, plan.crossbar_bytes,
-            self.operations, cycles,
+            self.operations + plan.rescalings, cycles,
             plan.global_written_bytes, plan.weight_written_bytes,
             scheme=way.scheme,
             operation_extra=self.operation_extra,
+            rescalings=plan.rescalings,
         )  # fmt: skip
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:

@@ -31,6 +31,8 @@ class PricingRules:
             raise ValueError("geometry and accelerator have different technologies; they must have the same")
         if accelerator.cores > 1:
             _check_shared(geometry.network)
+        if accelerator.cores > 1 or not accelerator.mapper.is_flat:
+            _check_attention(geometry.network, accelerator)
         self.geometry = geometry
         self.tiles = technology.tiles
         self.tile_rule = tile_rule
@@ -94,6 +96,14 @@ class PricingRules:
         shared = crew.mapper.cycles(layer, samples, crew.bands, technology)
         looped = [crew.cycles(way.part, way.samples) for way in self.loop_ways(v)]
         return min(crew.cycles(dealt_layer(layer, crew.deal), crew.batch), shared, *looped)
+
+
+def _check_attention(network: Network, accelerator: Accelerator) -> None:
+    """Raise NetworkError for an attention in blocks where it has no scheme, or no nest of loops."""
+    name = next((layer.name for layer in network.layers if layer.op == "attention"), None)
+    if name is not None:
+        where = "several cores" if accelerator.cores > 1 else f"mapper {accelerator.mapper.name!r}"
+        raise NetworkError(f"layer {name!r} has no price on {where}: it is an attention in blocks")
 
 
 def _check_shared(network: Network) -> None:
