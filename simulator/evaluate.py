@@ -18,8 +18,8 @@ from simulator.model.cost import (
     latency_cycles,
     total,
 )
+from simulator.model.price import Price, Shortage
 from simulator.model.priced import PricedPartition, price_partition
-from simulator.model.pricing import Price, Shortage
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.subgraph_cost import Infeasible, KeptTensor, SubgraphCost, costs_text, subgraph_cost

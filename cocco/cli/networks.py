@@ -13,7 +13,7 @@ from workloads.network.network import Network
 from workloads.zoo.language import DECODERS
 
 SHOWN = 4  #: operators that a note names
-STEP = ("phase", "length", "past", "layers")  #: options of built-in language models
+STEP = ("phase", "length", "past", "layers", "attention")  #: options of built-in language models
 
 
 def load(name: str, options: Namespace) -> Network:

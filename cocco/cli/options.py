@@ -58,6 +58,11 @@ def add_language(parser: Parser) -> None:
         "--past", type=values.count_from_0, metavar="N", help="tokens in the cache; default: 0, and 1024 in decode"
     )
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
+    group.add_argument(
+        "--attention", choices=("layers", "blocks"),
+        help="layers (default): scores, softmax and context; blocks: one layer, which passes by keys and values in "
+        "blocks with a running softmax",
+    )  # fmt: skip
     parser.add_argument(
         "--bits", type=values.bits, metavar="KIND=N[,...]",
         help="bits of the integers of all networks, or fp8, bf16, fp16, fp32, such as weights=4,cache=fp8; kinds: "

@@ -13,7 +13,7 @@ import numpy as np
 
 from workloads.network.layer import Layer
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS
+from workloads.network.ops import ELEMENTWISE_OPS, PRODUCT_OPS
 
 PRIME = 65521  #: the largest below 2**16: products of residues fit 32 bits, their sums 64
 
@@ -53,7 +53,7 @@ class Arithmetic:
     def block(self, v: int, rows: tuple[int, int], columns: tuple[int, int], read: Read, whole: ReadWhole) -> Block:
         """Return rows x columns of layer v's output; asks `read` once for each window of a local operand."""
         layer, operands = self.network.layers[v], self.network.operands[v]
-        if layer.op == "matmul":
+        if layer.op in PRODUCT_OPS:
             left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
             right = np.concatenate([whole(u).reshape(-1) for u in operands[1:]])
             return self._matmul(left, right, self.channels[v])
@@ -151,7 +151,7 @@ class Arithmetic:
                 channels[v] = max(sources)
             elif layer.op == "slice":
                 channels[v] = min(channels[v], sum(sources))
-            elif not layer.has_weights and layer.op not in ("matmul", "rearrange"):
+            elif not layer.has_weights and layer.op not in PRODUCT_OPS | {"rearrange"}:
                 channels[v] = sum(sources)
         return channels
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from simulator.execution.part import Part
 from simulator.technology import LANE_BITS, Technology
+from workloads.network.attention import steps_of
 from workloads.network.layer import Layer
 
 LOOPS = ("outputs", "inputs", "rows", "columns")  #: of a layer; each axis of the array takes one
@@ -32,8 +33,13 @@ class Work(NamedTuple):
 
 def part_cycles(part: Part, samples: int, technology: Technology) -> int:
     """Return the cycles of one core that computes so many samples of all layers of a part."""
-    layers = (part.network.layers[v] for v in part.layers)
+    layers = (step for v in part.layers for step in _steps(part.network.layers[v]))
     return samples * sum(array_cycles(Work(each, each.channels, each.width), technology) for each in layers)
+
+
+def _steps(layer: Layer) -> tuple[Layer, ...]:
+    """Return what a layer computes, one after the other: of an attention scores, softmax and context."""
+    return steps_of(layer) if layer.op == "attention" else (layer,)
 
 
 def array_cycles(work: Work, technology: Technology) -> int:

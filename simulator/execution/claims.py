@@ -10,7 +10,7 @@ from simulator.execution.count import Count, Plan
 from simulator.execution.layer import LayerPlan
 from simulator.execution.stays import NOTHING_STAYS, Lies
 from simulator.model.cost import energy_breakdown, latency_cycles, total
-from simulator.model.pricing import Price
+from simulator.model.price import Price
 
 
 def plan_of(layers: Sequence[int], price: Price, lies: Lies = NOTHING_STAYS) -> Plan:

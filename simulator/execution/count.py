@@ -130,19 +130,36 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
 def extra_units(network: Network, v: int, operations: int) -> int:
     """Return what so many operations of a layer take beyond INT8: by the numbers of an input, and of what it meets."""
     layer, numbers = network.layers[v], [network.tensors[u].number for u in network.operands[v]]
+    if layer.op == "attention":
+        return _extra_of_attention(layer, numbers, operations)
     widest = sorted(numbers, key=lambda number: (number.bits, number.significand, number.kind))[-1]
     second = layer.bits.of_weights if layer.has_weights else numbers[1] if layer.op == "matmul" else widest
     first = numbers[0] if layer.op == "matmul" else widest
     return operations * (units_of_numbers(first, second) - units_of_numbers(Number(), Number()))
 
 
+def _extra_of_attention(layer: Layer, numbers: list[Number], operations: int) -> int:
+    """Return the same of so many operations of an attention: of each score, its power, and its part of the outputs."""
+    widths = layer.in_channels // layer.groups, 1, layer.channels // layer.groups
+    made = layer.output.number
+    pairs = (numbers[0], numbers[1]), (made, made), (made, numbers[-1])
+    scores = operations // sum(widths)
+    plain = units_of_numbers(Number(), Number())
+    return sum(scores * width * (units_of_numbers(*pair) - plain) for width, pair in zip(widths, pairs))
+
+
 def operations(layer: Layer, made: int) -> int:
     """Return the MACs or light operations of so many elements of the output.
+
+    Of an attention a score takes as many MACs as a query is wide, a power, and as many MACs as a head of the output is.
 
     Of a transposed convolution those of all inputs, each of which meets every tap, whatever is made of them.
     """
     if layer.op == "conv_transpose":
         return layer.macs
+    if layer.op == "attention":
+        width = layer.channels // layer.groups
+        return made // width * layer.keys * (layer.in_channels // layer.groups + 1 + width)
     reduced = layer.in_channels // layer.groups if layer.has_weights or layer.op == "matmul" else 1
     return made * layer.taps * reduced
 

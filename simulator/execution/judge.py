@@ -13,7 +13,7 @@ from simulator.execution.miss import Miss
 from simulator.execution.orders import run_plan
 from simulator.execution.part import Part
 from simulator.execution.stays import run_steps
-from simulator.model.pricing import Price
+from simulator.model.price import Price
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 

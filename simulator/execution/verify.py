@@ -30,8 +30,9 @@ from simulator.execution.residents import Residents
 from simulator.execution.stays import NOTHING_STAYS
 from simulator.execution.verification import Verification
 from simulator.model.held import make_plan
+from simulator.model.price import Price, Shortage
 from simulator.model.priced import PricedPartition, price_partition
-from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.pricing import SubgraphModel
 from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import Geometry, Subgraph
 from simulator.model.tiling import TileRule

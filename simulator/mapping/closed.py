@@ -16,6 +16,7 @@ from simulator.mapping.architecture import Core
 from simulator.mapping.judge import LayerCost, bound_cycles
 from simulator.mapping.shapes import LayerShape
 from simulator.technology import LANE_BITS, PE_COLUMNS, PE_ROWS, Technology
+from workloads.network.attention import steps_of
 from workloads.network.layer import Layer
 
 AXES = "KCPQ"
@@ -73,6 +74,8 @@ def layer_cycles(
     >>> layer_cycles(workloads.load("vgg16").layers[1])
     1806336
     """
+    if layer.op == "attention":
+        return sum(layer_cycles(each, samples, bands, tile, technology) for each in steps_of(layer))
     array = technology or Technology()
     width, inputs = -(-layer.width // bands), layer.in_channels // layer.groups
     asked = layer.height, width, layer.channels, inputs, layer.is_depthwise, tile

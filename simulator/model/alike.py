@@ -13,7 +13,8 @@ from dataclasses import fields
 from functools import lru_cache
 
 from simulator.model.kept import Kept
-from simulator.model.pricing import PricingRules, SubgraphModel
+from simulator.model.pricing import SubgraphModel
+from simulator.model.rules import PricingRules
 from workloads.network.layer import Layer
 
 MEMO = 2**12  #: our choice: models kept, those not used for longest are forgotten

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from simulator.model.least_room import one_pass
-from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.price import Price, Shortage
+from simulator.model.pricing import SubgraphModel
 from simulator.model.subgraph import Geometry, Subgraph
 
 OFTEN = 4  #: times; our choice: what is moved more often than that is named

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.model.kept import NOTHING, Reserved
-from simulator.model.pricing import Price, Shortage, SubgraphModel
+from simulator.model.price import Price, Shortage
+from simulator.model.pricing import SubgraphModel
 
 
 class EnergyBreakdown(NamedTuple):

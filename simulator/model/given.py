@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.model.cheapest import Goal
+from simulator.model.goal import Goal
 from simulator.model.kept import Kept
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.price import Price, Shortage
+from simulator.model.pricing import SubgraphModel
+from simulator.model.rules import PricingRules
 from simulator.model.schemes.looped import LoopWay
 from simulator.partition.schemes import CoreScheme
 

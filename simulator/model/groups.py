@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from math import prod
 
-from simulator.model.loops import LoopLayer, in_flight, meet
+from simulator.model.axes import in_flight, meet
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import Grid, LoopPlan, Loops, Mode, Moved, plan_of
 from workloads.network.types import row_bytes
 

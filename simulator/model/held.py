@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.allocation.judge import Buffer
+from simulator.model.price import Price
 from simulator.model.priced import PricedPartition, price_partition
-from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.pricing import SubgraphModel
 from simulator.model.regions import Region
 from simulator.model.tiling import TileRule
 from simulator.partition.intervals import KeptInterval

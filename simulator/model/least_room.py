@@ -1,8 +1,9 @@
 """The least memory in which any loop order of one layer fits.
 
 Of every order the smallest tile, chunk, slice and number of samples hold least, and of the dense orders two: TK, all
-inputs beside a word of results, and BC, a word of inputs beside a word of sums. All others hold at least as much as
-one of them in both buffers (tests/simulator/model/test_least_room.py asks `plans_of` in every memory).
+inputs beside a word of results, and BC, a word of inputs beside a word of sums; of an attention TB, in one block or a
+word of keys at a time. All others hold at least as much as one of them in both buffers
+(tests/simulator/model/test_least_room.py asks `plans_of` in every memory).
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from simulator.model import groups, orders
-from simulator.model.cheapest import Room, Tiles, tiles_of
-from simulator.model.loops import LoopLayer
+from simulator.model import attention, groups, orders
+from simulator.model.cheapest import Tiles, tiles_of
+from simulator.model.goal import Room
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import Grid, Mode
 
 
@@ -73,7 +75,7 @@ def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
     """Return what a layer holds at the least: some order fits where one of these does, and only there."""
     if layer.kind == "copy":
         return (Need(groups.copy(layer).activation_bytes, 0),)
-    of_kind = {"join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart}
+    of_kind = {"join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart, "attention": _attention}
     found = [
         need
         for tile in _smallest(layer, tiles)
@@ -99,6 +101,8 @@ def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
             if layer.kind in ("join", "mixed", "norm"):
                 step = min(layer.at_most, layer.outputs) if layer.kind == "join" else layer.outputs
                 found.append(Need(groups.joined_tiles(layer, grid, mode, step).activation_bytes, 0))
+            elif layer.kind == "attention":
+                found.append(Need(attention.once_bytes(layer, grid), 0))
             elif mode.reads == grid.union:
                 found.append(_whole_part(layer, grid, mode))
     least = min(found, key=sum)
@@ -138,6 +142,12 @@ def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     yield from _joined(layer, grid)
     words = layer.inputs(layer.word) * (layer.loaded > 0) + layer.results(layer.word) * (not layer.stays.output)
     yield Need(prod(grid.tile) * (words + 2 * layer.bits.sum_bytes), 0)
+
+
+def _attention(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """TB, all in one block or a word of keys at a time."""
+    for size in attention.least_bytes(layer, grid):
+        yield Need(size, 0)
 
 
 def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:

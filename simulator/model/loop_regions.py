@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from math import prod
 
+from simulator.model.attention import keys_bytes
+from simulator.model.axes import in_flight, meet
 from simulator.model.groups import most_often
-from simulator.model.loops import LoopLayer, in_flight, meet
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import LoopPlan, grid_of
 from simulator.model.regions import Region
 from simulator.model.subgraph import Subgraph
+from workloads.network.attention import keys_and_values
 from workloads.network.types import row_bytes
 
 Shape = tuple[int, int]
@@ -65,6 +68,8 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
     cells = plan.at_once * prod(plan.tile)
     if layer.kind == "copy" or (layer.stays.output and plan.order not in ("RS", "TKC", "BC")):
         return 0
+    if layer.kind == "attention":  # scores, and outputs or their sums and statistics
+        return plan.activation_bytes - keys_bytes(layer, plan.slice) - (prod(_shapes(layer, plan)[0]) * layer.part.room)
     if plan.order == "RS":
         return layer.word * layer.bits.sum_bytes * layer.columns.windows * in_flight(layer.rows)[0] * most_often(layer)
     if layer.kind == "apart":
@@ -84,6 +89,14 @@ def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
     coming = [u for u in whole if u not in subgraph.on_chip]
     if layer.kind == "copy":
         return dict.fromkeys(coming[:1], plan.activation_bytes)
+    if layer.kind == "attention":
+        if layer.has_second:
+            return {}
+        keys, values = keys_and_values(subgraph.geometry.network.operands[subgraph.layers[0]])
+        found = dict.fromkeys((keys[0], values[0]), 0)
+        for u, width in ((keys[0], layer.part.reduction), (values[0], layer.part.outputs)):
+            found[u] += plan.slice * row_bytes(layer.round_up(width), layer.bits.weights)
+        return found
     if layer.is_product:
         outputs = plan.inner if plan.order == "BC" else plan.chunk
         size = layer.stationary_bytes(outputs, min(plan.slice, layer.part.reduction))

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any, NamedTuple
 
-from simulator.model.loops import LoopLayer, Met, meet
+from simulator.model.axes import Met, meet
+from simulator.model.loop_layer import LoopLayer
 from workloads.network.types import row_bytes
 
 
@@ -71,11 +72,10 @@ class LoopPlan(NamedTuple):
     global_buffer_bytes: int
     weight_buffer_bytes: int
     global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
-    weight_written_bytes: int = (
-        0  #: of weight_buffer_bytes: all weights that come from DRAM, in each core that hears them
-    )
+    weight_written_bytes: int = 0  #: of weight_buffer_bytes: all that come from DRAM, in each core that hears them
     second_bytes: int = 0  #: of ema_input_bytes, those of the second operand of a product
     crossbar_bytes: int = 0  #: from core to core
+    rescalings: int = 0  #: operations of an attention in blocks, beyond its own
 
     def choices(self) -> dict[str, Any]:
         """Return what is chosen, without what follows from it."""

@@ -9,7 +9,9 @@ from simulator.accelerator import Accelerator
 from simulator.model.alike import Alike
 from simulator.model.given import model_in
 from simulator.model.kept import NOTHING, Reserved, kept_of
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
+from simulator.model.price import Price, Shortage
+from simulator.model.pricing import SubgraphModel
+from simulator.model.rules import PricingRules
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition

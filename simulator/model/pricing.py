@@ -9,157 +9,24 @@ EMA, energy, latency, then the larger tile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
-
-from simulator.accelerator import Accelerator, static_pj_per_slot
-from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
-from simulator.model.apart import groups_apart, units_of
-from simulator.model.cheapest import Goal, Room, cheapest_plan, goal_of
-from simulator.model.kept import NOTHING, Kept, Reserved
+from simulator.model.cheapest import cheapest_plan
+from simulator.model.goal import Goal, Room
+from simulator.model.holding import Holding
+from simulator.model.kept import NOTHING, Reserved
 from simulator.model.least_room import least_room, needs
 from simulator.model.loop_regions import loop_regions
-from simulator.model.loops import LoopLayer, loop_layer
 from simulator.model.orders import LoopPlan
-from simulator.model.regions import Region, Residency, Tiling, activation_bytes
-from simulator.model.schemes.looped import LoopWay, loop_ways
-from simulator.model.schemes.moved import CoreScheme
-from simulator.model.schemes.ways import Crew, OneCore, dealt_layer, ways_of
-from simulator.model.subgraph import Geometry, Subgraph
-from simulator.model.tiles import Candidates, TileShape
-from simulator.model.tiling import TILE_RULES, TileRule
-from simulator.technology import Technology
-from workloads.errors import NetworkError
-from workloads.network.network import Network
+from simulator.model.price import OF_LOOPS, OF_WEIGHTS, Price, Shortage
+from simulator.model.regions import Residency
+from simulator.model.rules import PricingRules
+from simulator.model.schemes.looped import LoopWay
+from simulator.model.schemes.ways import OneCore
+from simulator.model.tiles import TileShape
 
-OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
-OF_LOOPS = (OF_WEIGHTS[1], "no loop order of this layer fits")  #: what a single layer lacks
+__all__ = ["OF_LOOPS", "OF_WEIGHTS", "Price", "PricingRules", "Shortage", "SubgraphModel"]
 
 
-class Price(NamedTuple):
-    """What a feasible subgraph takes and moves, for the whole batch; capacities are bytes of one core."""
-
-    tile: TileShape
-    at_once: int  #: samples of one core whose regions are on chip together
-    activation_bytes: int
-    weight_bytes: int
-    loops: LoopPlan | None  #: how a single layer runs on one core
-    is_streamed: bool  #: whether weights or inputs come more than once
-    ema_weight_bytes: int
-    ema_input_bytes: int
-    ema_output_bytes: int
-    global_buffer_bytes: int  #: read from and written to the global buffer
-    weight_buffer_bytes: int
-    crossbar_bytes: int
-    operations: int  #: MACs and the operations of pools and element-wise layers
-    compute_cycles: int
-    global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
-    weight_written_bytes: int = 0  #: of weight_buffer_bytes
-    kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
-    scheme: CoreScheme = ""  #: how several cores share it
-    operation_extra: int = 0  #: what its operations take beyond INT8 (technology.operation_units)
-    channel_groups: int = 1  #: that run one after the other; activation_bytes and weight_bytes are those of one
-
-    @property
-    def ema_bytes(self) -> int:
-        """External memory access of the subgraph."""
-        return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
-
-    def slots(self, cores: int, technology: Technology) -> int:
-        """Return the time in cycles times DRAM bytes per cycle of all cores: computing, DRAM or the crossbar."""
-        port = technology.dram_bytes_per_cycle
-        crossing = -(-self.crossbar_bytes * port // technology.crossbar_bytes_per_cycle)
-        return max(self.compute_cycles * port * cores, self.ema_bytes, crossing)
-
-
-class Shortage(NamedTuple):
-    """Why a subgraph cannot run: an answer, not an error. Bytes of one core, None for a rule."""
-
-    reason: str
-    needed_bytes: int | None = None
-    available_bytes: int | None = None
-
-
-class PricingRules:
-    """What stays the same while a search varies capacities and partitions: cores, batch, metric, tile rule, regions."""
-
-    def __init__(
-        self, geometry: Geometry, accelerator: Accelerator, tile_rule: TileRule, metric: Metric = DEFAULT_METRIC
-    ) -> None:
-        technology = accelerator.technology
-        if tile_rule not in TILE_RULES:
-            raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {tile_rule!r}")
-        check_metric(metric)
-        if geometry.technology != technology:
-            raise ValueError("geometry and accelerator have different technologies; they must have the same")
-        if accelerator.cores > 1:
-            _check_shared(geometry.network)
-        self.geometry = geometry
-        self.tiles = technology.tiles
-        self.tile_rule = tile_rule
-        self.metric = metric
-        self.is_shared = accelerator.is_shared
-        self.cores, self.batch = accelerator.cores, accelerator.batch
-        self.samples, self.bands = accelerator.samples_per_core, accelerator.bands
-        self.max_regions = accelerator.max_regions
-        self.mapper = accelerator.mapper
-        self.bandwidth = accelerator.dram_bytes_per_cycle
-        self.units = units_of(geometry.network) if accelerator.groups_apart else []
-        self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
-        self._loop_layers: dict[tuple[int, Kept | None], LoopLayer] = {}
-        self._loop_ways: dict[tuple[int, Kept | None], tuple[LoopWay, ...]] = {}
-        self.cycles = [self._least_cycles(v) for v in range(len(geometry.network.layers))]
-        self._goals: dict[tuple[int, int], Goal] = {}
-
-    def whole_bytes(self, tensor: int) -> int:
-        """Return the bytes that a kept tensor takes in a core: all samples, its channels dealt to all cores."""
-        height, width = (extent[tensor] for extent in self.geometry.extent)
-        return height * width * self.geometry.held_bytes(tensor, cores=self.cores) * self.batch
-
-    @property
-    def has_loop_orders(self) -> bool:
-        """Whether single layers always run in loop orders, held or not: on one core."""
-        return self.cores == 1
-
-    def loop_layer(self, v: int, kept: Kept | None = None) -> LoopLayer:
-        """Return a layer as its loops see it."""
-        if (v, kept) not in self._loop_layers:
-            network, technology = self.geometry.network, self.geometry.technology
-            self._loop_layers[v, kept] = loop_layer(network, v, self.batch, technology, kept)
-        return self._loop_layers[v, kept]
-
-    def loop_ways(self, v: int, kept: Kept | None = None) -> tuple[LoopWay, ...]:
-        """Return the ways in which a layer runs in a loop order; of several cores where none of its tensors is kept."""
-        if (v, kept) not in self._loop_ways:
-            loops = self.loop_layer(v, kept if self.cores == 1 else None)
-            self._loop_ways[v, kept] = loop_ways(self.geometry.network.layers[v], loops, self.crew.deal)
-        return self._loop_ways[v, kept]
-
-    def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
-        """Return what is to be least in buffers of these bytes, without the cycles of a layer."""
-        if self.is_shared:
-            weight_capacity = activation_capacity
-        key = activation_capacity, weight_capacity
-        if key not in self._goals:
-            technology = self.geometry.technology
-            activation = technology.sram("activation", activation_capacity)
-            weights = activation if self.is_shared else technology.sram("weight", weight_capacity)
-            static = static_pj_per_slot(technology, self.cores, activation, None if self.is_shared else weights)
-            self._goals[key] = goal_of(self.metric, technology, activation, weights, static)
-        return self._goals[key]
-
-    def _least_cycles(self, v: int) -> int:
-        """Return the cycles of a layer in the way that takes fewest, whatever runs beside it; no tile takes fewer."""
-        crew, layer = self.crew, self.geometry.network.layers[v]
-        if crew.cores == 1:
-            return crew.cycles(layer, crew.batch)
-        technology, samples = crew.geometry.technology, -(-crew.batch // crew.teams)
-        shared = crew.mapper.cycles(layer, samples, crew.bands, technology)
-        looped = [crew.cycles(way.part, way.samples) for way in self.loop_ways(v)]
-        return min(crew.cycles(dealt_layer(layer, crew.deal), crew.batch), shared, *looped)
-
-
-class SubgraphModel:
+class SubgraphModel(Holding):
     """One subgraph under given rules; tilings are derived once and kept.
 
     Parameters
@@ -179,6 +46,7 @@ class SubgraphModel:
     >>> import workloads
     >>> from simulator import Accelerator, MiB
     >>> from simulator.model.kept import Kept, Reserved
+    >>> from simulator.model.subgraph import Geometry
     >>> chip = Accelerator(shared_buffer=8 * MiB)
     >>> rules = PricingRules(Geometry(workloads.load("vgg16")), chip, "exact")
     >>> SubgraphModel(rules, [1]).price(8 * MiB, 0).ema_bytes
@@ -189,22 +57,6 @@ class SubgraphModel:
     >>> price.ema_bytes, price.kept_bytes
     (36864, 6422528)
     """
-
-    def __init__(self, rules: PricingRules, layers: Iterable[int], kept: Kept | None = None) -> None:
-        self.rules, self.kept = rules, kept
-        self.subgraph = subgraph = Subgraph(rules.geometry, layers, kept)
-        self.weights = subgraph.weight_bytes
-        self.is_single = len(subgraph.layers) == 1
-        self.ways = ways_of(rules.crew, subgraph, self._groups())
-        self.weight_need = self.ways[0].weight_need
-        self.inputs, self.outputs = subgraph.input_bytes, subgraph.output_bytes
-        self.operations = rules.batch * sum(rules.geometry.operations[v] for v in subgraph.layers)
-        self.operation_extra = rules.batch * sum(rules.geometry.operation_extra[v] for v in subgraph.layers)
-        self.candidates = self._candidates()
-        self._tilings: dict[TileShape, tuple[Tiling, dict[int, Region]] | None] = {}
-        self._needs: dict[tuple[TileShape, bool, int], int] = {}
-        self._work: dict[tuple[TileShape, bool], Any] = {}
-        self._rule_broken = None if self.is_single else self._check_rules()
 
     def price(self, activation_capacity: int, weight_capacity: int, reserved: Reserved = NOTHING) -> Price | Shortage:
         """Return the cheapest price in buffers of these bytes of one core, or what is missing.
@@ -275,98 +127,9 @@ class SubgraphModel:
         way = self.way(price)
         return way.layer_cycles(self._found(way, price.tile)[0])
 
-    @property
-    def rule_broken(self) -> Shortage | None:
-        """Why it runs in no memory: too many regions, or updates that cannot be aligned; None where it may run."""
-        return self._rule_broken
-
     def broken_beside(self, reserved: Reserved) -> Shortage | None:
         """Why it runs in no memory beside these kept tensors, None where it may."""
         return self._rule_broken or self._too_many_regions(reserved.elsewhere)
-
-    def least_way(self, weight_capacity: int | None = None) -> tuple[OneCore, int, int]:
-        """Return the way in which all is held in the fewest bytes, and its bytes of activations and weights.
-
-        weight_capacity: that of a buffer for weights alone, which counts first; None where they share one.
-        """
-
-        def size(found: tuple[OneCore, int, int]) -> tuple[int, ...]:
-            _, activations, weights = found
-            if weight_capacity is None:
-                return (activations + weights,)
-            return max(0, weights - weight_capacity), activations
-
-        return min(((way, *need) for way, need in zip(self.ways, self.least_needs)), key=size)
-
-    @property
-    def least_needs(self) -> list[tuple[int, int]]:
-        """Bytes of one core of activations and weights, for each way to hold it."""
-        return [(self._need(self.least_tile(way), way), way.weight_need) for way in self.ways]
-
-    def least_tile(self, way: OneCore) -> TileShape:
-        """Return the output tile that takes the fewest bytes in a way to hold it, the largest of equals."""
-        tiles = [*((side, side) for side in self.rules.tiles), (1, self.candidates.columns)]
-        return min(tiles, key=lambda tile: (self._need(tile, way), -self.candidates.area(tile)))
-
-    def least_regions(self, way: OneCore) -> dict[int, Region]:
-        """Return the regions of this tile."""
-        return self._found(way, self.least_tile(way))[1]
-
-    @property
-    def least_activation(self) -> int:
-        """Bytes of one core that the activations of one sample take at least, whatever the tile.
-
-        On several cores of the first way, channels dealt; on one in as many groups of channels as there may be.
-        """
-        way = self._least_held
-        return self._need(self.least_tile(way), way)
-
-    @property
-    def least_weights(self) -> int:
-        """Bytes of one core that the weights take at least where they are held that way."""
-        return self._least_held.weight_need
-
-    @property
-    def _least_held(self) -> OneCore:
-        return self.ways[-1] if self.rules.cores == 1 else self.ways[0]
-
-    def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
-        """The execution scheme and the regions of one sample for such output tiles, None without a solution.
-
-        On several cores of the first way, channels dealt.
-        """
-        if tile not in self._tilings:
-            self._tilings[tile] = self.ways[0].derive(tile)
-        return self._tilings[tile]
-
-    def _found(self, way: OneCore, tile: TileShape) -> tuple[Tiling, dict[int, Region]]:
-        """Return scheme and regions of one sample in one of the ways."""
-        found = self.tiling(tile) if way is self.ways[0] or way.groups > 1 else way.derive(tile)
-        assert found is not None, "its updates can be aligned"
-        return found if way.groups == 1 else (found[0], way.regions(found[0], 1))
-
-    def _groups(self) -> tuple[int, ...]:
-        """Return in how many groups of channels the layers may run: 1 and, of several layers, others; ascending."""
-        rules, layers = self.rules, self.subgraph.layers
-        if self.is_single or not rules.units:
-            return (1,)
-        geometry = rules.geometry
-        return 1, *groups_apart(geometry.network, layers, rules.units, geometry.technology)
-
-    def _candidates(self) -> Candidates:
-        """Return the tiles to try, by the largest map that no layer of the subgraph reads."""
-        subgraph = self.subgraph
-        last = [v for v in subgraph.layers if not subgraph.readers[v]]
-        height, width = subgraph.geometry.extent
-        return Candidates(self.rules.tiles, max(height[v] for v in last), max(width[v] for v in last))
-
-    def _check_rules(self) -> Shortage | None:
-        tensors, most = len(self.subgraph.tensors), self.rules.max_regions
-        if most is not None and tensors > most:
-            return Shortage(f"{tensors} tensors (layers and inputs) exceed the {most} regions of the region manager")
-        if self.tiling((1, 1)) is None:
-            return Shortage("paths between the same tensors differ in total stride, so updates cannot be aligned")
-        return None
 
     def _too_many_regions(self, elsewhere: int) -> Shortage | None:
         """Return why it cannot run beside kept tensors: each that it does not touch is one more region."""
@@ -391,14 +154,6 @@ class SubgraphModel:
         if needed is None or available is None or shortage.reason in OF_WEIGHTS:
             return shortage
         return Shortage(f"{shortage.reason}, beside kept tensors", needed + kept_bytes, available + kept_bytes)
-
-    def _need(self, tile: TileShape, way: OneCore | None = None) -> int:
-        """Return the bytes of one sample's regions; both ways to share columns have the same."""
-        way = way or self.ways[0]
-        key = tile, way is self.ways[0], way.groups
-        if key not in self._needs:
-            self._needs[key] = activation_bytes(self._found(way, tile)[1])
-        return self._needs[key]
 
     def _held_plans(self, way: OneCore, room: int) -> list[tuple[TileShape, int]]:
         """Return the tiles that are tried with how many samples at once, by the rounds that these take.
@@ -489,10 +244,11 @@ class SubgraphModel:
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, is_streamed,
             plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
             plan.global_buffer_bytes, plan.weight_buffer_bytes, plan.crossbar_bytes,
-            self.operations, cycles,
+            self.operations + plan.rescalings, cycles,
             plan.global_written_bytes, plan.weight_written_bytes,
             scheme=way.scheme,
             operation_extra=self.operation_extra,
+            rescalings=plan.rescalings,
         )  # fmt: skip
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:
@@ -503,12 +259,3 @@ class SubgraphModel:
         if weights > weight_capacity:
             return Shortage(OF_WEIGHTS[0], weights, weight_capacity)
         return Shortage("activations exceed the global buffer", activations, activation_capacity)
-
-
-def _check_shared(network: Network) -> None:
-    """Raise NetworkError for what several cores have no scheme for: other than 8 bits, experts that pass by."""
-    for layer in network.layers:
-        if layer.experts is not None and layer.experts.used > layer.experts.active:
-            raise NetworkError(f"layer {layer.name!r} has no price on several cores: more experts are used than active")
-    if not network.has_paper_types:
-        raise NetworkError(f"network {network.name!r} has no price on several cores: not all its numbers are INT8")

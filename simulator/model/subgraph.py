@@ -8,8 +8,10 @@ from typing import NamedTuple
 from simulator.model.kept import Kept
 from simulator.technology import OPERATION_UNITS, Technology, units_of_numbers
 from workloads.errors import NetworkError
+from workloads.network.attention import steps_of
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
+from workloads.network.ops import PRODUCT_OPS
 from workloads.network.types import INT8, Number, row_bytes
 
 ROWS, COLUMNS = 0, 1
@@ -47,8 +49,8 @@ class Geometry:
         self.weight_bytes = [layer.weight_bytes for layer in network.layers]
         self.operations = [layer.macs + layer.light_ops for layer in network.layers]
         self.operation_extra = [
-            count * (units_of_numbers(*_operand_numbers(network, v)) - OPERATION_UNITS)
-            for v, count in enumerate(self.operations)
+            sum(count * (units_of_numbers(*numbers) - OPERATION_UNITS) for count, *numbers in _operations(network, v))
+            for v in range(self.count)
         ]  #: units beyond those of INT8
         self.reach = tuple([layer.reach[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.stride = tuple([layer.stride[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
@@ -80,8 +82,9 @@ def _check_numbers(network: Network) -> None:
         operands = [network.tensors[u] for u in network.operands[v]]
         if layer.bits == INT8 and layer.experts is None and all(each.number == Number() for each in operands):
             continue
-        if layer.op == "matmul" and len({each.bits for each in operands[1:]}) > 1:
-            raise NetworkError(f"layer {layer.name!r} has no price: its second operand has rows of different bits")
+        if layer.op in PRODUCT_OPS and len({each.bits for each in operands[1:]}) > 1:
+            what = "its second operand has" if layer.op == "matmul" else "its keys and values have"
+            raise NetworkError(f"layer {layer.name!r} has no price: {what} rows of different bits")
         for elements, bits in _parts(layer, operands):
             if elements * bits % 8:
                 raise NetworkError(
@@ -95,6 +98,16 @@ def _check_numbers(network: Network) -> None:
                     f"layer {layer.name!r} has no price: words of 8 x 8 weights are no whole share of "
                     f"{experts.active} experts"
                 )
+
+
+def _operations(network: Network, v: int) -> list[tuple[int, Number, Number]]:
+    """Return how many operations a layer has, and which numbers meet in each; an attention has those of its steps."""
+    layer = network.layers[v]
+    if layer.op != "attention":
+        return [(layer.macs + layer.light_ops, *_operand_numbers(network, v))]
+    (scores, softmax, context), made = steps_of(layer), layer.output.number
+    query, keys, *_, values = (network.tensors[u].number for u in network.operands[v])
+    return [(scores.macs, query, keys), (softmax.light_ops, made, made), (context.macs, made, values)]
 
 
 def _operand_numbers(network: Network, v: int) -> tuple[Number, Number]:
@@ -115,8 +128,8 @@ def _parts(layer: Layer, operands: list[Tensor]) -> list[tuple[int, int]]:
     if layer.groups == 1:
         return parts
     parts += [(layer.channels // layer.groups, layer.output_bits)]
-    if layer.op == "matmul":
-        parts += [(operands[1].channels // layer.second_heads, operands[1].bits)]
+    if layer.op in PRODUCT_OPS:
+        parts += [(each.channels // layer.second_heads, each.bits) for each in operands[1:]]
         operands = operands[:1]
     return parts + [(layer.in_channels // layer.groups, each.bits) for each in operands]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.model import groups, orders
-from simulator.model.loops import LoopLayer
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import Grid, LoopPlan, Loops, Mode
 
 DENSE: dict[str, Callable[[LoopLayer, Grid, Mode, Loops], LoopPlan]] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from simulator.model.loops import LoopLayer, meet
+from simulator.model.axes import meet
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import LoopPlan
 from simulator.timing.nest import Moves, Nest, Sizes, Term
 from simulator.timing.passes import fetched, pieces, rows_poured, tiles_pass

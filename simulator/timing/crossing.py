@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.price import Price
+from simulator.model.pricing import SubgraphModel
 from simulator.model.regions import Residency
 from simulator.model.schemes.channels import dealt_crossing
 from simulator.model.schemes.columns import column_crossing, column_moves, weights_crossing

@@ -6,7 +6,7 @@ rows of a block and inner chunks, where an order has them.
 
 from __future__ import annotations
 
-from simulator.model.loops import LoopLayer
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import LoopPlan
 from simulator.timing.nest import Moves, Nest, Sizes, Term
 from simulator.timing.passes import block_rows, fetched, pieces, tiles_pass

@@ -10,9 +10,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from simulator.model.loops import LoopLayer
+from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import LoopPlan
 from simulator.timing.apart import channels_moves, copy_moves, joined_moves, passing_twice, poured_moves
+from simulator.timing.attention import attention_moves
 from simulator.timing.course import Course, Stage
 from simulator.timing.dense import dense_moves
 from simulator.timing.nest import Moves, Term
@@ -109,6 +110,8 @@ def moves_of(layer: LoopLayer, plan: LoopPlan) -> Moves:
     """Return what the steps of a layer's loops move."""
     if layer.kind == "copy":
         return copy_moves(layer)
+    if layer.kind == "attention":
+        return attention_moves(layer, plan)
     if plan.order == "RS":
         return poured_moves(layer)
     if plan.order == "TCC":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from simulator.model.loops import Axis
+from simulator.model.axes import Axis
 
 
 class Pass(NamedTuple):

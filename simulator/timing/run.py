@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.model.pricing import Price
+from simulator.model.price import Price
 from simulator.timing.channel import Channel, Slice, Weights
 from simulator.timing.course import Course
 

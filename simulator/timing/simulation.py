@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simulator.accelerator import Accelerator
+from simulator.model.price import Price
 from simulator.model.priced import PricedPartition, price_partition
-from simulator.model.pricing import Price
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.timing.channel import Slice

@@ -10,8 +10,9 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from simulator.model.loops import Shared
-from simulator.model.pricing import Price, SubgraphModel
+from simulator.model.loop_layer import Shared
+from simulator.model.price import Price
+from simulator.model.pricing import SubgraphModel
 from simulator.model.regions import Tiling
 from simulator.model.subgraph import ROWS, Subgraph
 from simulator.model.updates import starts_full

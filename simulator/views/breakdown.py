@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.model.kept import NOTHING
+from simulator.model.price import OF_LOOPS, Price, Shortage
 from simulator.model.priced import price_partition, reserved_in
-from simulator.model.pricing import OF_LOOPS, Price, Shortage, SubgraphModel
+from simulator.model.pricing import SubgraphModel
 from simulator.model.regions import Region
 from simulator.model.schemes.moved import CoreScheme
 from simulator.model.tiling import TileRule

@@ -12,7 +12,8 @@ from simulator.model.given import GivenScheme
 from simulator.model.kept import NOTHING, Reserved
 from simulator.model.least_room import one_pass
 from simulator.model.priced import check_partition, models_of, reserved_in
-from simulator.model.pricing import PricingRules, SubgraphModel
+from simulator.model.pricing import SubgraphModel
+from simulator.model.rules import PricingRules
 from simulator.model.subgraph import Geometry
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition

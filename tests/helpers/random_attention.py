@@ -23,8 +23,27 @@ def random_attention_product(rng: random.Random) -> Network:
     return b.build()
 
 
-def random_decoder(rng: random.Random) -> Network:
-    """Return a small decoder layer: grouped queries, a cache (or none), a gated feed-forward layer, perhaps experts."""
+def random_attention_in_blocks(rng: random.Random) -> Network:
+    """Return a network of one attention: fewer heads of keys, a cache above them, maps, or a map as its own keys."""
+    b = Builder("one")
+    own, sharing = rng.choice((1, 2, 3)), rng.choice((1, 1, 2, 4))
+    inner, made, positions = rng.choice((1, 4, 8, 12)), rng.choice((1, 4, 8, 12)), rng.choice((1, 2, 3, 8, 17, 20, 40))
+    if rng.random() < 0.15:  # of itself
+        x = b.input("x", rng.randint(1, 5), rng.randint(1, 4), own * inner)
+        b.attention("n", x, x, x, own)
+        return b.build()
+    past, heads = rng.choice((0, rng.randint(0, positions - 1))), own * sharing
+    query = b.input("q", rng.randint(1, 6), rng.choice((1, 1, 3)), heads * inner)
+    second: list[list[str]] = []
+    for part, width in (("k", own * inner), ("v", own * made)):
+        rows = [b.input(f"{part}_cache", past, 1, width, kind="cache")] if past else []
+        second.append([*rows, b.input(part, positions - past, 1, width)])
+    b.attention("n", query, *second, heads, own)
+    return b.build()
+
+
+def random_decoder(rng: random.Random, in_blocks: bool = False) -> Network:
+    """Return a small decoder layer: grouped queries, a cache (or none), perhaps one attention; gated feed-forward."""
     b = Builder("decoder")
     own, sharing, width = rng.choice((1, 2)), rng.choice((1, 2, 3)), rng.choice((4, 8))
     heads, length, past = own * sharing, rng.randint(1, 5), rng.choice((0, 1, 6, 9))
@@ -35,8 +54,11 @@ def random_decoder(rng: random.Random) -> Network:
     for part in "kv":
         rows = [b.input(f"{part}_cache", past, 1, own * width, kind="cache")] if past else []
         second[part] = [*rows, b.fc(part, y, own * width, appended=True)]
-    scores = b.matmul("scores", query, second["k"], heads, transpose=True, operand_heads=own)
-    context = b.matmul("context", b.softmax("softmax", scores), second["v"], heads, operand_heads=own)
+    if in_blocks:
+        context = b.attention("attention", query, second["k"], second["v"], heads, own)
+    else:
+        scores = b.matmul("scores", query, second["k"], heads, transpose=True, operand_heads=own)
+        context = b.matmul("context", b.softmax("softmax", scores), second["v"], heads, operand_heads=own)
     x = b.add("add1", [b.fc("out", context, features), x])
     up = b.mul("mul", [b.fc("gate", x, 2 * features), b.fc("up", x, 2 * features)])
     b.add("add2", [b.fc("down", up, features), x])

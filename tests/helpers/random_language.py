@@ -11,13 +11,15 @@ from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
 from simulator.model.subgraph import Geometry
 from tests.helpers.random_apart import random_apart_network
-from tests.helpers.random_attention import random_attention_product, random_decoder
+from tests.helpers.random_attention import random_attention_in_blocks, random_attention_product, random_decoder
 from tests.helpers.random_problems import random_net
 from workloads import Bits, Builder, Experts, NetworkError
 from workloads.network.network import Network
+from workloads.network.ops import PRODUCT_OPS
 
-#: appended rows and caches; numbers of 1 to 32 bits; experts in use; groups of channels one after the other
-KINDS = ("rows", "bits", "experts", "apart")
+#: appended rows and caches; numbers of 1 to 32 bits; experts in use; groups of channels one after the other; attention
+#: in blocks
+KINDS = ("rows", "bits", "experts", "apart", "blocks")
 
 
 def random_language_net(seed: int, kind: str) -> Network:
@@ -25,7 +27,7 @@ def random_language_net(seed: int, kind: str) -> Network:
     rng = random.Random(seed)
     while True:
         network = _of_kind(rng, kind)
-        if kind == "bits" or (kind in ("experts", "apart") and rng.random() < 0.3):
+        if kind == "bits" or (kind in ("experts", "apart", "blocks") and rng.random() < 0.3):
             network = with_random_bits(network, rng)
         if geometry_of(network) is not None:
             return network
@@ -34,6 +36,8 @@ def random_language_net(seed: int, kind: str) -> Network:
 def _of_kind(rng: random.Random, kind: str) -> Network:
     if kind == "experts":
         return _with_experts(rng)
+    if kind == "blocks":
+        return random_attention_in_blocks(rng) if rng.random() < 0.3 else random_decoder(rng, in_blocks=True)
     if kind == "apart" and rng.random() < 0.7:
         return random_apart_network(rng.randrange(10**6))
     return random_decoder(rng) if kind == "apart" else _with_rows(rng, rng.randrange(10**6))
@@ -59,7 +63,7 @@ def with_random_bits(network: Network, rng: random.Random) -> Network:
     of_weights = rng.choice(((8,), (4, 8, 16), (1, 3, 5, 32)))
     of_others = rng.choice(((8, 16), (4, 8), (2, 8, 12, 32)))
     cache = rng.choice(of_others)
-    seconds = {name for layer in network.layers if layer.op == "matmul" for name in layer.inputs[1:]}
+    seconds = {name for layer in network.layers if layer.op in PRODUCT_OPS for name in layer.inputs[1:]}
 
     def of(name: str) -> int:
         return cache if name in seconds else rng.choice(of_others)

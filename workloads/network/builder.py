@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from workloads.errors import NetworkError, shown
+from workloads.network.attention import positions_of
 from workloads.network.concats import dissolve
 from workloads.network.frames import Frames, check_frames, rows_of_a_frame
 from workloads.network.kinds import check_input
@@ -281,6 +282,27 @@ class Builder:
         return self.append(
             Layer(name, "matmul", sources, height, width, forms[transpose], inner, groups=heads, whole=whole,
                   operand_heads=own or 0)
+        )  # fmt: skip
+
+    def attention(
+        self, name: str, queries: str, keys: Inputs, values: Inputs, heads: int = 1, operand_heads: int | None = None
+    ) -> str:
+        """Add an attention as one layer: scores, softmax and context, head by head, in blocks of keys and values.
+
+        `queries` is L x (heads R), `keys` S x (operand_heads R), `values` S x (operand_heads M), the output
+        L x (heads M). `keys` and `values` may be a cache and the rows below it.
+        """
+        for value in (heads, operand_heads):
+            if value is not None and (type(value) is not int or value < 1):
+                raise NetworkError(f"layer {name!r} (attention) has {shown(value)} heads; it must be an integer from 1")
+        parts = [listed(each) for each in (keys, values)]
+        found = [[self.shape(source) for source in each] for each in parts]
+        own = 0 if operand_heads in (None, heads) else operand_heads or 0
+        sources, (height, width, inner) = (queries, *parts[0], *parts[1]), self.shape(queries)
+        channels = found[1][0][2] // (own or heads) * heads
+        return self.append(
+            Layer(name, "attention", sources, height, width, channels, inner, groups=heads,
+                  whole=tuple(range(1, len(sources))), operand_heads=own, keys=positions_of(found[0]))
         )  # fmt: skip
 
     def concat(self, name: str, inputs: Sequence[str]) -> str:

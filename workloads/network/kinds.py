@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workloads.errors import NetworkError, shown
+from workloads.network.ops import PRODUCT_OPS
 from workloads.network.types import Bits, check_experts, check_number
 
 if TYPE_CHECKING:
@@ -29,8 +30,12 @@ def check_kind(layer: Layer) -> None:
             f"layer {layer.name!r} has operand_heads {shown(layer.operand_heads)}; it must be an integer from 0 to its "
             f"{layer.groups} heads"
         )
-    if layer.operand_heads and layer.op != "matmul":
-        raise NetworkError(f"layer {layer.name!r} ({layer.op}) has operand_heads; only a matmul has them")
+    if layer.operand_heads and layer.op not in PRODUCT_OPS:
+        raise NetworkError(f"layer {layer.name!r} ({layer.op}) has operand_heads; only a matmul or attention has them")
+    if layer.keys != 0 and (type(layer.keys) is not int or layer.op != "attention"):
+        raise NetworkError(
+            f"layer {layer.name!r} ({layer.op}) has keys {shown(layer.keys)}; only an attention has them"
+        )
     if layer.experts is not None:
         check_experts(layer.name, layer.experts)
         if layer.op != "fc" or layer.kernel != (1, 1) or layer.groups != 1:

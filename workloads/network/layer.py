@@ -7,7 +7,7 @@ from math import gcd
 from typing import NamedTuple
 
 from workloads.network.frames import Frames
-from workloads.network.ops import DENSE_OPS, ELEMENTWISE_OPS
+from workloads.network.ops import DENSE_OPS, ELEMENTWISE_OPS, PRODUCT_OPS
 from workloads.network.types import INT8, Bits, Experts, Number, NumberKind, TensorKind, row_bytes
 
 
@@ -99,6 +99,7 @@ class Layer:
     appended: bool = False  #: its rows are appended to a cache in DRAM
     experts: Experts | None = None  #: of an fc: `channels` or `in_channels` are those of the active ones together
     bits: Bits = INT8  #: of its weights, output and sums
+    keys: int = 0  #: of an attention: positions of its keys, and of its values
 
     def __repr__(self) -> str:
         window = "" if self.kernel == (1, 1) else f" {_pair(self.kernel)}"
@@ -147,7 +148,7 @@ class Layer:
         """Whether each output channel reads one input channel only: no reduction over channels."""
         if self.op in DENSE_OPS:
             return self.groups == self.in_channels == self.channels and self.groups > 1
-        return self.op != "matmul"
+        return self.op not in PRODUCT_OPS
 
     @property
     def taps(self) -> int:
@@ -199,6 +200,8 @@ class Layer:
             return rows * columns * self._reduced_elements
         if self.has_weights or self.op == "matmul":
             return self.elements * self.taps * (self.in_channels // self.groups)
+        if self.op == "attention":
+            return self.height * self.width * self.keys * (self.in_channels + self.channels)
         return 0
 
     def _source_extent(self, axis: int) -> int:
@@ -209,7 +212,9 @@ class Layer:
 
     @property
     def light_ops(self) -> int:
-        """Operations of pools and element-wise layers, H W C taps; 0 where there are MACs."""
+        """Operations of pools and element-wise layers, H W C taps, and of the softmax of an attention; else 0."""
+        if self.op == "attention":
+            return self.height * self.width * self.keys * self.groups
         if self.has_weights or self.op == "matmul":
             return 0
         return self.elements * self.taps

@@ -23,4 +23,7 @@ NORM_OPS = frozenset({"softmax", "layernorm"})  #: two statistics of a position 
 ELEMENTWISE_OPS = JOIN_OPS | NORM_OPS | {"lrn"}
 
 
-OPS = WINDOW_OPS | ELEMENTWISE_OPS | {"matmul", "rearrange"}
+PRODUCT_OPS = frozenset({"matmul", "attention"})  #: these multiply activations, head by head
+
+
+OPS = WINDOW_OPS | ELEMENTWISE_OPS | PRODUCT_OPS | {"rearrange"}

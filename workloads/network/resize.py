@@ -8,6 +8,7 @@ from math import prod
 from typing import get_args
 
 from workloads.errors import NetworkError, shown
+from workloads.network.attention import keys_and_values, positions_of
 from workloads.network.layer import Layer
 from workloads.network.network import Network, check_network
 from workloads.network.ops import WINDOW_OPS
@@ -97,6 +98,9 @@ def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape], facto
             raise NetworkError(f"layer {layer.name!r} (matmul) cannot multiply {text(after[0])} with {text(after[1])}")
         height, width, inner = after[0]
         return replace(layer, height=height, width=width, channels=found[0], in_channels=inner)
+    if layer.op == "attention":
+        (height, width, _), keys = after[0], positions_of([after[i] for i in keys_and_values(range(len(after)))[0]])
+        return replace(layer, height=height, width=width, keys=keys)
     if layer.op == "rearrange":
         return _follow_rearrange(layer, before, after)
     height, width, channels = joined_shape(after)

@@ -11,9 +11,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from workloads.errors import NetworkError, shown
+from workloads.network.attention import check_attention
 from workloads.network.frames import check_frames, rows_of_a_frame
 from workloads.network.kinds import check_kind
-from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, POOL_OPS, SPREAD_OPS, WINDOW_OPS
+from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, POOL_OPS, PRODUCT_OPS, SPREAD_OPS, WINDOW_OPS
 from workloads.network.types import INT8
 
 if TYPE_CHECKING:
@@ -83,9 +84,9 @@ def joined_shape(operands: Sequence[Shape]) -> Shape:
 def whole_operands(op: str, operands: Sequence[Shape], height: int, width: int) -> tuple[int, ...]:
     """Return the operands that every output row needs in full.
 
-    A matmul's second, all of a rearrangement, and those that are broadcast over the map.
+    A matmul's second, keys and values of an attention, all of a rearrangement, those that are broadcast over the map.
     """
-    if op == "matmul":
+    if op in PRODUCT_OPS:
         return tuple(range(1, len(operands)))
     if op == "rearrange":
         return tuple(range(len(operands)))
@@ -140,6 +141,8 @@ def check_layer(layer: Layer, operands: Sequence[Shape]) -> None:
             raise _broken(layer, "must have kernel, stride and dilation 1 and no padding", layer.kernel)
         if layer.op == "matmul":
             _check_matmul(layer, operands)
+        elif layer.op == "attention":
+            check_attention(layer, operands)
         elif layer.op == "rearrange":
             if (layer.groups, layer.in_channels) != (1, layer.channels):
                 raise _broken(layer, f"must have groups 1 and in_channels {layer.channels}, its channels", layer.groups)
@@ -177,7 +180,8 @@ def _check_fields(layer: Layer) -> None:
             raise NetworkError(
                 f"layer {layer.name!r} has padding {shown(value)}; it must be an integer from -2**20 to 2**20"
             )
-    if layer.bits is not INT8 or layer.operand_heads != 0 or layer.experts is not None or layer.appended is not False:
+    is_plain = layer.bits is INT8 and layer.operand_heads == layer.keys == 0
+    if not is_plain or layer.experts is not None or layer.appended is not False:
         check_kind(layer)
     if layer.frames is not None:
         check_frames(layer.name, layer.frames)

@@ -29,6 +29,7 @@ cdef struct LoopGoal:
     double crossbar     # pJ per byte
     i64 port            # bytes per cycle of a port to DRAM, and of one of the crossbar
     i64 crossbar_port
+    double operation    # pJ of one that not every order of a layer has
 
 
 cdef struct Winner:
@@ -88,6 +89,7 @@ cdef int later(LoopGoal* goal, Winner* best, Totals* total, i64 area, Winner* in
         + goal.leakage * <double>into.slots
     )
     energy += goal.crossbar * <double>total.crossbar
+    energy += goal.operation * <double>total.rescalings
     into.energy = energy
     if not best.found:
         return -1
@@ -184,6 +186,8 @@ cdef void plans_inside(Place* at) noexcept nogil:
         joined_plans(at)
         if layer.kind == NORM:
             norm_plans(at)
+    elif layer.kind == ATTENTION:
+        attention_plans(at)
     elif may_win(at, layer.coming, layer.loaded * grid_united(at.grid), windows, updates_at(at)):
         if layer.kind == APART:
             apart_plans(at)

@@ -55,7 +55,7 @@ cdef int price_in_loops(
     room.activations, room.weights = memory.activations - memory.reserved, memory.weights
     room.is_shared = m.is_shared
     goal.metric, goal.dram, goal.crossbar = m.metric, m.dram, m.crossbar
-    goal.port, goal.crossbar_port = m.port, m.crossbar_port
+    goal.port, goal.crossbar_port, goal.operation = m.port, m.crossbar_port, m.operation
     goal.activations, goal.weights, goal.leakage = memory.activation_pj, memory.weight_pj, memory.static_pj
     goal.slots = cycles * m.bandwidth
     status = cheapest_plan(loops, room, &goal, best)
@@ -64,7 +64,8 @@ cdef int price_in_loops(
     row.ema = best.ema
     row.global_buffer, row.weight_buffer = best.plan.totals.global_buffer, best.plan.totals.weight_buffer
     row.crossbar = best.plan.totals.crossbar
-    row.operations, row.operation_extra = m.batch * net.operations[v], m.batch * net.operation_extra[v]
+    row.operations = m.batch * net.operations[v] + best.plan.totals.rescalings
+    row.operation_extra = m.batch * net.operation_extra[v]
     row.slots = slots_of(m, cycles, row.ema, row.crossbar)
     row.global_written, row.weight_written = best.plan.totals.written, best.plan.totals.weights_written
     return FITS

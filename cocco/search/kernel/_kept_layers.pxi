@@ -87,17 +87,19 @@ cdef i64 part_channels(LoopLayer* layer, KeptLayer* also) noexcept nogil:
 
 def _kept_numbers(network, layer, v, first_input, offset):
     """Return what a KeptLayer points to, and its numbers: tensors are ids of the union."""
+    from workloads.network.ops import PRODUCT_OPS
+
     def union(u):
         return offset + u if u < len(network.layers) else first_input + u - len(network.layers)
 
     operands, found = network.operands[v], network.layers[v]
     local = [u for i, u in enumerate(operands) if i not in found.whole]
-    whole = list(dict.fromkeys(u for i, u in enumerate(operands) if i in found.whole and found.op != "matmul"))
+    whole = list(dict.fromkeys(u for i, u in enumerate(operands) if i in found.whole and found.op not in PRODUCT_OPS))
     producers = local if layer.kind == "dense" and found.groups > 1 else list(dict.fromkeys(local))
     is_new = [u not in producers[:i] for i, u in enumerate(producers)]
     sizes = [bytes_of_row(*each) for each in zip(layer.producers, layer.producer_bits)]
     met = sum(size for size, new in zip(sizes, is_new) if new)
-    seconds = operands[1:] if found.op == "matmul" else ()
+    seconds = operands[1:] if found.op in PRODUCT_OPS else ()
     seconds = [(union(u), network.tensors[u].height * network.tensors[u].width) for u in seconds]
     holes = layer.unmet_bytes // met if met else 0
     return [list(map(union, producers)), is_new, layer.operands, list(map(union, whole))], (

@@ -33,6 +33,7 @@ include "_layer_orders.pxi"
 include "_layer_groups.pxi"
 include "_together.pxi"
 include "_cheapest.pxi"
+include "_layer_attention.pxi"
 include "_choice.pxi"
 include "_ways.pxi"
 include "_loop_layers.pxi"
@@ -118,6 +119,7 @@ cdef class Kernel:
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
         self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
         self.machine.is_apart = problem.accelerator.groups_apart
+        self.net.alone = self._hold([layer.op == "attention" for layer in layers])
         self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
         self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
         producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
@@ -143,7 +145,7 @@ cdef class Kernel:
         self.machine.has_loops = rule.has_loop_orders
         self.machine.metric = ("ema", "energy", "latency").index(rule.metric)
         self.machine.crossbar = technology.crossbar_pj_per_byte
-        self.machine.dram = technology.dram_pj_per_byte
+        self.machine.dram, self.machine.operation = technology.dram_pj_per_byte, technology.operation_pj
         ways = [
             rules[i].loop_ways(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
         ]

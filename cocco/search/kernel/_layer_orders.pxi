@@ -14,8 +14,9 @@ cdef enum:  # names in ORDERS
     RS = 10
     WORDS = 11          # "copy"
     TCC = 12
+    TB = 13
 
-ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC")
+ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC", "TB")
 
 cdef enum:  # names in MODES
     RING = 0
@@ -65,6 +66,7 @@ cdef struct Totals:  # of the whole batch, bytes
     i64 weights_written # of weight_buffer
     i64 second          # of ema_inputs, of the second operand of a product
     i64 crossbar
+    i64 rescalings      # operations of an attention in blocks, beyond its own
 
 
 cdef struct LoopPlan:
@@ -305,7 +307,7 @@ cdef inline Totals total_of(LoopLayer* layer, Moved* moved) noexcept nogil:
     results = samples * layer.output_bytes
     total.ema_outputs = results if layer.is_written else 0
     buffered = samples * moved.traffic + results + total.ema_outputs
-    total.second = total.crossbar = 0
+    total.second = total.crossbar = total.rescalings = 0
     total.written = results + samples * moved.copied
     if is_product(layer):
         total.second = weight_reads

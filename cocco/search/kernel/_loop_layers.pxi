@@ -61,6 +61,7 @@ cdef class LoopLayers:
         into.outputs, into.output_bytes, into.weights = layer.outputs, layer.output_bytes, layer.weights
         into.whole_count, into.unmet_bytes = len(layer.whole), layer.unmet_bytes
         into.batch, into.repeat, into.word, into.at_most = layer.batch, layer.repeat, layer.word, layer.at_most
+        into.keys = layer.keys
         if layer.kind == "apart":
             into.flying, into.additions = in_flight(layer.rows)
         numbers = self.kept.get((layer, tiles))
@@ -79,7 +80,7 @@ cdef class LoopLayers:
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
                  double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0,
-                 double crossbar=0.0, widths=(1, 1)):
+                 double crossbar=0.0, widths=(1, 1), double operation=0.0):
         """Return simulator.model.cheapest.cheapest_plan as a tuple, None where none fits.
 
         activation, weights: bytes of one core, weights None where they share the first. Then the metric, and pJ per
@@ -92,7 +93,7 @@ cdef class LoopLayers:
         room.activations, room.is_shared = activation, weights is None
         room.weights = 0 if weights is None else weights
         goal.metric = ("ema", "energy", "latency").index(metric)
-        goal.crossbar, (goal.port, goal.crossbar_port) = crossbar, widths
+        goal.crossbar, (goal.port, goal.crossbar_port), goal.operation = crossbar, widths, operation
         goal.dram, goal.leakage, goal.slots = dram, leakage, slots
         goal.activations.read, goal.weights.read = global_buffer, weight_buffer
         goal.activations.write = global_buffer if global_write is None else global_write
@@ -109,6 +110,7 @@ cdef class LoopLayers:
             loops.apart, loops.chunk, loops.slice, loops.inner, loops.at_once, loops.kept,
             plan.activations, plan.weights, total.ema_weights, total.ema_inputs, total.ema_outputs,
             total.global_buffer, total.weight_buffer, total.written, total.weights_written, total.second, total.crossbar,
+            total.rescalings,
         )
 
 
@@ -142,6 +144,9 @@ def _most_moved(layer):
     cuts = sum(units * count for units, count in part.units)
     weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps * layer.bits.used
     moved = size * passes + outputs * (cuts * layer.outputs + weights) + weights * part.outputs
+    if layer.kind == "attention":
+        sums = 16 * layer.bits.sum_bytes * (part.outputs + word + 4)
+        moved += outputs * layer.keys * (sum(channels) + layer.outputs // part.outputs * sums)
     of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
     most_bits = max(8, *layer.producer_bits, *layer.whole_bits, layer.bits.weights, layer.bits.output)
     return max(2 * most_bits * layer.batch * layer.repeat * len(channels) * moved, of_second)

@@ -1,4 +1,4 @@
-# A layer as its loops see it: simulator/model/loops.py, which also counts what the tiles meet (_layers.pxi)
+# A layer as its loops see it: simulator/model/loop_layer.py; axes.py counts what the tiles meet (_layers.pxi)
 
 cdef enum:  # simulator.model.loops.KINDS, in its order
     DENSE = 0
@@ -9,10 +9,11 @@ cdef enum:  # simulator.model.loops.KINDS, in its order
     MIXED = 5
     COPY = 6
     NORM = 7
+    ATTENTION = 8
 
 
 cdef enum:
-    MOST_SECOND = 2     # inputs of the second operand: workloads.network.shapes.MAX_ROWS_OF without the first
+    MOST_SECOND = 4     # inputs held as weights are: workloads.network.attention.MOST_INPUTS without the queries
 
 
 cdef enum:  # what comes once for all cores: simulator.model.loops.Shared, in its order
@@ -97,10 +98,11 @@ cdef struct LoopLayer:
     i64 shared
     i64 other_count
     LoopLayer* others   # each with the number of its cores in `alike`
+    i64 keys            # positions of keys, and of values
 
 
 cdef inline i64 is_product(LoopLayer* layer) noexcept nogil:
-    return layer.kind == TRANSPOSED or layer.kind == PRODUCT
+    return layer.kind == TRANSPOSED or layer.kind == PRODUCT or layer.kind == ATTENTION
 
 
 cdef inline i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil:

@@ -29,6 +29,7 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* weight_bytes   # by layer, as everything below
     i64* operations
     i64* operation_extra  # what they take beyond INT8, in units
+    i64* alone          # whether it runs in no subgraph of several: simulator.model.holding.Holding
     i64* unit           # by layer: simulator.model.apart.units_of, where machine.is_apart
     i64* is_output      # by layer: simulator.model.subgraph.Subgraph.outputs, whoever reads it
     i64* cycles         # on one core, or of the one that has the most channels
@@ -89,6 +90,7 @@ cdef struct Machine:  # what PricingRules holds
     i64 metric          # that is to be least: 0 ema, 1 energy, 2 latency
     double dram         # pJ per byte
     double crossbar
+    double operation    # pJ
 
 
 cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Totals)

@@ -84,8 +84,13 @@ cdef int spread_rates(Net* net, Work* w, int axis) noexcept nogil:
 
 
 cdef int spread_all_rates(Net* net, Work* w) noexcept nogil:
-    """Of both axes; where columns are as rows, those of rows."""
-    cdef int status = spread_rates(net, w, 0)
+    """Of both axes; where columns are as rows, those of rows. SHORT also where a layer runs in no subgraph of several."""
+    cdef i64 i
+    cdef int status = FITS
+    for i in range(w.layers if w.layers > 1 else 0):
+        if net.alone[w.ids[i]]:
+            return SHORT
+    status = spread_rates(net, w, 0)
     if status != FITS or not w.is_square:
         return status if status != FITS else spread_rates(net, w, 1)
     memcpy(w.component[1], w.component[0], w.tensors * sizeof(i64))

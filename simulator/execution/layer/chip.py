@@ -65,6 +65,7 @@ class Chip:
         self.word = word  #: channels to which a position is rounded up
         self.ema_weights = self.ema_inputs = self.ema_outputs = self.global_buffer = self.weight_buffer = 0
         self.global_written = self.weight_written = 0  #: of global_buffer and of weight_buffer
+        self.rescalings = 0  #: operations on sums that are scaled anew
         self.ema_second = 0  #: of ema_inputs, what is the second operand of a product
         self.heard: list[tuple[str, bytes]] | None = None  #: what came from DRAM, in turn, where that is asked for
 
@@ -128,6 +129,7 @@ class Chip:
         self.ema_second += times * other.ema_second
         self.ema_outputs += times * other.ema_outputs
         self.results += times * other.results
+        self.rescalings += times * other.rescalings
         self.global_buffer += times * other.global_buffer
         self.global_written += times * other.global_written
         self.weight_buffer += times * other.weight_buffer
@@ -140,6 +142,7 @@ class Chip:
         """Return what was counted of all samples of a layer."""
         return Count(
             self.activations.size_bytes, self.weights.size_bytes, self.ema_weights, self.ema_inputs, self.ema_outputs,
-            self.global_buffer, self.weight_buffer, 0, batch * operations(layer, self.results // batch),
+            self.global_buffer, self.weight_buffer, 0,
+            batch * operations(layer, self.results // batch) + self.rescalings,
             global_written_bytes=self.global_written, weight_written_bytes=self.weight_written,
         )  # fmt: skip

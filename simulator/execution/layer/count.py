@@ -7,6 +7,7 @@ from collections.abc import Set
 from simulator.execution.count import Count, extra_units, position_bytes
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count_apart import count_apart, count_copy, count_joined, count_sums
+from simulator.execution.layer.count_attention import count_attention
 from simulator.execution.layer.count_dense import count_dense
 from simulator.execution.layer.folded import folded, on_chip_of, rows_there
 from simulator.execution.layer.plan import DENSE, Kind, LayerPlan, check_plan
@@ -57,7 +58,8 @@ def count_layer(
     """
     chip, (one, place) = count_on_chip(network, v, plan, batch, word, lies), folded(network, v)
     found = chip.count(one.layers[place], batch)
-    return found._replace(operation_extra=extra_units(network, v, found.operations or 0))
+    own = (found.operations or 0) - chip.rescalings  # which take what one of INT8 does
+    return found._replace(operation_extra=extra_units(network, v, own))
 
 
 def count_on_chip(
@@ -80,6 +82,8 @@ def count_on_chip(
     check_plan(plan, layer)
     if plan.order == "copy":
         count_copy(network, v, chip, batch, on_chip)
+    elif layer.op == "attention":
+        count_attention(network, v, chip, plan, batch, on_chip, there)
     elif plan.order in DENSE:
         count_dense(network, v, chip, plan, batch, on_chip, there, kind)
     elif plan.order == "RS":

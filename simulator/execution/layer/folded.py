@@ -10,8 +10,10 @@ from collections.abc import Set
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
+from workloads.network.attention import keys_and_values
 from workloads.network.layer import Tensor
 from workloads.network.network import Network
+from workloads.network.ops import PRODUCT_OPS
 from workloads.network.types import INT8
 
 Rows = tuple[tuple[int, int], ...]  #: of the second operand of a product: first and last + 1
@@ -32,6 +34,8 @@ def folded(network: Network, v: int) -> tuple[Network, int]:
     (Layer(scores: matmul of rows, second, 4x1x16), 2)
     """
     layer, operands = network.layers[v], network.operands[v]
+    if layer.op == "attention":
+        return _folded_attention(network, v)
     if layer.op != "matmul" or (len(operands) == 2 and not layer.operand_heads):
         return network, v
     first, second = network.tensors[operands[0]], network.tensors[operands[1]]
@@ -44,6 +48,24 @@ def folded(network: Network, v: int) -> tuple[Network, int]:
         in_channels=layer.in_channels // sharing, groups=layer.second_heads, operand_heads=0, whole=(1,),
     )  # fmt: skip
     return Network("folded", (rows, whole), (one,)), 0
+
+
+def _folded_attention(network: Network, v: int) -> tuple[Network, int]:
+    """Return an attention of three maps: keys, and values, are each the rows of their inputs one below the other."""
+    layer, operands = network.layers[v], network.operands[v]
+    if len(operands) == 3 and not layer.operand_heads:
+        return network, v
+    first, sharing = network.tensors[operands[0]], layer.groups // layer.second_heads
+    rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
+    maps = [
+        Tensor(name, layer.keys, 1, network.tensors[each[0]].channels, bits=network.tensors[each[0]].bits)
+        for name, each in zip(("keys", "values"), keys_and_values(operands))
+    ]
+    one = replace(
+        layer, inputs=("rows", "keys", "values"), height=layer.height * sharing, channels=layer.channels // sharing,
+        in_channels=layer.in_channels // sharing, groups=layer.second_heads, operand_heads=0, whole=(1, 2),
+    )  # fmt: skip
+    return Network("folded", (rows, *maps), (one,)), 0
 
 
 def on_chip_of(whole: Network, v: int, network: Network, on_chip: frozenset[int]) -> frozenset[int]:
@@ -62,8 +84,8 @@ def plain(network: Network) -> Network:
 
 
 def rows_there(network: Network, v: int, on_chip: Set[int]) -> Rows:
-    """Return which rows of the second operand of a product are on chip."""
-    if network.layers[v].op != "matmul":
+    """Return which rows of the second operand of a product are on chip; of keys, and of values below them."""
+    if network.layers[v].op not in PRODUCT_OPS:
         return ()
     operands = network.operands[v][1:]
     ends = accumulate((network.tensors[u].height * network.tensors[u].width for u in operands), initial=0)

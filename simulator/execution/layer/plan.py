@@ -23,7 +23,7 @@ class LayerPlan(NamedTuple):
     ----------
     order : str
         The loops from the outermost: TK, KT, WK, KS, TP, KP, TKC, BC of layers that reduce over channels; CT, TC, RS
-        of those that do not; TCC of softmax and norms; copy.
+        of those that do not; TCC of softmax and norms; TB of an attention; copy.
     mode : str
         What stays of the input from tile to tile: ring, rows, side, slide, block, block-row, whole.
     tile : (int, int)
@@ -31,8 +31,8 @@ class LayerPlan(NamedTuple):
     apart : int
         Channels that run together where each is on its own; 1 else: groups and heads run one after the other.
     chunk, slice, inner : int
-        Outputs of a part between two passes over its inputs; its inputs between two passes over the sums; outputs of
-        a chunk whose weights are held.
+        Outputs of a part between two passes over its inputs; its inputs between two passes over the sums, or keys of a
+        block; outputs of a chunk whose weights are held.
     at_once : int
         Samples that share the weights.
     kept : int
@@ -76,6 +76,8 @@ def check_plan(plan: LayerPlan, layer: Layer) -> None:
 
 
 def _orders(layer: Layer) -> tuple[str, ...]:
+    if layer.op == "attention":
+        return ("TB",)
     if layer.op == "rearrange":
         return ("copy",)
     if layer.op in ELEMENTWISE_OPS:

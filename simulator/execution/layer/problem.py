@@ -73,6 +73,12 @@ class Problem:
             return flat[head * inner : (head + 1) * inner].T
         return flat[head * outer : (head + 1) * outer]
 
+    def rows_of(self, place: int, sample: int, head: int) -> Values:
+        """Return channels x positions of a head of keys (1) or values (2)."""
+        flat = self.maps[self.ids[place]][sample].reshape(self.tensors[place].channels, -1)
+        width = len(flat) // self.layer.groups
+        return flat[head * width : (head + 1) * width]
+
     def factors(self) -> Values:
         """Return a factor for each channel and tap of a layer whose channels are apart."""
         layer = self.layer

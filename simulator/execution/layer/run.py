@@ -6,6 +6,7 @@ import numpy as np
 
 from simulator.execution.count import Count
 from simulator.execution.layer.apart import run_apart, run_copy, run_sums
+from simulator.execution.layer.attending import attended, run_attention
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.dense import run_convolution, run_product
 from simulator.execution.layer.folded import folded, on_chip_of, plain, rows_there
@@ -78,7 +79,8 @@ def run_layer(
     run_loops(problem, chip, plan, output)
     for u in set(whole.operands[original]) & lies.on_chip - lies.there:  # kept from here on
         chip.load_input(batch * whole.tensors[u].size_bytes)
-    if (output != problem.direct()).any():
+    direct = attended(problem) if layer.op == "attention" else problem.direct()
+    if (output != direct).any():
         raise Miss(f"tensor {layer.name!r}: differs from the output computed directly")
     return chip.count(layer, batch)
 
@@ -95,6 +97,8 @@ def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
         run_copy(problem, chip, output)
     elif plan.order == "RS":
         run_sums(problem, chip, output)
+    elif problem.layer.op == "attention":
+        run_attention(problem, chip, plan, output)
     elif problem.layer.op == "matmul":
         run_product(problem, chip, plan, output)
     elif problem.layer.op in ELEMENTWISE_OPS:

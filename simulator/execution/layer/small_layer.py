@@ -55,6 +55,8 @@ def shrink_layer(network: Network, v: int, plan: LayerPlan, batch: int, word: in
         found = one.copied()
     elif op in ELEMENTWISE_OPS:
         found = one.joined()
+    elif op == "attention":
+        found = one.attention()
     elif op == "matmul":
         found = one.product()
     else:
@@ -153,6 +155,28 @@ class _Shrinking:
             groups=parts.groups,
         )  # fmt: skip
         return network, plan
+
+    def attention(self) -> tuple[Network, LayerPlan]:
+        """Heads of a word of channels, and keys in as many blocks, the last as short."""
+        layer, (height, width) = self.layer, self._outputs()
+        (keys,), block, _ = shrink_cut([layer.keys], self.plan.slice, Small(self.word, self.word), self.scale.most)
+        heads = min(layer.groups, self.scale.most)
+        inner, made = (self.small.of(each // layer.groups) for each in (layer.in_channels, layer.channels))
+        is_query = [u == self.ids[0] for u in self.ids]  # a map that is its own keys
+        if any(is_query[1:]):
+            keys = height * width
+        shapes = [(height, width, heads * inner), (keys, 1, heads * inner), (keys, 1, heads * made)]
+        shapes = [shapes[0] if own else each for own, each in zip(is_query, shapes)]
+        network = self._build(
+            shapes,
+            height=height,
+            width=width,
+            channels=shapes[2][2],
+            in_channels=heads * inner,
+            groups=heads,
+            keys=keys,
+        )
+        return network, self.plan._replace(chunk=made, slice=block, inner=made)
 
     def _outputs_of_a_part(self, small: Small) -> tuple[int, LayerPlan]:
         """Return the outputs of a group or head, and chunks, inner chunks and what is kept of them."""

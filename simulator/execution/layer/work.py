@@ -25,6 +25,9 @@ def estimate_work(network: Network, v: int, plan: LayerPlan, batch: int, word: i
     moved = batch * (size + layer.size_bytes) // ELEMENTS
     if plan.order == "copy":
         return moved + batch * size * (CALL + layer.size_bytes // (2 * PRODUCTS))
+    if layer.op == "attention":
+        heads, blocks = batch * layer.groups, -(-layer.keys // plan.slice)
+        return moved + heads * tiles * (STEP * blocks + met // 8) + batch * layer.macs // PRODUCTS
     if layer.op in ELEMENTWISE_OPS:
         steps = tiles * -(-layer.channels // plan.apart)
         return moved + batch * steps * (STEP + PIECE * len(ids)) + batch * layer.size_bytes * len(ids) // ELEMENTS

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from simulator.model.loops import LoopLayer, Shared, Team
+from simulator.model.loop_layer import LoopLayer, Shared, Team
 from simulator.model.schemes.dealing import Deal
 from simulator.model.schemes.moved import CoreScheme
 from workloads.network.layer import Layer

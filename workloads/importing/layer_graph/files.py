@@ -16,6 +16,7 @@ By op it has too
     softmax, layernorm, lrn   element-wise, one input
     matmul                    two inputs, the second needed whole; its heads are out_shape[1] of four, or heads where
                               that is given (then out_shape is that of a map)
+    attention                 queries, keys and values, or a cache above keys and above values: five inputs; heads
     conv_transpose            as conv, and upsample [rows, columns]: the window of stride 1 slides over the map with
                               upsample - 1 empty rows (columns) between each two; a transposed convolution of stride s
                               and padding p has upsample s and padding dilation * (kernel - 1) - p
@@ -144,7 +145,7 @@ def _node(layer: Layer, inputs: tuple[str, ...], heads: dict[str, int], shapes: 
     node: dict[str, Any] = {"name": layer.name, "op": layer.op, "inputs": list(inputs), "out_shape": shape}
     if layer.op == "fc":
         node |= {"in_features": layer.taps * layer.in_channels, "out_features": channels}
-    elif layer.op == "matmul" and width > 1:
+    elif layer.op == "attention" or (layer.op == "matmul" and width > 1):
         node["heads"] = layer.groups
     elif layer.op in WINDOW_OPS - {"concat"}:
         for key in ("kernel", "stride", "padding", "dilation"):

@@ -12,6 +12,7 @@ from typing import Any
 from workloads.errors import NetworkError
 from workloads.importing.layer_graph.marks import mark
 from workloads.importing.layer_graph.node import Node, nodes_of
+from workloads.network.attention import MOST_INPUTS, keys_and_values, positions_of
 from workloads.network.builder import Builder
 from workloads.network.frames import Frames
 from workloads.network.layer import Layer
@@ -57,6 +58,8 @@ class _Reader:
                 self._read_elementwise(node)
             elif node.op == "matmul":
                 self._read_matmul(node)
+            elif node.op == "attention":
+                self._read_attention(node)
             elif node.op == "rearrange":
                 self._read_rearrange(node)
             elif node.op == "fc":
@@ -125,6 +128,16 @@ class _Reader:
         self.builder.append(
             Layer(node.name, "matmul", sources, height, width, channels, inner, groups=heads, whole=whole,
                   operand_heads=0 if own == heads else own)
+        )  # fmt: skip
+
+    def _read_attention(self, node: Node) -> None:
+        sources, (height, width, channels) = self._sources(node, 3, MOST_INPUTS), node.shape
+        heads, own = (node.number(key) if key in node.content else 0 for key in ("heads", "operand_heads"))
+        keys = positions_of([self.builder.shape(each) for each in keys_and_values(sources)[0]])
+        inner = self.builder.shape(sources[0])[2]
+        self.builder.append(
+            Layer(node.name, "attention", sources, height, width, channels, inner, groups=heads or 1,
+                  whole=tuple(range(1, len(sources))), operand_heads=0 if own == heads else own, keys=keys)
         )  # fmt: skip
 
     def _read_rearrange(self, node: Node) -> None:

@@ -21,7 +21,7 @@ from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import connected_parts
 from simulator.partition.steps import steps_of
 from tests.helpers.every_kept_plan import as_set
-from tests.helpers.random_attention import random_attention_product
+from tests.helpers.random_attention import random_attention_in_blocks, random_attention_product
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_language import KINDS, random_language_problem
 from tests.helpers.twin_search import assert_same_search
@@ -127,3 +127,25 @@ def test_loop_orders_beside_part_of_a_second_operand_are_the_same():
             assert LoopLayers([layer]).cheapest(0, *room, *goal[:4]) == plan, (seed, room)
             partly += plan is not None and plan.order == "TP" and 0 < layer.coming < layer.weights
     assert partly >= len(KEEPS_ROWS)
+
+
+def test_loop_orders_of_an_attention_are_the_same():
+    """In any memory and metric, with an operation that costs so much that rescaling decides, beside what is on chip."""
+    orders = set()
+    for seed in range(250):
+        rng = random.Random(seed)
+        network, batch = random_attention_in_blocks(rng), rng.choice((1, 1, 3))
+        inputs = frozenset(network.operands[0])
+        on_chip = frozenset(u for u in (*inputs, 0) if rng.random() < 0.3)
+        kept = rng.choice((None, Kept(on_chip, inputs - on_chip, frozenset({0}))))
+        layer = loop_layer(network, 0, batch, kept=kept)
+        for _ in range(4):
+            room = Room(int(10 ** rng.uniform(1.8, 4)), None)
+            goal = Goal(
+                rng.choice(("ema", "energy", "latency")), rng.choice((1.0, 100.0)), 1.0, 1.0, 1.0, 1.0,
+                slots=rng.choice((0, 9999)), operation=rng.choice((0.0, 0.31, 50.0)),
+            )  # fmt: skip
+            plan = cheapest_plan(layer, room, goal)
+            assert LoopLayers([layer]).cheapest(0, *room, *goal) == plan, (seed, room, goal)
+            orders.add(plan and (plan.order, plan.rescalings > 0))
+    assert orders == {None, ("TB", False), ("TB", True)}

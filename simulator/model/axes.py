@@ -1,0 +1,137 @@
+"""What the windows of a layer meet along one axis, tap by tap.
+
+A tile of t outputs meets the union of their windows; holes of dilation and empty rows of spread maps are not met. Six
+numbers of all tiles of an axis are all that loop orders (orders.py, groups.py) need to know of it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import accumulate
+from math import gcd
+from typing import NamedTuple
+
+
+class Axis(NamedTuple):
+    """One axis of a layer: which rows of the input each row of the output meets."""
+
+    extent: int  #: rows of the input
+    windows: int  #: rows of the output
+    taps: int = 1
+    stride: int = 1
+    dilation: int = 1
+    padding: int = 0  #: before the first row; negative crops
+    upsample: int = 1  #: the window slides over the map with upsample - 1 empty rows in between
+
+    def met(self, window: int) -> range:
+        """Return the rows of the input that a window meets.
+
+        Row r lies at position r u, tap f of the window at i s - pad + f d: the rows that meet one are d / gcd(u, d)
+        apart.
+
+        Examples
+        --------
+        >>> list(Axis(extent=8, windows=8, taps=3, dilation=2, padding=2).met(3))
+        [1, 3, 5]
+        """
+        start = window * self.stride - self.padding
+        common = gcd(self.upsample, self.dilation)
+        first, apart = max(0, -(-start // self.upsample)), self.dilation // common
+        if start % common:
+            return range(first, first)
+        first += (start // common * pow(self.upsample // common, -1, apart) - first) % apart
+        stop = (start + (self.taps - 1) * self.dilation) // self.upsample + 1
+        first = min(first, self.extent)
+        return range(first, max(first, min(stop, self.extent)), apart)
+
+
+class Met(NamedTuple):
+    """What the tiles of an axis meet, in rows of the input."""
+
+    tiles: int
+    visits: int  #: rows met, summed over the tiles
+    most: int  #: rows that one tile meets, at most
+    union: int  #: rows that some tile meets
+    ring: int  #: rows met by now and from now on, at most: held where each is to be read once
+    live: int  #: rows met before a tile and needed by it or later, at most
+
+
+@lru_cache(maxsize=1 << 14)
+def meet(axis: Axis, tile: int) -> Met:
+    """Return what tiles of so many outputs meet, the last as many as are left.
+
+    Parameters
+    ----------
+    axis : Axis
+        The windows.
+    tile : int
+        Outputs of a tile on this axis, at least 1.
+
+    Returns
+    -------
+    Met
+        Counted tile by tile.
+
+    Examples
+    --------
+    >>> meet(Axis(extent=8, windows=8, taps=3, padding=1), 4)
+    Met(tiles=2, visits=10, most=5, union=8, ring=5, live=2)
+    """
+    bounds = _bounds(axis)
+    if bounds is None:
+        return _meet_with_holes(axis, tile)
+    firsts, stops = bounds[0][::tile], bounds[1][tile - 1 :: tile]
+    if len(stops) < len(firsts):
+        stops.append(bounds[1][-1])
+    met = [stop - first for first, stop in zip(firsts, stops)]
+    live = max((stop - first for first, stop in zip(firsts[1:], stops)), default=0)
+    return Met(len(met), sum(met), max(met), stops[-1] - firsts[0], max(met), live)
+
+
+@lru_cache(maxsize=1 << 10)
+def _bounds(axis: Axis) -> tuple[list[int], list[int]] | None:
+    """Return first and last row + 1 of each window, None where they leave rows out."""
+    windows = [axis.met(i) for i in range(axis.windows)]
+    firsts, stops = [each.start for each in windows], [each.stop for each in windows]
+    is_orderly = firsts == sorted(firsts) and stops == sorted(stops)  # not where windows between others meet nothing
+    has_holes = any(each.step > 1 for each in windows) or any(b > a for a, b in zip(stops, firsts[1:]))
+    return (firsts, stops) if is_orderly and not has_holes else None
+
+
+def _meet_with_holes(axis: Axis, tile: int) -> Met:
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    visits = []
+    for i in range(-(-axis.windows // tile)):
+        met = {row for j in range(i * tile, min((i + 1) * tile, axis.windows)) for row in axis.met(j)}
+        visits.append(len(met))
+        for row in met:
+            first.setdefault(row, i)
+            last[row] = i
+    arrived, left = [0] * len(visits), [0] * (len(visits) + 1)
+    for row in first:
+        arrived[first[row]] += 1
+        left[last[row] + 1] += 1
+    held = list(accumulate(came - went for came, went in zip(arrived, left)))
+    live = max(now - came for now, came in zip(held, arrived))
+    return Met(len(visits), sum(visits), max(visits), len(first), max(held), live)
+
+
+@lru_cache(maxsize=1 << 10)
+def in_flight(axis: Axis) -> tuple[int, int]:
+    """Return how many outputs are begun and not finished, at most, where the input comes row by row, and additions.
+
+    An output of n rows takes n - 1 additions to its running sum.
+
+    Examples
+    --------
+    >>> in_flight(Axis(extent=8, windows=4, taps=3, stride=2))
+    (2, 7)
+    """
+    windows = [met for met in map(axis.met, range(axis.windows)) if met]
+    begun, ended = [0] * (axis.extent + 1), [0] * (axis.extent + 1)
+    for met in windows:
+        begun[met[0]] += 1
+        ended[met[-1] + 1] += 1
+    flying = accumulate(start - end for start, end in zip(begun, ended))
+    return max(flying), sum(len(met) - 1 for met in windows)

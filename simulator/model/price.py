@@ -1,0 +1,58 @@
+"""A price: what a subgraph takes and moves for given capacities; or a shortage: why it cannot run in them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simulator.model.orders import LoopPlan
+from simulator.model.schemes.moved import CoreScheme
+from simulator.model.tiles import TileShape
+from simulator.technology import Technology
+
+OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
+OF_LOOPS = (OF_WEIGHTS[1], "no loop order of this layer fits")  #: what a single layer lacks
+
+
+class Price(NamedTuple):
+    """What a feasible subgraph takes and moves, for the whole batch; capacities are bytes of one core."""
+
+    tile: TileShape
+    at_once: int  #: samples of one core whose regions are on chip together
+    activation_bytes: int
+    weight_bytes: int
+    loops: LoopPlan | None  #: how a single layer runs on one core
+    is_streamed: bool  #: whether weights or inputs come more than once
+    ema_weight_bytes: int
+    ema_input_bytes: int
+    ema_output_bytes: int
+    global_buffer_bytes: int  #: read from and written to the global buffer
+    weight_buffer_bytes: int
+    crossbar_bytes: int
+    operations: int  #: MACs and the operations of pools and element-wise layers; rescalings among them
+    compute_cycles: int
+    global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
+    weight_written_bytes: int = 0  #: of weight_buffer_bytes
+    kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
+    scheme: CoreScheme = ""  #: how several cores share it
+    operation_extra: int = 0  #: what its operations take beyond INT8 (technology.operation_units)
+    rescalings: int = 0  #: of an attention in blocks: of sums, from block to block
+    channel_groups: int = 1  #: that run one after the other; activation_bytes and weight_bytes are those of one
+
+    @property
+    def ema_bytes(self) -> int:
+        """External memory access of the subgraph."""
+        return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
+
+    def slots(self, cores: int, technology: Technology) -> int:
+        """Return the time in cycles times DRAM bytes per cycle of all cores: computing, DRAM or the crossbar."""
+        port = technology.dram_bytes_per_cycle
+        crossing = -(-self.crossbar_bytes * port // technology.crossbar_bytes_per_cycle)
+        return max(self.compute_cycles * port * cores, self.ema_bytes, crossing)
+
+
+class Shortage(NamedTuple):
+    """Why a subgraph cannot run: an answer, not an error. Bytes of one core, None for a rule."""
+
+    reason: str
+    needed_bytes: int | None = None
+    available_bytes: int | None = None

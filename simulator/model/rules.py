@@ -1,0 +1,115 @@
+"""What stays the same while a search varies capacities and partitions, and what a price is to be least in."""
+
+from __future__ import annotations
+
+from simulator.accelerator import Accelerator, static_pj_per_slot
+from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
+from simulator.model.apart import units_of
+from simulator.model.goal import Goal, goal_of
+from simulator.model.kept import Kept
+from simulator.model.loop_layer import LoopLayer
+from simulator.model.loops import loop_layer
+from simulator.model.schemes.looped import LoopWay, loop_ways
+from simulator.model.schemes.ways import Crew, dealt_layer
+from simulator.model.subgraph import Geometry
+from simulator.model.tiling import TILE_RULES, TileRule
+from workloads.errors import NetworkError
+from workloads.network.network import Network
+
+
+class PricingRules:
+    """What stays the same while a search varies capacities and partitions: cores, batch, metric, tile rule, regions."""
+
+    def __init__(
+        self, geometry: Geometry, accelerator: Accelerator, tile_rule: TileRule, metric: Metric = DEFAULT_METRIC
+    ) -> None:
+        technology = accelerator.technology
+        if tile_rule not in TILE_RULES:
+            raise ValueError(f"tile_rule must be one of {', '.join(TILE_RULES)}, got {tile_rule!r}")
+        check_metric(metric)
+        if geometry.technology != technology:
+            raise ValueError("geometry and accelerator have different technologies; they must have the same")
+        if accelerator.cores > 1:
+            _check_shared(geometry.network)
+        if accelerator.cores > 1 or not accelerator.mapper.is_flat:
+            _check_attention(geometry.network, accelerator)
+        self.geometry = geometry
+        self.tiles = technology.tiles
+        self.tile_rule = tile_rule
+        self.metric = metric
+        self.is_shared = accelerator.is_shared
+        self.cores, self.batch = accelerator.cores, accelerator.batch
+        self.samples, self.bands = accelerator.samples_per_core, accelerator.bands
+        self.max_regions = accelerator.max_regions
+        self.mapper = accelerator.mapper
+        self.bandwidth = accelerator.dram_bytes_per_cycle
+        self.units = units_of(geometry.network) if accelerator.groups_apart else []
+        self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
+        self._loop_layers: dict[tuple[int, Kept | None], LoopLayer] = {}
+        self._loop_ways: dict[tuple[int, Kept | None], tuple[LoopWay, ...]] = {}
+        self.cycles = [self._least_cycles(v) for v in range(len(geometry.network.layers))]
+        self._goals: dict[tuple[int, int], Goal] = {}
+
+    def whole_bytes(self, tensor: int) -> int:
+        """Return the bytes that a kept tensor takes in a core: all samples, its channels dealt to all cores."""
+        height, width = (extent[tensor] for extent in self.geometry.extent)
+        return height * width * self.geometry.held_bytes(tensor, cores=self.cores) * self.batch
+
+    @property
+    def has_loop_orders(self) -> bool:
+        """Whether single layers always run in loop orders, held or not: on one core."""
+        return self.cores == 1
+
+    def loop_layer(self, v: int, kept: Kept | None = None) -> LoopLayer:
+        """Return a layer as its loops see it."""
+        if (v, kept) not in self._loop_layers:
+            network, technology = self.geometry.network, self.geometry.technology
+            self._loop_layers[v, kept] = loop_layer(network, v, self.batch, technology, kept)
+        return self._loop_layers[v, kept]
+
+    def loop_ways(self, v: int, kept: Kept | None = None) -> tuple[LoopWay, ...]:
+        """Return the ways in which a layer runs in a loop order; of several cores where none of its tensors is kept."""
+        if (v, kept) not in self._loop_ways:
+            loops = self.loop_layer(v, kept if self.cores == 1 else None)
+            self._loop_ways[v, kept] = loop_ways(self.geometry.network.layers[v], loops, self.crew.deal)
+        return self._loop_ways[v, kept]
+
+    def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
+        """Return what is to be least in buffers of these bytes, without the cycles of a layer."""
+        if self.is_shared:
+            weight_capacity = activation_capacity
+        key = activation_capacity, weight_capacity
+        if key not in self._goals:
+            technology = self.geometry.technology
+            activation = technology.sram("activation", activation_capacity)
+            weights = activation if self.is_shared else technology.sram("weight", weight_capacity)
+            static = static_pj_per_slot(technology, self.cores, activation, None if self.is_shared else weights)
+            self._goals[key] = goal_of(self.metric, technology, activation, weights, static)
+        return self._goals[key]
+
+    def _least_cycles(self, v: int) -> int:
+        """Return the cycles of a layer in the way that takes fewest, whatever runs beside it; no tile takes fewer."""
+        crew, layer = self.crew, self.geometry.network.layers[v]
+        if crew.cores == 1:
+            return crew.cycles(layer, crew.batch)
+        technology, samples = crew.geometry.technology, -(-crew.batch // crew.teams)
+        shared = crew.mapper.cycles(layer, samples, crew.bands, technology)
+        looped = [crew.cycles(way.part, way.samples) for way in self.loop_ways(v)]
+        return min(crew.cycles(dealt_layer(layer, crew.deal), crew.batch), shared, *looped)
+
+
+def _check_attention(network: Network, accelerator: Accelerator) -> None:
+    """Raise NetworkError for an attention in blocks where it has no scheme, or no nest of loops."""
+    name = next((layer.name for layer in network.layers if layer.op == "attention"), None)
+    if name is not None:
+        where = "several cores" if accelerator.cores > 1 else f"mapper {accelerator.mapper.name!r}"
+        raise NetworkError(f"layer {name!r} has no price on {where}: it is an attention in blocks")
+
+
+def _check_shared(network: Network) -> None:
+    """Raise NetworkError for what several cores have no scheme for: other than 8 bits, experts that pass by."""
+    for layer in network.layers:
+        if layer.experts is not None and layer.experts.used > layer.experts.active:
+            raise NetworkError(f"layer {layer.name!r} has no price on several cores: more experts are used than active")
+    if not network.has_paper_types:
+        raise NetworkError(f"network {network.name!r} has no price on several cores: not all its numbers are INT8")
