@@ -1,4 +1,4 @@
-"""`python -m experiments [--quick]`: every figure and table of the paper, each in a folder of its own."""
+"""`python -m experiments [--quick]`: every figure and table of the paper, and of language models, a folder for each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cocco.cli.usage import Parser
 from experiments.common import command
 from experiments.common.experiment import Seconds
 
-SCRIPTS = (
+PAPER_SCRIPTS = (
     "fusion_depth",
     "partition_quality",
     "coexploration_separate",
@@ -21,11 +21,12 @@ SCRIPTS = (
     "alpha_sweep",
     "cores_batch",
 )  #: in the order of the paper
+SCRIPTS = (*PAPER_SCRIPTS, "language_plans", "language_models")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run all scripts with the same options, stop at the first that fails, and return its exit code."""
-    question = "Every figure and table of the paper, each in a folder of its own below --output."
+    question = "Every figure and table of the paper, and of language models, a folder for each below --output."
     parser = Parser(prog="python -m experiments", description=question, allow_abbrev=False)
     command.add_options(parser, Path("results"))
     try:

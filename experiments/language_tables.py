@@ -9,16 +9,21 @@ import sys
 
 import pandas
 
+import cocco
 import workloads
 from experiments.tables import markdown, reference
-from simulator import Accelerator, MiB
+from simulator import Accelerator, KiB, MiB
+from simulator.execution import verify
+from simulator.model.least_room import least_room
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
+from workloads.network.builder import Builder
 from workloads.zoo.encoders import ENCODERS
 from workloads.zoo.language import DECODERS
 
 LENGTHS = (512, 1024, 2048, 4096, 8192)  #: of attention
 ATTENTION = ("gpt2", "llama3_8b")
+LENGTH, KILOBYTES = 2048, (16, 64, 256, 512, 1024, 2048, 4096, 8192)  #: of attention alone: tokens, one buffer
 
 
 def parameters() -> str:
@@ -33,13 +38,14 @@ def parameters() -> str:
 
 
 def attention_needs() -> str:
-    """Return what scores, softmax and context take of a buffer at least: all heads at once, and one after the other."""
+    """Return what scores, softmax and context take at least: all heads at once, one after the other, in blocks."""
     rows = []
     for name in ATTENTION:
         for length in LENGTHS:
-            needs = [attention_need(name, length, apart) for apart in (False, True)]
+            needs = [*(attention_need(name, length, apart) for apart in (False, True)), need_in_blocks(name, length)]
             rows.append([f"`{name}`", f"{length:,}", *(f"{need:,}" for need in needs), f"{needs[0] / needs[1]:.1f}"])
-    return markdown(["model", "tokens", "all heads at once, B", "head by head, B", "times less"], rows)
+    heads = ["model", "tokens", "all heads at once, B", "head by head, B", "in blocks, B", "together / by head"]
+    return markdown(heads, rows)
 
 
 def attention_need(name: str, length: int, groups_apart: bool) -> int:
@@ -48,6 +54,43 @@ def attention_need(name: str, length: int, groups_apart: bool) -> int:
     chip = Accelerator(shared_buffer=MiB, groups_apart=groups_apart)
     layers = [network.index[f"l1_{part}"] for part in ("scores", "softmax", "context")]
     return SubgraphModel(PricingRules(Geometry(network), chip, "exact"), layers).least_activation
+
+
+def need_in_blocks(name: str, length: int) -> int:
+    """Return the bytes that an attention in blocks takes at least."""
+    network = workloads.load(name, length=length, layers=1, attention="blocks")
+    rules = PricingRules(Geometry(network), Accelerator(shared_buffer=MiB), "exact")
+    return least_room(rules.loop_layer(network.index["l1_attention"]), True).activation
+
+
+def attention_traffic() -> str:
+    """Return the least traffic of one attention over the capacity: all heads at once, one by one, in blocks."""
+    rows = []
+    for name in ATTENTION:
+        for size in KILOBYTES:
+            found = [
+                least_traffic(name, size, *way) for way in ((False, "layers"), (True, "layers"), (False, "blocks"))
+            ]
+            rows.append([f"`{name}`", f"{size:,} KB", *(f"{each / 1e6:,.1f}" for each in found)])
+    return markdown(["model", "one buffer", "all heads at once, MB", "head by head, MB", "in blocks, MB"], rows)
+
+
+def least_traffic(name: str, kilobytes: int, groups_apart: bool, attention: str) -> int:
+    """Return the least bytes across DRAM of the attention of one layer, LENGTH tokens: proved, executed."""
+    model = DECODERS[name]
+    width = model.head_width or model.width // model.heads
+    b = Builder(f"{name}_attention")
+    query, *both = (b.input(part, LENGTH, 1, n * width) for part, n in
+                    (("q", model.heads), ("k", model.key_heads), ("v", model.key_heads)))  # fmt: skip
+    if attention == "blocks":
+        b.attention("attention", query, *both, model.heads, model.key_heads)
+    else:
+        scores = b.matmul("scores", query, both[0], model.heads, transpose=True, operand_heads=model.key_heads)
+        b.matmul("context", b.softmax("softmax", scores), both[1], model.heads, operand_heads=model.key_heads)
+    network, chip = b.build(), Accelerator(shared_buffer=kilobytes * KiB, groups_apart=groups_apart)
+    found = cocco.partition(network, chip, metric="ema", samples=200)
+    assert found.status == "optimal" and verify(network, found.plan, chip).verified, (name, kilobytes, attention)
+    return found.evaluation.ema_bytes
 
 
 def plans() -> str:
@@ -95,7 +138,7 @@ def _energy(table: pandas.DataFrame, steps: list[str]) -> str:
     return markdown([*steps, *(f"{size:,} KB" for size in sizes)], rows)
 
 
-TABLES = (parameters, plans, attention_needs, prefill_energy, decode_energy)
+TABLES = (parameters, plans, attention_needs, attention_traffic, prefill_energy, decode_energy)
 
 
 if __name__ == "__main__":

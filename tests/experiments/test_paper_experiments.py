@@ -38,7 +38,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "alpha_sweep": {"samples": 100},
     "cores_batch": {"samples": 100},
 }
-assert tuple(SMALL) == every.SCRIPTS
+assert tuple(SMALL) == every.PAPER_SCRIPTS
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from cocco.bounds.buffers import inside_of, least_inside
 from cocco.bounds.enumeration import prove
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.least import lower_bound, totals_of
-from cocco.problem.problem import in_memory, over_space
+from cocco.problem.problem import in_memory, on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from cocco.search.baselines.exact import exact
 from cocco.search.kernel.choice import has_kernel
@@ -26,7 +26,8 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, total
 from simulator.model.pricing import Price
 from tests.helpers.random_tables import random_technology, shared_technology
-from tests.helpers.small_problems import all_partitions, small_problem
+from tests.helpers.small_problems import all_partitions, small_machine, small_problem
+from workloads import Builder
 
 CLOSE = 1e-12  #: floats that are added in another order
 
@@ -121,6 +122,30 @@ def check_cores(seeds) -> int:
 
 def test_no_false_optimum_and_no_bound_above_one_on_several_cores():
     assert check_cores(range(60)) > 20
+
+
+def attention_problem(seed):
+    """Return projections, an attention in blocks over a cache or none, an output and a residual sum, in some memory."""
+    rng, b = random.Random(seed), Builder("attention")
+    own, sharing, width = rng.choice((1, 2)), rng.choice((1, 2)), rng.choice((4, 8))
+    features, length, past = 8 * rng.randint(1, 3), rng.randint(1, 12), rng.choice((0, 5, 30))
+    x, second = b.input("x", length, 1, features), []
+    query = b.fc("q", x, own * sharing * width)
+    for part in "kv":
+        rows = [b.input(f"{part}_cache", past, 1, own * width, kind="cache")] if past else []
+        second.append([*rows, b.fc(part, x, own * width, appended=rng.random() < 0.5)])
+    context = b.attention("attention", query, *second, own * sharing, own)
+    b.add("sum", [b.fc("out", context, features), x])
+    network = b.build()
+    metric, machine = rng.choice(("ema", "energy", "latency")), small_machine(rng, network)
+    return on_hardware(network, replace(machine, cores=1), metric=metric)
+
+
+def test_no_false_optimum_with_attention_in_blocks():
+    checked = [check_hardware(seed, attention_problem(seed)) for seed in range(40)]
+    assert sum(each.least < math.inf for each in checked) > 20
+    assert not any(len(group) > 1 and 3 in group and isinstance(price, Price)
+                   for each in checked for group, price in each.prices.items())  # it runs alone  # fmt: skip
 
 
 @pytest.mark.slow
