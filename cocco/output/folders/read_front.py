@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cocco.output.folders.about import FRONT, RESULT, SAMPLES, About
+from cocco.output.folders.placing import Placing, placing_of
 from cocco.output.folders.read_run import RunNetwork, common_accelerator, networks_of, plans_of, tile_rule_of
 from cocco.output.folders.reading import Reader, table_of
 from cocco.output.text.numbers import buffer_columns
@@ -42,6 +43,7 @@ class FrontRun:
     networks: tuple[RunNetwork, ...]
     front: pandas.DataFrame  #: as pareto.csv
     points: pandas.DataFrame  #: as samples.csv
+    placing: tuple[Placing | None, ...]  #: by row of the front; None: no addresses were sought
 
     @property
     def is_limited(self) -> bool:
@@ -64,15 +66,16 @@ def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
     objectives = _objectives(folder, points)
     columns = [CRITERIA[name].column for name in objectives]
     front = _table(folder / FRONT, [*columns, "partition"], texts=["partition"])
-    expected = 1 if limited else len(result.items("front"))
-    if len(front) != expected:
-        raise FileFormatError(f"{folder / 'pareto.csv'}: has {len(front)} rows, {RESULT} tells of {expected} points")
+    told = [result] if limited else result.items("front")
+    if len(front) != len(told):
+        raise FileFormatError(f"{folder / 'pareto.csv'}: has {len(front)} rows, {RESULT} tells of {len(told)} points")
     names = [plan.get("network", str) for plan in plans] or result.list_of("networks", str)
     return FrontRun(
         folder, about, "search under limits" if limited else result.get("method", str), objectives, tuple(names),
         result.get("status", str), result.get("samples", int),
         minimize, limits,
         common_accelerator(plans), tile_rule_of(plans), networks_of(plans), front, points,
+        tuple(map(placing_of, told)),
     )  # fmt: skip
 
 

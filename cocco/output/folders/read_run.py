@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cocco.exploration.ranges import Ranges
 from cocco.output.folders.about import HISTORY, SAMPLES, About
+from cocco.output.folders.placing import Placing, placing_of
 from cocco.output.folders.read_ranges import ranges_of
 from cocco.output.folders.reading import NUMBER, Reader, table_of
 from cocco.output.text.numbers import buffer_columns
@@ -97,6 +98,7 @@ class Run:
     count: str  #: whose buffers the cost counts: "one" core's, or those of "all"
     points: pandas.DataFrame  #: as samples.csv, with "capacity", the bytes of all buffers of one core
     ranges: Ranges | None = None  #: sizes that cost as little
+    placing: Placing | None = None  #: None: no addresses were sought
 
 
 def read_run(folder: Path, about: About, result: Reader) -> Run:
@@ -108,7 +110,7 @@ def read_run(folder: Path, about: About, result: Reader) -> Run:
         result.get("samples", int),
         result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
         accelerator, tile_rule_of(plans), networks_of(plans), result.content.get("count", "one"), _points(folder),
-        ranges_of(result),
+        ranges_of(result), placing_of(result),
     )  # fmt: skip
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from cocco.output.folders.placing import Placing
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run, RunNetwork
 from cocco.output.report.plans import Choice, Planned, is_link
 from cocco.output.report.table import kept_table, plan_table
-from cocco.output.report.words import STATUS, cores_sentence, costs, kept_sentence
+from cocco.output.report.words import STATUS, cores_sentence, costs, kept_sentence, placing_sentence
 from cocco.output.text.numbers import capacity, counted, kilobytes, percent
 from cocco.output.text.ranges import TERMS, decides, ends, within_sentence
 from cocco.problem.criteria import CRITERIA
@@ -20,12 +21,29 @@ MOST = 3  #: subgraphs that are named as those that make the memory so large; ou
 def answer_of(run: Run, sentence: str, choice: Choice) -> str:
     """Return the answer of a run as HTML: the recommendation, whether it is proved, why, and what else there is."""
     rows = [("how sure", _status(run))]
+    rows += _addresses(run.placing)
     if run.ranges is not None:
         rows.append(("what else", escape(within_sentence(run.ranges))))
         if said := _what_decides(run):
             rows.append(("what decides", escape(said)))
     rows += [("why so large", escape(said)) for plan in choice.plans if (said := _largest(plan))]
     return f'<div id="answer"><p id="recommendation">{escape(sentence)}</p>{_pairs(rows)}</div>'
+
+
+def _addresses(placing: Placing | None) -> list[tuple[str, str]]:
+    return [] if placing is None else [("addresses", escape(placing_sentence(placing)))]
+
+
+def _addresses_of_front(points: Sequence[Placing | None]) -> list[tuple[str, str]]:
+    """Return how many points with kept tensors had to be changed for their addresses; the table says which."""
+    sought = [each for each in points if each is not None]
+    if not sought:
+        return []
+    changed = sum(each.is_placed and bool(each.changes) for each in sought)
+    without = sum(not each.is_placed for each in sought)
+    said = f"{changed} of {counted(len(sought), 'point')} with kept tensors took changes of the plan, priced again"
+    said += f"; for {without} none were found" if without else ""
+    return [("addresses", escape(f"{said}: see the last column of the points"))]
 
 
 def _pairs(rows: Sequence[tuple[str, str]]) -> str:
@@ -115,5 +133,8 @@ def _plan(place: int, plan: Planned) -> str:
 def front_answer(run: FrontRun, sentence: str, status: str) -> str:
     """Return the answer of a front as HTML."""
     sure = "sure" if run.status in ("optimal", "infeasible") else "unsure"
-    pairs = _pairs([("how sure", f'<strong class="{sure}">{escape(status)}</strong>')])
+    pairs = _pairs([
+        ("how sure", f'<strong class="{sure}">{escape(status)}</strong>'),
+        *(_addresses(run.placing[0]) if run.is_limited else _addresses_of_front(run.placing)),
+    ])  # fmt: skip
     return f'<div id="answer"><p id="recommendation">{escape(sentence)}</p>{pairs}</div>'

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cocco.exploration.ranges import MARGINS
+from cocco.output.folders.placing import Placing
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
 from cocco.output.report.chart import PROVED, Axis, Chart, Limit, Slider, cloud
 from cocco.output.report.words import work_of
 from cocco.output.text.front import shown
-from cocco.output.text.numbers import buffer_columns, buffer_name, capacity
+from cocco.output.text.numbers import buffer_columns, buffer_name, capacity, counted
 from cocco.problem.criteria import CRITERIA, METRICS
 
 Sizes = tuple[int, ...]  #: bytes of each buffer of one core
@@ -157,6 +158,17 @@ def _lines(run: FrontRun, row: Mapping[str, Any]) -> list[str]:
     for name in run.objectives:
         unit = CRITERIA[name]
         said.append(f"{unit.title} {_shown(float(row[unit.column]), unit.scale)} {unit.shown}")
+    placing = run.placing[int(row["at"])]
+    if placing is not None:
+        said.append(_placed(placing))
     if not run.is_limited:
         said.append(f"point {int(row['at']) + 1} of the front")
     return [*said, RECOMMENDED if run.accelerator is not None else "nearest that was found"] if run.is_limited else said
+
+
+def _placed(placing: Placing) -> str:
+    if not placing.is_placed:
+        return "no addresses found for all that is kept"
+    if not placing.changes:
+        return "has its addresses as it was found"
+    return f"{counted(len(placing.changes), 'change')} of the plan for its addresses"

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from html import escape
 
 from cocco.exploration.ranges import MARGINS
+from cocco.output.folders.placing import Placing
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run, RunNetwork
 from cocco.output.report.plans import Planned, is_link
-from cocco.output.text.numbers import buffer_columns, buffer_name, milliseconds
+from cocco.output.text.numbers import buffer_columns, buffer_name, counted, milliseconds
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import WORDS
@@ -109,6 +110,8 @@ def front_table(run: FrontRun) -> str:
     heads = ["#", "partition", *(f"{buffer_name(column)} (KB)" for column in buffers)]
     heads += ["subgraphs"] * ("subgraphs" in run.front.columns)
     heads += [f"{name} ({CRITERIA[name].shown})" for name in run.objectives]
+    is_placed = any(run.placing)
+    heads += ["for addresses"] * is_placed
     rows = []
     for position, row in enumerate(run.front.to_dict("records"), 1):
         files = [
@@ -121,8 +124,23 @@ def front_table(run: FrontRun) -> str:
         for name in run.objectives:
             value = row[CRITERIA[name].column]
             cells.append((value, f"{value * CRITERIA[name].scale:,.6g}"))
+        if is_placed:
+            cells.append(_placing(run.placing[position - 1]))
         rows.append(cells)
     return _table(heads, rows, "points")
+
+
+def _placing(placing: Placing | None) -> tuple[float, str]:
+    """Return how much a plan was changed for its addresses; most of all where it has none."""
+    if placing is None:  # nothing stays on chip between its subgraphs
+        return -1.0, ""
+    if not placing.is_placed:
+        return 1e300, "<strong>none found</strong>"
+    if not placing.changes:
+        return 0.0, "nothing changed"
+    listed = "".join(f"<li>{escape(each)}</li>" for each in placing.changes)
+    said = counted(len(placing.changes), "change")
+    return len(placing.changes), f"<details><summary>{said}</summary><ol>{listed}</ol></details>"
 
 
 def hardware_table(machine: Accelerator) -> str:

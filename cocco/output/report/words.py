@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cocco.output.folders.placing import Placing
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run, RunNetwork
 from cocco.output.text.evaluation import scheme_counts
@@ -53,6 +54,16 @@ def kept_sentence(network: RunNetwork) -> str:
     saved = network.kept_saved_bytes
     less = "without them these subgraphs do not run" if saved is None else f"{megabytes(saved)} less off-chip traffic"
     return f"{count} stay whole on chip from the subgraph that makes or loads them to a later reader: {less}."
+
+
+def placing_sentence(placing: Placing) -> str:
+    """Return whether all that is on chip has addresses, and what was changed in the plan for that."""
+    if not placing.is_placed:
+        return "none were found for all that is kept on chip: the bytes fit, the regions do not"
+    if not placing.changes:
+        return "every region has one, in the plan as the search found it"
+    made = counted(len(placing.changes), "change")
+    return f"every region has one, after {made} of the plan, which was priced again: {'; '.join(placing.changes)}"
 
 
 def cores_sentence(network: RunNetwork) -> str:
