@@ -1,11 +1,11 @@
 """Read ONNX exports of real modules: by both exporters, with fixed and symbolic extents, quantised by onnxruntime.
 
-    python -m benchmarks.import_exports [NAME ...] [--again] [--out FILE]
+    python -m benchmarks.import_exports [NAME ...] [--again] [--out FILE] [--files FOLDER]
     python -m benchmarks.import_exports --page [--out FILE]
 
 The network of each file is compared with that of `from_torch`: MACs and weights. It takes torch, onnxscript and
-onnxruntime. FILE has one JSON object per architecture; those that it has are left out unless --again. --page writes the
-table of docs/importing.md from it.
+onnxruntime. FILE has one JSON object per architecture; those that it has are left out unless --again. FOLDER keeps the ONNX files,
+and those that are there are not made again. --page writes the table of docs/importing.md from FILE.
 """
 
 from __future__ import annotations
@@ -49,18 +49,20 @@ FIXED = (13, 18)  #: opsets of the exports that are quantised, the first that th
 QUANTIZED = ("int8, dynamic", "int8, QDQ", "int8, QOperator")
 
 
-def answer_of(case: Case) -> Row:
-    """Return what became of each export of one architecture, as plain data."""
+def answer_of(case: Case, files: Path | None = None) -> Row:
+    """Return what became of each export of one architecture, as plain data; files: a folder that keeps them."""
     module, arguments = case.make()
     network = workloads.from_torch(module.eval(), arguments, case.name)
     found: Row = {"library": case.library, "name": case.name, "macs": network.macs, "weights": network.weight_bytes}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = files / case.name if files else Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
         for form, (is_dynamo, opset, is_symbolic) in FORMS.items():
-            path, extents = Path(folder) / f"{opset}.onnx", symbolic(arguments) if is_symbolic else {}
+            path, extents = folder / f"{opset}.onnx", symbolic(arguments) if is_symbolic else {}
             found[form] = _read(path, partial(export, module, arguments, path, is_dynamo, opset, extents), arguments)
-        source = next((path for opset in FIXED if (path := Path(folder) / f"{opset}.onnx").exists()), Path(folder))
+        source = next((path for opset in FIXED if (path := folder / f"{opset}.onnx").exists()), folder)
         for form in QUANTIZED:
-            path = Path(folder) / f"{form}.onnx"
+            path = folder / f"{form}.onnx"
             found[form] = _read(path, partial(quantized, source, path, form, arguments), arguments)
     return found
 
@@ -71,7 +73,8 @@ def _read(path: Path, make: Callable[[], object], arguments: Any) -> Row:
     try:
         with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             warnings.simplefilter("ignore")
-            make()
+            if not path.exists():
+                make()
     except Exception as error:  # whatever an exporter says
         return {"status": "not made", "why": f"{type(error).__name__}: {error}"[:300]}
     made = time.process_time() - started
@@ -172,6 +175,7 @@ def main() -> None:
     parser.add_argument("names", metavar="NAME", nargs="*")
     parser.add_argument("--out", metavar="FILE", type=Path, default=REFERENCE)
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--files", metavar="FOLDER", type=Path)
     parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -184,7 +188,7 @@ def main() -> None:
         if options.names and not any(word in name for word in options.names) or name not in cases:
             continue
         if options.again or name not in rows:
-            rows[name] = answer_of(cases[name])
+            rows[name] = answer_of(cases[name], options.files)
             print(json.dumps(rows[name]), flush=True)
             write_rows(options.out, rows)
 

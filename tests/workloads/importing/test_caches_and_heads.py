@@ -7,7 +7,7 @@ import pytest
 import workloads
 from simulator import Accelerator, Partition
 from simulator.execution import verify
-from tests.helpers.onnx_graphs import Graph
+from tests.helpers.onnx_graphs import Graph, helper
 
 HEADS, OWN, WIDTH, PAST = 4, 2, 8, 6
 CHIP = Accelerator(shared_buffer=2**16)
@@ -96,62 +96,10 @@ def test_keys_of_one_head_are_shared_by_all(tmp_path):
     assert network.layers[-1].macs == 4 * 5 * 5 * 8 and runs(network)
 
 
-torch = pytest.importorskip("torch", reason="modules need torch: pip install 'cocco[torch]'")
-from torch.nn import functional  # noqa: E402
-
-
-class Step(torch.nn.Module):
-    """One token of grouped attention after those of its arguments, by each of the usual ways to repeat keys."""
-
-    def __init__(self, way):
-        super().__init__()
-        self.way = way
-        self.q, self.k, self.v = (torch.nn.Linear(32, n * WIDTH) for n in (HEADS, OWN, OWN))
-
-    def forward(self, x, past_k, past_v):
-        q, k, v = (part(x).view(1, 1, -1, WIDTH).transpose(1, 2) for part in (self.q, self.k, self.v))
-        k, v = torch.cat([past_k, k], 2), torch.cat([past_v, v], -2)
-        if self.way == "expand":
-            wide = (each[:, :, None].expand(1, OWN, 2, PAST + 1, WIDTH).reshape(1, HEADS, -1, WIDTH) for each in (k, v))
-        elif self.way == "interleave":
-            wide = (each.repeat_interleave(2, dim=1) for each in (k, v))
-        else:
-            return functional.scaled_dot_product_attention(q, k, v, enable_gqa=True), k, v
-        k_wide, v_wide = wide
-        return (q @ k_wide.transpose(-1, -2)).softmax(-1) @ v_wide, k, v
-
-
-@pytest.mark.parametrize("way", ["expand", "interleave", "gqa"])
-def test_a_step_of_a_module_reads_the_caches_that_it_is_given(way):
-    past = torch.zeros(1, OWN, PAST, WIDTH)
-    network = workloads.from_torch(Step(way), (torch.zeros(1, 1, 32), past, past))
-    assert ops(network) == ["fc", "fc", "fc", "matmul", "softmax", "matmul"]
-    assert [tensor.size_bytes for tensor in network.inputs] == [32, 96, 96]
-    assert sum(tensor.kind == "cache" for tensor in network.inputs) == 2
-    assert sum(layer.appended for layer in network.layers) == 2
-    assert network.macs == 32 * 64 + 2 * 7 * 32 and runs(network)
-
-
-def test_queries_keys_and_values_that_are_given_lie_in_rows():
-    arguments = [torch.zeros(1, HEADS, 6, WIDTH) for _ in range(3)]
-
-    class Attention(torch.nn.Module):
-        def forward(self, q, k, v):
-            return functional.scaled_dot_product_attention(q, k, v)
-
-    network = workloads.from_torch(Attention(), tuple(arguments))
-    assert ops(network) == ["matmul", "softmax", "matmul"]
-    assert {(tensor.height, tensor.width, tensor.channels) for tensor in network.inputs} == {(6, 1, 32)}
-
-
-def test_a_histogram_of_a_map_is_not_lost():
-    class Counted(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inner, self.outer = torch.nn.Linear(8, 8), torch.nn.Linear(16, 4)
-
-        def forward(self, x):
-            return self.outer(torch.histc(self.inner(x), 16)[None])
-
-    network = workloads.from_torch(Counted(), torch.zeros(1, 5, 8))
-    assert ops(network) == ["fc", "rearrange", "fc"]
+def test_a_concat_without_outputs_is_no_cache(tmp_path):
+    """A mutated file: nothing can read what such a node makes."""
+    g = Graph()
+    past = g.input("past", 1, 2, 6, 8)
+    g.nodes.append(helper.make_node("Concat", [past, past], [], axis=2))
+    network = workloads.load(g.save(tmp_path, g.node("Conv", past, g.weight(4, 2, 3, 3))))
+    assert ops(network) == ["conv"] and [tensor.kind for tensor in network.inputs] == ["input"]

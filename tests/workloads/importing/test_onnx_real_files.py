@@ -6,6 +6,8 @@ import pytest
 
 import workloads
 from cocco.cli import main
+from simulator import Accelerator, Partition
+from simulator.execution import verify
 from tests.helpers.onnx_graphs import Graph, TensorProto
 from workloads import NetworkError
 
@@ -113,10 +115,28 @@ def test_weights_applied_to_given_numbers_are_a_layer(tmp_path):
     assert (ops(network), network.weight_bytes) == (["fc"], 128)
 
 
-@pytest.mark.parametrize("op", ["Einsum", "TopK", "SplitToSequence"])
+@pytest.mark.parametrize("op", ["NonZero", "TopK", "SplitToSequence"])
 def test_what_changes_the_shape_hands_nothing_on(tmp_path, op):
     g = Graph()
     odd = g.node(op, g.node("Conv", g.input("x", 1, 4, 8, 8), g.weight(8, 4, 1, 1)))
     path = g.save(tmp_path, g.node("Conv", odd, g.weight(2, 8, 1, 1)))
     with pytest.raises(NetworkError, match="is not understood; export the model without it$"):
         workloads.load(path, unsupported="passthrough")
+
+
+def test_a_window_that_does_not_slide_along_channels_has_two_dimensions(tmp_path):
+    """Conv3D of 3 x 3 x 1 on [1, 1, 6, 6, 8] whose last dimension are channels: 8 maps, each to 4 with 36 weights."""
+    g = Graph()
+    rows = g.node("Transpose", g.input("x", "N", 8, 6, 6), perm=[0, 2, 3, 1])
+    split = g.node("Reshape", rows, g.numbers(1, 1, 6, 6, 8))
+    conv = g.node("Conv", split, g.weight(4, 1, 3, 3, 1), pads=[1, 1, 0, 1, 1, 0])
+    pool = g.node("MaxPool", conv, kernel_shape=[2, 2, 1], strides=[2, 2, 1])
+    network = workloads.load(g.save(tmp_path, g.node("Reshape", pool, g.numbers(1, 4, 9, 8))))
+    conv, pool = network.layers
+    assert (conv.op, conv.groups, conv.height, conv.width, conv.channels) == ("conv", 8, 6, 6, 32)
+    assert conv.macs == 36 * 32 * 9
+    assert (pool.op, pool.height, pool.width, pool.channels) == ("maxpool", 3, 3, 32)
+    assert all(layer.frames is None for layer in network.layers)
+    assert [(note.op, note.weights) for note in network.notes if note.how == "shared"] == [("batch of 8", 7 * 36)]
+    together = Partition.from_groups(network, [[layer.name for layer in network.layers]])
+    assert verify(network, together, Accelerator(shared_buffer=2**16)).verified

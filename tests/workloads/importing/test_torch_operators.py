@@ -56,8 +56,33 @@ def test_a_trace_has_no_gradients():
     assert ops(network) == ["fc"]
 
 
+@pytest.mark.parametrize(
+    ("turn", "order"),
+    [
+        (lambda x: x.swapaxes(1, 2), (0, 2, 1, 3)), (lambda x: x.swapdims(-1, 1), (0, 3, 2, 1)),
+        (lambda x: x.movedim(1, -1), (0, 2, 3, 1)), (lambda x: x.movedim((1, 3), (2, 1)), (0, 3, 1, 2)),
+        (lambda x: x.mT, (0, 1, 3, 2)), (lambda x: x.adjoint(), (0, 1, 3, 2)),
+    ],
+)  # fmt: skip
+def test_dimensions_are_turned_by_every_name(turn, order):
+    """A convolution afterwards has the same layers as after a permutation."""
+    x = torch.zeros(1, 4, 6, 8)
+    inner = tuple(turn(x).shape)[1]
+    given, wanted = (
+        read(lambda self, x, f=f: self.layer(f(x)), x, layer=nn.Conv2d(inner, 2, 1))
+        for f in (turn, lambda x: x.permute(order))
+    )
+    assert given.layers and [layer.op for layer in given.layers] == ops(wanted) and given.macs == wanted.macs
+
+
 def test_unknown_operators_are_taken_apart():
-    """einsum of x [1, 6, 8] and w [8, 4]: 6 x 8 x 4 MACs."""
+    """addcmul of x [1, 6, 8]: x + y z, a product and a sum."""
+    network = read(lambda self, x, y, z: torch.addcmul(x, y, z), *(torch.zeros(1, 6, 8) for _ in range(3)))
+    assert ops(network) == ["mul", "add"]
+
+
+def test_einsum_with_weights_is_a_layer():
+    """x [1, 6, 8] and w [8, 4]: 6 x 8 x 4 MACs."""
     network = read(lambda self, x: torch.einsum("bld,de->ble", x, self.w), torch.zeros(1, 6, 8),
                    w=nn.Parameter(torch.zeros(8, 4)))  # fmt: skip
     assert (network.macs, network.weight_bytes) == (192, 32)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from workloads.errors import NetworkError
 from workloads.importing.families.combining import reduce
-from workloads.importing.families.sliding import share
+from workloads.importing.families.moving import reshape, transpose
+from workloads.importing.families.sliding import Window, share, slide
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
-from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, normal
+from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, is_channels, normal
 from workloads.network.frames import Frames
 from workloads.network.layer import Layer
 from workloads.network.shapes import output_extent
@@ -26,6 +27,11 @@ def slide_clip(
         raise NetworkError(f"has frames {dilation[0]} apart in one window; 1 is known")
     if value.is_constant:
         value = sketch.fed(value, [2, 3], [4])
+    still = _still(value, kernel, stride, padding)
+    if still is not None:
+        return _slide_beside(
+            sketch, op, value, still, (kernel, stride, padding, padding, dilation), channels, groups, weights
+        )
     value = sketch.conform(value, [2, 3], [4])
     batch, count, rows, columns = value.shape[0], *value.shape[2:]
     in_channels = batch * value.shape[1]
@@ -48,6 +54,26 @@ def slide_clip(
         normal([Atom(ROWS, height, made)]), full(ROWS, height), full(COLUMNS, width),
     )  # fmt: skip
     return Value((batch, out // batch, made, height, width), name, dims)
+
+
+def _still(value: Value, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int]) -> int | None:
+    """The dimension that the window does not slide along and that lies along channels; None where there is none."""
+    for i, numbers in enumerate(zip(kernel, stride, padding, strict=True)):
+        if numbers == (1, 1, 0) and value.shape[0] == 1 and value.shape[2 + i] > 1 and is_channels(value.dims[2 + i]):
+            return 2 + i
+    return None
+
+
+def _slide_beside(
+    sketch: Sketch, op: str, value: Value, still: int, numbers: Sequence[Sequence[int]], channels: int | None,
+    groups: int, weights: Value | None,
+) -> Value:  # fmt: skip
+    """A window of two dimensions over maps that lie side by side along channels, with the same weights for each."""
+    order = [still, 1, *(i for i in (2, 3, 4) if i != still), 0]
+    turned = transpose(sketch, value, order)
+    window = Window(*([number for i, number in enumerate(each, 2) if i != still] for each in numbers))
+    found = slide(sketch, op, reshape(sketch, turned, turned.shape[:4]), window, channels, groups, weights)
+    return transpose(sketch, reshape(sketch, found, (*found.shape, 1)), [order.index(i) for i in range(5)])
 
 
 def adaptive_pool_clip(sketch: Sketch, op: str, value: Value, out: Sequence[int]) -> Value:

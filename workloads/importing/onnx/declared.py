@@ -10,7 +10,7 @@ STORED_TYPES = (*REAL_TYPES, 2, 3)  #: and those of quantized weights, uint8 and
 TYPES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 2: "uint8", 3: "int8", 6: "int32", 7: "int64"}
 LAST = ("ArgMax", "ArgMin", "TopK", "NonMaxSuppression")  #: at the end of a model its scores are its result
 RESHAPING = (
-    "ArgMax", "ArgMin", "TopK", "Einsum", "LSTM", "GRU", "RNN", "NonMaxSuppression", "RoiAlign", "OneHot",
+    "ArgMax", "ArgMin", "TopK", "LSTM", "GRU", "RNN", "NonMaxSuppression", "RoiAlign", "OneHot",
     "NonZero", "Unique", "Compress", "MaxUnpool", "MaxRoiPool", "Col2Im", "GatherND", "ScatterND", "DFT", "STFT",
     "SequenceConstruct", "SequenceInsert", "SequenceAt", "SequenceErase", "SplitToSequence", "ConcatFromSequence",
 )  # fmt: skip

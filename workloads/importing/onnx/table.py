@@ -9,6 +9,7 @@ import numpy as np
 
 from workloads.errors import NetworkError, shown
 from workloads.importing.families import combining, moving, multiplying, recurrent, sliding
+from workloads.importing.families.einsum import einsum
 from workloads.importing.families.moving import axis_of
 from workloads.importing.onnx import moving as onnx_moving
 from workloads.importing.onnx.attending import attend
@@ -46,6 +47,10 @@ def _product(call: Call) -> Answer:
         found = multiplying.product(call.sketch, first, moving.reshape(call.sketch, second, (*second.shape, 1)))
         return moving.reshape(call.sketch, found, found.shape[:-1])
     return multiplying.product(call.sketch, first, second)
+
+
+def _by_letters(call: Call) -> Answer:
+    return einsum(call.sketch, call.text("equation", ""), call.present())
 
 
 def _recur(call: Call) -> Answer:
@@ -217,7 +222,7 @@ OPERATORS: dict[str, Callable[[Call], Answer]] = {
                     _given),
     "FusedMatMul": _product, "FusedGemm": _gemm, "Gemm": _gemm, "Attention": attend,
     "LSTM": _recur, "GRU": _recur, "RNN": _recur,
-    "MatMul": _product,
+    "MatMul": _product, "Einsum": _by_letters,
     "LRN": lambda call: combining.local_normalisation(call.sketch, call.value(0)),
     "LpNormalization": lambda call: combining.normalise(call.sketch, call.value(0), [call.integer("axis", -1)]),
     "MeanVarianceNormalization":

@@ -18,14 +18,25 @@ def _reshaped(call: TorchCall) -> Answer:
 
 
 def _transpose(call: TorchCall) -> Answer:
+    return moving.transpose(call.sketch, call.value("self"), _order(call))
+
+
+def _order(call: TorchCall) -> list[int]:
+    """The dimensions of the argument in the order that the result has them."""
     value = call.value("self")
-    if call.op in ("permute", "movedim"):
-        return moving.transpose(call.sketch, value, call.get("dims"))
     order = list(range(value.rank))
-    i, j = (0, 1) if call.op == "t" else (axis_of(value, call.get(key)) for key in ("dim0", "dim1"))
+    if call.op == "permute":
+        return list(call.get("dims"))
+    if call.op == "movedim":
+        pairs = zip(pair(call.get("destination"), 1), pair(call.get("source"), 1), strict=True)
+        places = {axis_of(value, place): axis_of(value, axis) for place, axis in pairs}
+        rest = iter([axis for axis in order if axis not in places.values()])
+        return [places[place] if place in places else next(rest) for place in order]
     if value.rank > 1:
+        first, second = call.get("dim0", call.get("axis0", -2)), call.get("dim1", call.get("axis1", -1))
+        i, j = axis_of(value, first), axis_of(value, second)
         order[i], order[j] = j, i
-    return moving.transpose(call.sketch, value, order)
+    return order
 
 
 def _expand(call: TorchCall) -> Answer:
@@ -206,7 +217,7 @@ MOVES: dict[str, Callable[[TorchCall], Answer]] = {
         "reshape_as"
     ).split(), _reshaped),
     **dict.fromkeys((
-        "permute transpose t movedim swapaxes mT adjoint"
+        "permute transpose t movedim swapaxes swapdims mT mH adjoint"
     ).split(), _transpose),
     **dict.fromkeys((
         "expand expand_as repeat"

@@ -11,35 +11,44 @@ from workloads.importing.torch.export import operator_name
 from workloads.importing.values import Value, constant
 
 
-def read_input(sketch: Sketch, program: Any, node: Any, names: Mapping[str, str]) -> Value:
-    """Return a placeholder as a constant, a model input, or a cache that the module keeps; names: of stored tensors."""
-    signature = program.graph_signature
-    stored = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+class Stored:
+    """What the placeholders of a program stand for; the program works it out anew each time it is asked."""
+
+    def __init__(self, program: Any) -> None:
+        signature = program.graph_signature
+        self.parameters: Mapping[str, str] = signature.inputs_to_parameters
+        self.tensors = {**self.parameters, **signature.inputs_to_buffers}
+        self.given = frozenset(signature.user_inputs)
+        self.changed = frozenset(signature.buffers_to_mutate.values())
+        first: dict[int, str] = {}
+        self.names = {name: first.setdefault(id(tensor), name) for name, tensor in program.state_dict.items()}
+
+    def name(self, node: Any) -> str:
+        """Return the first name of a stored tensor: modules may share one."""
+        name = self.tensors.get(node.name, node.name)
+        return self.names.get(name, name)
+
+
+def read_input(sketch: Sketch, stored: Stored, node: Any) -> Value:
+    """Return a placeholder as a constant, a model input, or a cache that the module keeps."""
     tensor = node.meta.get("val")
     if not hasattr(tensor, "shape"):
         return constant(())
     shape = tuple(tensor.shape)
     if not all(type(extent) is int for extent in shape):
         raise NetworkError(f"input {node.name!r} has the unknown shape {shown(list(map(str, shape)))}")
-    if node.name in signature.user_inputs:
+    if node.name in stored.given:
         return _given(sketch, node, tensor, shape)
-    name = stored.get(node.name, node.name)
-    name = names.get(name, name)
+    name = stored.name(node)
     is_real = tensor.dtype.is_floating_point
     value = Value(constant(shape).shape, origins=frozenset([name] if is_real else []), name=name)
     if is_real:
         sketch.sizes[name] = tensor.numel()
-    if node.name in signature.inputs_to_parameters and len(shape) > 1:
+    if node.name in stored.parameters and len(shape) > 1:
         sketch.matrices[name] = tensor.numel()
-    if is_real and len(shape) > 1 and _is_grown(node, name in signature.buffers_to_mutate.values()):
+    if is_real and len(shape) > 1 and _is_grown(node, name in stored.changed):
         return sketch.cache(name, shape, len(shape) - 2)
     return value
-
-
-def first_names(program: Any) -> dict[str, str]:
-    """Return for each name of a stored tensor the first that it has: modules may share one."""
-    first: dict[int, str] = {}
-    return {name: first.setdefault(id(tensor), name) for name, tensor in program.state_dict.items()}
 
 
 def _given(sketch: Sketch, node: Any, tensor: Any, shape: tuple[int, ...]) -> Value:

@@ -17,7 +17,7 @@ from workloads.importing.families.moving import expand, reshape
 from workloads.importing.sketch import Sketch, size_of
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.export import exported, operator_name, taken_apart
-from workloads.importing.torch.inputs import first_names, read_input
+from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
 from workloads.importing.values import Value, constant, derived
@@ -77,10 +77,10 @@ class _Reader:
     def read(self) -> Network:
         """Return the network."""
         outputs: list[Value] = []
-        names = first_names(self.program)
+        stored = Stored(self.program)
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
-                self.values[node] = read_input(self.sketch, self.program, node, names)
+                self.values[node] = read_input(self.sketch, stored, node)
             elif node.op == "get_attr":
                 self.values[node] = constant(shapes_of(node)[0])
             elif node.op == "call_function":

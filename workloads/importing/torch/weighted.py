@@ -8,6 +8,7 @@ from typing import Any
 
 from workloads.errors import NetworkError
 from workloads.importing.families import attending, clips, combining, multiplying, recurrent, sliding
+from workloads.importing.families.einsum import einsum
 from workloads.importing.families.sliding import Window
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.values import Value
@@ -35,6 +36,8 @@ def has_weights_of_its_own(call: TorchCall) -> bool:
     if call.op == "addmm":
         return is_matrix("mat2")
     is_given = any(value.is_given for value in call.values())
+    if call.op == "einsum":
+        return is_given and any(value.origins & matrices and not value.is_given for value in call.values())
     return call.op in PRODUCTS and is_given and (is_matrix("other") or is_matrix("mat2"))
 
 
@@ -139,6 +142,10 @@ def _product(call: TorchCall) -> Answer:
     return found
 
 
+def _by_letters(call: TorchCall) -> Answer:
+    return einsum(call.sketch, call.get("equation"), call.get("tensors"))
+
+
 def _by_expert(call: TorchCall) -> Answer:
     """Rows sorted by expert with the weights of theirs; offsets that the network computes say whose is which."""
     first = call.value("input" if "input" in call.arguments else "self")
@@ -212,7 +219,7 @@ WEIGHTED: dict[str, Callable[[TorchCall], Answer]] = {
     **dict.fromkeys("avg_pool1d avg_pool2d avg_pool3d".split(), _pool("avgpool")),
     **dict.fromkeys("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d".split(), _adaptive("avgpool")),
     **dict.fromkeys("adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d".split(), _adaptive("maxpool")),
-    "linear": _linear, **dict.fromkeys([*PRODUCTS, "addmm", "baddbmm"], _product),
+    "linear": _linear, "einsum": _by_letters, **dict.fromkeys([*PRODUCTS, "addmm", "baddbmm"], _product),
     "_grouped_mm": _by_expert, "grouped_mm_fallback": _by_expert, "grouped_mm": _by_expert,
     "scaled_dot_product_attention": _attend, "lstm": _recur, "gru": _recur,
 }  # fmt: skip
