@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cocco.bounds.buffers import least_buffered
 from cocco.bounds.components import components
-from cocco.bounds.forced import Hulls, Traffic, extras_alone, largest_hulls, least_traffic
-from cocco.bounds.least import least_totals, lower_bound
-from cocco.bounds.oracle import crossings, tensors_of
+from cocco.bounds.crossings import Tensors, crossings_alone, tensors_of
+from cocco.bounds.forced import Hulls, Traffic, extras_alone, least_traffic
+from cocco.bounds.kept_bounds import KeptBounds
+from cocco.bounds.least import lower_bound
 from cocco.bounds.partition_bound import PartitionBound
-from cocco.problem.floor import floor_of_all
+from cocco.bounds.staircase import Staircase, Step
 from cocco.problem.genome import groups_of
+from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 EFFORT = 120.0  #: deterministic time of the solver for one memory; our choice: some two minutes of one core
+MOST_CERTIFICATES = 40  #: where the memory is chosen; our choice: more than effort does for
 MOST_BYTES = 2**50  #: of all tensors and weights; our choice: sums stay far below 64 bits and exact as floats
 
 
@@ -25,59 +28,87 @@ class Certificate(NamedTuple):
 
     lower_bound: float
     method: str  #: "partition" where column generation proved more than what is forced, else "forced"
-    components: int  #: sets of layers that no subgraph connects
+    components: int  #: sets of layers that no subgraph connects, of the last memory
     steps: int  #: of the level method, all together
     deterministic_time: float  #: of the solver
 
 
-def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT) -> Certificate:
-    """Return a lower bound of the cost of every partition, by the set-partition bound (docs/bounds.md).
+def certify(
+    problem: Problem, labels: Sequence[int], effort: float = EFFORT, best: float = math.inf
+) -> Certificate:
+    """Return a lower bound of the cost of every plan, by the set-partition bound (docs/bounds.md).
 
-    labels: a good partition (per layer the smallest layer of its subgraph); the better, the sooner the bound is good,
-    but it is valid for any. effort: deterministic time of the solver, so the answer does not depend on the machine.
-    Where the memory is chosen, the bound holds for all candidates. Raises ValueError where a solver is not installed.
+    Where tensors may stay on chip (`Problem.keep`), of every partition, order and intervals. labels: a good partition
+    (per layer the smallest layer of its subgraph); the better, the sooner the bound is good, but it is valid for any.
+    effort: deterministic time of the solver, so the answer does not depend on the machine. best: the bound need not be
+    higher. Where the memory is chosen, each candidate has a bound, and the least of them is returned. Raises ValueError
+    where a solver is not installed.
     """
     check_solvers()
-    floor = lower_bound(problem)
-    largest = in_memory(problem, [len(sizes) - 1 for sizes in problem.candidates])
-    hulls = largest_hulls(problem)
-    least, buffered = least_traffic(problem, hulls), least_buffered(problem, hulls)
+    stairs = Staircase(problem)
+    floor = stairs.least if problem.keep == "auto" else max(lower_bound(problem), stairs.least)
     if _bytes_of(problem) > MOST_BYTES:
         return Certificate(floor, "forced", 0, 0, 0.0)
-    traffic, count, steps, spent = _proven_traffic(largest, hulls, labels, effort)
-    extras = extras_alone(problem, hulls)
-    totals = []
-    smallest = floor_of_all(problem)
-    for i, rules in enumerate(problem.rules):
-        extra = sum(extras[v].maps for v in range(problem.offsets[i], problem.offsets[i + 1]))
-        maps = max(least[i].maps, problem.accelerator.batch * traffic[i] + extra)
-        totals.append(least_totals(rules, Traffic(least[i].weights, maps), buffered[i], smallest))
-    bound = problem.objective.cost(problem.objective.value(totals, smallest), smallest)
-    return Certificate(max(bound, floor), "partition" if bound > floor else "forced", count, steps, spent)
+    solver = _Solver(problem, labels)
+    stairs.climb(best, lambda: effort - solver.spent, solver.certify, MOST_CERTIFICATES)
+    bound = max(stairs.least, floor)
+    method = "partition" if bound > floor else "forced"
+    return Certificate(bound, method, solver.components, solver.steps, solver.spent)
 
 
-def _proven_traffic(
-    problem: Problem, hulls: Hulls, labels: Sequence[int], effort: float
-) -> tuple[list[int], int, int, float]:
-    """Return per network the bytes of one sample that cross at least; and components, steps, deterministic time."""
-    costs, tensors = SubgraphCosts(problem), tensors_of(problem)
-    traffic = [0] * len(problem.networks)
-    groups = [tuple(group) for group in groups_of(labels)]
-    steps, spent, left = 0, 0.0, problem.size
-    parts = components(problem, hulls)
-    for layers in parts:  # the smallest first: what they leave is for the others
-        inside = set(layers)
-        known = [group for group in groups if inside.issuperset(group) and costs.may_fit(group)]
-        if len(layers) == 1:
-            crossing = crossings(tensors, layers)
+class _Solver:
+    """Asks the solvers for certificates, and counts what they take."""
+
+    def __init__(self, problem: Problem, labels: Sequence[int]) -> None:
+        self.problem, self.groups = problem, [tuple(group) for group in groups_of(labels)]
+        self.components = self.steps = 0
+        self.spent = 0.0
+
+    def certify(self, memory: Memory, prices: Sequence[float], effort: float) -> Step:
+        """Return what crosses at least in a memory."""
+        problem, may_keep = self.problem, self.problem.keep == "auto"
+        given = in_memory(problem, memory)
+        costs, tensors = SubgraphCosts(given), tensors_of(given, may_keep)
+        hulls = Hulls(given, costs)
+        crossing, found, is_open = self._crossing(given, costs, hulls, tensors, prices, effort)
+        if may_keep:
+            least, extras = KeptBounds(problem).once, [0] * len(crossing)
         else:
-            bound = PartitionBound(problem, costs, hulls, tensors, layers, known).run(
-                (effort - spent) * len(layers) / left
-            )
-            crossing, steps, spent = bound.crossings, steps + bound.steps, spent + bound.deterministic_time
-        traffic[problem.network_of[layers[0]]] += crossing
-        left -= len(layers)
-    return traffic, len(parts), steps, spent
+            least, alone = least_traffic(problem, hulls), extras_alone(problem, hulls)
+            ends = zip(problem.offsets, problem.offsets[1:])
+            extras = [sum([alone[v].maps for v in range(first, end)]) for first, end in ends]
+        batch, traffic = problem.accelerator.batch, []
+        for row, crosses, extra in zip(least, crossing, extras):
+            maps = row.maps + batch * crosses if may_keep else max(row.maps, batch * crosses + extra)
+            traffic.append(Traffic(row.weights, maps))
+        return Step(tuple(traffic), tuple(found), is_open)
+
+    def _crossing(
+        self, given: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, prices: Sequence[float],
+        effort: float,
+    ) -> tuple[list[int], list[float], bool]:  # fmt: skip
+        """Return per network the bytes of one sample that cross at least, prices that prove it, and what is open."""
+        crossing, found, is_open = [0] * len(given.networks), [0.0] * given.size, False
+        spent, left, parts = 0.0, given.size, components(given, hulls)
+        for layers in parts:  # the smallest first: what they leave is for the others
+            inside = set(layers)
+            known = [group for group in self.groups if inside.issuperset(group) and costs.may_fit(group)]
+            if len(layers) == 1:
+                (v,) = layers
+                least = crossings_alone(tensors, v, given.accelerator.activation_capacity)
+                found[v] = least
+            else:
+                start = [prices[v] for v in layers] if prices else None
+                solver = PartitionBound(given, costs, hulls, tensors, layers, known, start)
+                bound = solver.run((effort - spent) * len(layers) / left)
+                least, spent = bound.crossings, spent + bound.deterministic_time
+                self.steps, is_open = self.steps + bound.steps, is_open or bound.is_open
+                for v, price in zip(layers, bound.prices):
+                    found[v] = price
+            crossing[given.network_of[layers[0]]] += least
+            left -= len(layers)
+        self.components, self.spent = len(parts), self.spent + spent
+        return crossing, found, is_open
 
 
 def _bytes_of(problem: Problem) -> int:

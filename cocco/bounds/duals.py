@@ -20,9 +20,10 @@ class Columns:
 
     def __init__(self, layers: Sequence[int]) -> None:
         self._position = {v: i for i, v in enumerate(layers)}
-        self._known: set[tuple[int, ...]] = set()
+        self._known: dict[tuple[int, ...], int] = {}
         self._rows: list[np.ndarray] = []
         self._costs: list[int] = []
+        self.changes = 0  #: sets that were new or crossed less than was known
 
     @property
     def count(self) -> int:
@@ -30,10 +31,15 @@ class Columns:
         return len(self._rows)
 
     def add(self, group: tuple[int, ...], crossings: int) -> bool:
-        """Return whether the set is new."""
+        """Return whether the set is new, or crosses less than was known."""
         if group in self._known:
-            return False
-        self._known.add(group)
+            at = self._known[group]
+            is_less = crossings < self._costs[at]
+            self._costs[at] = min(crossings, self._costs[at])
+            self.changes += is_less
+            return is_less
+        self.changes += 1
+        self._known[group] = len(self._rows)
         row = np.zeros(len(self._position))
         row[[self._position[v] for v in group]] = 1
         self._rows.append(row)

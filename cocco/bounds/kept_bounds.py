@@ -34,7 +34,7 @@ class KeptBounds:
     def totals(self, memory: Memory) -> list[Totals]:
         """Return per network totals of which none can be undercut with this memory."""
         machine = self.problem.accelerator_of(memory)
-        rows = zip(self.problem.rules, self._once, self._buffered)
+        rows = zip(self.problem.rules, self.once, self.buffered)
         return [least_totals(rules, traffic, buffered, machine) for rules, traffic, buffered in rows]
 
     def cost(self, memory: Memory) -> float:
@@ -47,11 +47,13 @@ class KeptBounds:
         return min(self.cost(memory) for memory in memories(self.problem))
 
     @cached_property
-    def _once(self) -> list[Traffic]:
+    def once(self) -> list[Traffic]:
+        """Per network what crosses DRAM once in any plan."""
         return [Traffic(rules.geometry.network.weight_bytes, once_bytes(rules)) for rules in self.problem.rules]
 
     @cached_property
-    def _buffered(self) -> list[Buffered]:
+    def buffered(self) -> list[Buffered]:
+        """Per network what layers read of the on-chip buffers in any plan."""
         found = []
         for rules in self.problem.rules:
             met = sum([rules.batch * met_bytes(rules, v) for v in range(len(rules.geometry.network.layers))])

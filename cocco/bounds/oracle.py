@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cocco.bounds.crossings import Tensors
 from cocco.bounds.forced import Hulls
+from cocco.bounds.joins import slacks_between
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -26,44 +28,8 @@ class LeastExcess(NamedTuple):
     """What no set undercuts, the sets that were met on the way (the best one last), and the solver's effort."""
 
     least: float
-    sets: list[tuple[int, ...]]
+    sets: list[tuple[tuple[int, ...], int]]  #: with what crosses for each, which may be more than at the least
     deterministic_time: float
-
-
-class Tensors(NamedTuple):
-    """The tensors of a problem: layers of the union, then the model inputs of each network."""
-
-    size_bytes: list[int]
-    readers: list[list[int]]
-    read: list[list[int]]  #: per layer the tensors that it reads, each once
-    outputs: frozenset[int]  #: written whoever reads them
-
-
-def tensors_of(problem: Problem) -> Tensors:
-    """Return the sizes for one sample, readers and operands, in the order of SubgraphCosts."""
-    layers: list[tuple[int, list[int]]] = []
-    inputs: list[tuple[int, list[int]]] = []
-    for network, offset in zip(problem.networks, problem.offsets):
-        for u, tensor in enumerate(network.tensors):
-            row = tensor.size_bytes, [offset + v for v in network.consumers[u]]
-            (layers if u < len(network.layers) else inputs).append(row)
-    read: list[list[int]] = [[] for _ in layers]
-    for u, (_, readers) in enumerate(layers + inputs):
-        for v in readers:
-            read[v].append(u)
-    outputs = frozenset(offset + v for net, offset in zip(problem.networks, problem.offsets) for v in net.outputs)
-    return Tensors([size for size, _ in layers + inputs], [readers for _, readers in layers + inputs], read, outputs)
-
-
-def crossings(tensors: Tensors, group: Sequence[int]) -> int:
-    """Return the bytes of in(S) and out(S), of one sample."""
-    inside = set(group)
-    total = sum([tensors.size_bytes[u] for u in {u for v in group for u in tensors.read[v]} - inside])
-    for v in group:
-        readers = tensors.readers[v]
-        if v in tensors.outputs or any(w not in inside for w in readers):
-            total += tensors.size_bytes[v]
-    return total
 
 
 class Oracle:
@@ -90,6 +56,7 @@ class Oracle:
                     if not hulls.may_share((u, v)):
                         model.add_bool_or([~self.inside[u], ~self.inside[v]])
         self.crossings: list[Term] = []
+        self.kept = self._keepable(problem, tensors)
         arriving = self._add_crossings(tensors)
         self._add_capacities(problem, costs, tensors, arriving)
         for index in range(len(model.proto.variables)):  # no layer at all is worth nothing: a start for every price
@@ -108,23 +75,29 @@ class Oracle:
         solver.parameters.cut_level = 0
         solver.parameters.cp_model_probing_level = 0
         solver.parameters.max_deterministic_time = limit
-        seen = _Sets(self.inside)
+        seen = _Sets(self.inside, self.crossings)
         status = solver.solve(self.model, seen.callback)
         spent = solver.response_proto.deterministic_time
         least = -float(sum([price for price in prices.values() if price > 0]))
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):  # else there was no time even for the empty set
             least = max(least, min(solver.best_objective_bound, solver.objective_value))
-        return LeastExcess(least, [group for group in seen.sets if group], spent)
+        return LeastExcess(least, [each for each in seen.sets if each[0]], spent)
+
+    def _keepable(self, problem: Problem, tensors: Tensors) -> dict[int, cp_model.IntVar]:
+        """Return variables of the tensors that may be kept whole while S runs, so that they need not cross."""
+        room = problem.accelerator.activation_capacity
+        near = {*self.layers}.union(*[tensors.read[v] for v in self.layers]) if tensors.whole else set()
+        return {u: self.model.new_bool_var("") for u in sorted(near) if tensors.whole[u] <= room}
 
     def _add_crossings(self, tensors: Tensors) -> dict[int, cp_model.IntVar]:
         """Add what comes in and goes out; return the variable of each tensor that can come in."""
         model, inside = self.model, self.inside
         arriving: dict[int, cp_model.IntVar] = {}
-        for u, size in enumerate(tensors.size_bytes):
+        for u in range(len(tensors.comes)):
             readers = [inside[v] for v in tensors.readers[u] if v in inside]
             if readers:
                 arriving[u] = comes = model.new_bool_var("")
-                self.crossings.append((size, comes))
+                self._add_crossing(u, tensors.comes[u], comes)
                 for reader in readers:
                     model.add_bool_or([~reader, comes] + ([inside[u]] if u in inside else []))
                 if u in inside:
@@ -132,14 +105,24 @@ class Oracle:
             if u not in inside:
                 continue
             if u in tensors.outputs or len(readers) < len(tensors.readers[u]):
-                self.crossings.append((size, inside[u]))
+                self._add_crossing(u, tensors.goes[u], inside[u])
             else:
                 goes = model.new_bool_var("")
-                self.crossings.append((size, goes))
+                self._add_crossing(u, tensors.goes[u], goes)
                 model.add_implication(goes, inside[u])
                 for reader in readers:
                     model.add_bool_or([~inside[u], reader, goes])
         return arriving
+
+    def _add_crossing(self, u: int, size: int, happens: cp_model.IntVar) -> None:
+        """Add that a tensor crosses where something happens, unless it is kept."""
+        if not size:
+            return
+        if u in self.kept:
+            crosses = self.model.new_bool_var("")
+            self.model.add_bool_or([~happens, self.kept[u], crosses])
+            happens = crosses
+        self.crossings.append((size, happens))
 
     def _add_capacities(
         self, problem: Problem, costs: SubgraphCosts, tensors: Tensors, arriving: dict[int, cp_model.IntVar]
@@ -161,37 +144,46 @@ class Oracle:
         """Return bytes and variables that add up to no more than what S holds (SubgraphCosts.least_activation).
 
         A tensor of S or in(S) holds what a reader in S asks of it by itself, at steps of 1: the most of all readers
-        there, as a sum of increments, each of which a reader that asks for that much switches on.
+        there, as a sum of increments, each of which a reader that asks for that much switches on. A kept one lies there
+        whole.
         """
-        model, held = self.model, list[Term]()
+        model, held, slacks = self.model, list[Term](), slacks_between(costs.problem)
         for u in sorted({*self.inside, *arriving}):
-            asked = {v: costs.bytes_for(u, v) for v in tensors.readers[u] if v in self.inside}
+            asked = [(costs.bytes_for(u, v), [self.inside[v]]) for v in tensors.readers[u] if v in self.inside]
+            if u in self.inside:
+                joined = [(v, slacks[u, v]) for v in tensors.readers[u] if v in self.inside and (u, v) in slacks]
+                asked += [(costs.bytes_for(u, v, slack), [self.inside[u], self.inside[v]]) for v, slack in joined]
             least = costs.bytes_for(u, None)
             present = [x for x in (self.inside.get(u), arriving.get(u)) if x is not None]
             held += [(least, x) for x in present]  # a tensor that comes in is not in S
             level = least
-            for size in sorted({size for size in asked.values() if size > least}):
+            for size in sorted({size for size, _ in asked if size > least}):
                 enough = model.new_bool_var("")
-                for v, each in asked.items():
+                for each, where in asked:
                     if each >= size:
-                        model.add_implication(self.inside[v], enough)
+                        model.add_bool_or([*[~x for x in where], enough])
+                if u in self.kept:
+                    model.add_implication(self.kept[u], enough)
                 held.append((size - level, enough))
                 level = size
+            if u in self.kept:
+                held.append((max(0, tensors.whole[u] - level), self.kept[u]))
         return held
 
 
 class _Sets:
     """Keeps the sets that the solver meets."""
 
-    def __init__(self, inside: dict[int, cp_model.IntVar]) -> None:
+    def __init__(self, inside: dict[int, cp_model.IntVar], crossings: Sequence[Term]) -> None:
         from ortools.sat.python import cp_model
 
-        self.sets: list[tuple[int, ...]] = []
+        self.sets: list[tuple[tuple[int, ...], int]] = []
         sets = self.sets
 
         class Callback(cp_model.CpSolverSolutionCallback):
             def on_solution_callback(self) -> None:
-                sets.append(tuple([v for v, x in inside.items() if self.boolean_value(x)]))
+                crossing = sum([size for size, x in crossings if self.boolean_value(x)])
+                sets.append((tuple([v for v, x in inside.items() if self.boolean_value(x)]), crossing))
 
         self.callback = Callback()
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cocco.bounds.crossings import Tensors, crossings, crossings_alone
 from cocco.bounds.duals import Columns
 from cocco.bounds.forced import Hulls
-from cocco.bounds.oracle import Oracle, Tensors, crossings
+from cocco.bounds.oracle import Oracle
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -34,6 +35,8 @@ class Bound(NamedTuple):
     most: float  #: value of the linear program over the sets at hand: what this method cannot pass
     steps: int
     deterministic_time: float
+    prices: tuple[float, ...]  #: of the layers, which no subgraph is worth: they prove `crossings` but for rounding
+    is_open: bool  #: whether more time may prove more
 
 
 class PartitionBound:
@@ -47,15 +50,21 @@ class PartitionBound:
         tensors: Tensors,
         layers: Sequence[int],
         known: Sequence[tuple[int, ...]],
+        start: Sequence[float] | None = None,
     ) -> None:
+        """start: prices of the layers that no subgraph is worth, if such are known, as those of a larger memory."""
         self.layers, self.tensors = layers, tensors
-        crossing = {*layers}.union(*[tensors.read[v] for v in layers])
-        self.unit = math.gcd(*[tensors.size_bytes[u] for u in crossing])  # all that crosses is a multiple of it
-        self.most_price = 4.0 * sum([tensors.size_bytes[u] for u in crossing])  # far beyond what any set crosses
+        self.start = np.floor(start) if start is not None else np.zeros(len(layers))
+        touched = {*layers}.union(*[tensors.read[v] for v in layers])
+        sizes = [bytes_[u] for u in touched for bytes_ in (tensors.comes, tensors.goes)]
+        self.unit = max(1, math.gcd(*sizes))  # all that crosses is a multiple of it
+        self.most_price = 4.0 * max(1, sum(sizes))  # far beyond what any set crosses
         self.columns = Columns(layers)
-        for group in (*[(v,) for v in layers], *known):
+        self.singles = [crossings_alone(tensors, v, problem.accelerator.activation_capacity) for v in layers]
+        for v, crossing in zip(layers, self.singles):
+            self.columns.add((v,), crossing)
+        for group in known:
             self.columns.add(group, crossings(tensors, group))
-        self.singles = [crossings(tensors, (v,)) for v in layers]
         self.oracle = Oracle(problem, costs, hulls, tensors, layers)
         self.windows = [
             Oracle(problem, costs, hulls, tensors, layers[start : start + WINDOW])
@@ -68,12 +77,12 @@ class PartitionBound:
 
     def run(self, limit: float) -> Bound:
         """Return the best bound that is proven within so much deterministic time of the solver."""
-        best, steps = 0, 0
-        centre = np.zeros(len(self.layers))
-        top = self.columns.most()
+        best, steps = max(0, int(self.start.sum())), 0
+        centre = self.start if best else np.zeros(len(self.layers))
+        held, top = centre, max(self.columns.most(), best)
         while self.time < limit and steps < MOST_STEPS and top - best > max(len(self.layers), ENOUGH * top):
             steps += 1
-            before = best, self.columns.count
+            before = best, self.columns.changes
             step = LEVEL * (top - best)
             prices = np.clip(self.columns.nearest(centre, best + step), -self.most_price, self.most_price)
             is_new = self._look_into_windows(prices, limit)
@@ -86,12 +95,15 @@ class PartitionBound:
                     proven, is_new = self._prove(lower, limit)
                     if proven > best:
                         best, centre = proven, lower
+                        held = lower + (proven - lower.sum()) / len(self.layers)
                     if not is_new:
                         break
-            if (best, self.columns.count) == before:  # nothing learnt: rounding is in the way
+            if (best, self.columns.changes) == before:  # nothing learnt: rounding is in the way
                 break
             top = self.columns.most()
-        return Bound(-(-best // self.unit) * self.unit, top, steps, self.time)
+        is_open = self.time >= limit and top - best > max(len(self.layers), ENOUGH * top)
+        crossing = -(-best // self.unit) * self.unit
+        return Bound(crossing, top, steps, self.time, tuple(map(float, held)), is_open)
 
     def _look_into_windows(self, prices: np.ndarray, limit: float) -> bool:
         """Add sets that are worth more than their crossings; return whether there were new ones."""
@@ -116,8 +128,8 @@ class PartitionBound:
         found = oracle.least(of_layer, max(limit - self.time, 0.01))
         self.time += found.deterministic_time
         is_new = False
-        for group in found.sets:
-            cost = crossings(self.tensors, group)
+        for group, crossing in found.sets:
+            cost = min(crossing, crossings(self.tensors, group))
             if cost < sum([of_layer[v] for v in group]):
                 self.worst = group
                 is_new |= self.columns.add(group, cost)

@@ -185,11 +185,11 @@ class SubgraphCosts:
             weights = -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
         return weights, {u: self._bytes_held({u: asked}, parts) for u, asked in self._asked(group).items()}
 
-    def bytes_for(self, u: int, v: int | None) -> int:
+    def bytes_for(self, u: int, v: int | None, slack: tuple[int, int] = (0, 0)) -> int:
         """Return what tensor u holds at least where its reader v is in S; None: where it is of S or in(S), that is all.
 
         The part of `least_activation` that one reader asks for by itself, at steps of 1. Tensors are the layers of the
-        union, then the model inputs of each network.
+        union, then the model inputs of each network. slack: rows and columns beyond a step that are known otherwise.
         """
         rows, columns, slack_h, slack_w, is_whole = 1, 1, 0, 0, False
         down, across = 1, 1
@@ -199,7 +199,7 @@ class SubgraphCosts:
                     rows, columns, down, across, slack_h, slack_w = self._windows[v]
                 is_whole |= tensor == u and whole
         rows, columns = -(-rows // down), -(-columns // across)
-        asked = {u: (max(1, rows), max(1, columns), max(0, slack_h), max(0, slack_w), is_whole)}
+        asked = {u: (max(1, rows), max(1, columns), max(slack[0], slack_h), max(slack[1], slack_w), is_whole)}
         return self._bytes_held(asked, any(self._may_part))
 
     def _asked(self, group: Group) -> dict[int, Asked]:

@@ -16,7 +16,8 @@ from cocco.bounds import certificate
 from cocco.bounds.certificate import certify
 from cocco.bounds.duals import Columns
 from cocco.bounds.forced import Hulls
-from cocco.bounds.oracle import Oracle, crossings, tensors_of
+from cocco.bounds.crossings import crossings, tensors_of
+from cocco.bounds.oracle import Oracle
 from cocco.bounds.partition_bound import PartitionBound
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer

@@ -1,0 +1,101 @@
+"""Lower bounds of a cost, memory by memory, from certificates of some: what crosses in one memory does so in smaller.
+
+A larger memory only admits more steps, so what crosses DRAM at least in one memory does so in every one that is no
+larger in any buffer; the bytes and the energy of a buffer are those of each memory itself. Prices of layers that prove
+one certificate hold in smaller memories, too, and start the next one there.
+
+The memory whose bound is least decides. Its certificate is asked for halfway to the last one above it, so that one
+raises many, until it has one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from cocco.bounds.buffers import least_buffered
+from cocco.bounds.forced import Traffic, largest_hulls, least_traffic
+from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.least import least_totals
+from cocco.problem.floor import floor_of
+from cocco.problem.planned import Memory
+from cocco.problem.problem import Problem
+from simulator.model.cost import Totals
+
+EACH = 6  #: one certificate takes a share of the effort, where the memory is chosen; our choice
+
+
+class Step(NamedTuple):
+    """What crosses at least in a memory, and in all smaller ones."""
+
+    traffic: tuple[Traffic, ...]  #: per network, for the whole batch
+    prices: tuple[float, ...] = ()  #: per layer, that no step is worth more than
+    is_open: bool = False  #: whether more effort may prove more
+
+
+Certify = Callable[[Memory, Sequence[float], float], Step]  #: asks for a memory, from prices, with so much effort
+
+
+class Staircase:
+    """Lower bounds of a problem by memory."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.steps: dict[Memory, Step] = {}
+        self.tries: dict[Memory, int] = {}
+        if problem.keep == "auto":
+            kept = KeptBounds(problem)
+            self._buffered, floor = kept.buffered, kept.once
+        else:
+            hulls = largest_hulls(problem)
+            self._buffered, floor = least_buffered(problem, hulls), least_traffic(problem, hulls)
+        self.bound = {memory: self._cost(memory, self._totals(memory, floor)) for memory in memories(problem)}
+
+    @property
+    def least(self) -> float:
+        """What no plan in any memory undercuts."""
+        return min(self.bound.values())
+
+    def climb(self, best: float, effort: Callable[[], float], certify: Certify, most: int) -> None:
+        """Raise the least bound until it meets a cost, or no effort is left, or `most` certificates were asked for."""
+        share = effort() / (EACH if self.problem.buffers else 1)
+        for _ in range(most):
+            lowest = min(self.bound, key=lambda memory: (self.bound[memory], memory))
+            at = self._next(lowest, best)
+            if self.bound[lowest] >= best or at is None or effort() <= 0:
+                return
+            above = self._above(at)
+            prices = self.steps[above].prices if above is not None else ()
+            self.tries[at] = self.tries.get(at, 0) + 1
+            self.take(at, certify(at, prices, min(share * self.tries[at], effort())))
+
+    def take(self, at: Memory, step: Step) -> None:
+        """Note what crosses in a memory, and raise its bound and those of smaller ones."""
+        self.steps[at] = step
+        for memory in self.bound:
+            if all(a <= b for a, b in zip(memory, at)):
+                totals = self._totals(memory, step.traffic)
+                self.bound[memory] = max(self.bound[memory], self._cost(memory, totals))
+
+    def _next(self, lowest: Memory, best: float) -> Memory | None:
+        """Return the memory to ask for, None where nothing raises the least bound."""
+        above = self._above(lowest)
+        if above == lowest:
+            return lowest if self.steps[lowest].is_open else None
+        if above is None:
+            open_ = [memory for memory, bound in self.bound.items() if bound < best]
+            above = tuple(map(max, zip(*open_)))
+        return tuple((a + b) // 2 for a, b in zip(lowest, above))
+
+    def _above(self, memory: Memory) -> Memory | None:
+        """Return the nearest memory with a certificate that holds for this one."""
+        found = [each for each in self.steps if all(a <= b for a, b in zip(memory, each))]
+        return min(found, key=lambda each: (sum(each), each), default=None)
+
+    def _cost(self, memory: Memory, totals: Sequence[Totals]) -> float:
+        objective, machine = self.problem.objective, self.problem.accelerator_of(memory)
+        return objective.cost(objective.value(totals, floor_of(machine)), machine)
+
+    def _totals(self, memory: Memory, traffic: Sequence[Traffic]) -> list[Totals]:
+        machine = self.problem.accelerator_of(memory)
+        return [least_totals(*row, machine) for row in zip(self.problem.rules, traffic, self._buffered)]
