@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from cocco.problem.effort import Progress
 from cocco.problem.genome import Genome
@@ -13,7 +16,10 @@ from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.problem.stream import Stream
 from cocco.search.genetic.breeder import Breeder
+from cocco.search.genetic.engine import HalfGeneration
+from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
+from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.genomes import Pricer, Sample
 
 BLOCK = 100  #: our choice: samples of one row of the history, as many as a generation of the genetic algorithm
@@ -39,6 +45,18 @@ class Cooling:
         return self.first * (self.last / self.first) ** share
 
 
+class Walk(NamedTuple):
+    """Where a search stands: the genome that it goes on from, what that costs, and the least cost so far."""
+
+    genome: Genome
+    cost: float
+    least: float
+
+
+# number of the block, founders that it begins with, temperatures over the least cost, where it starts -> its samples
+Steps = Callable[[int, Sequence[Sequence[int]], Sequence[float], Walk | None], tuple[Population, Walk]]
+
+
 def annealing(
     problem: Problem,
     samples: int,
@@ -55,46 +73,96 @@ def annealing(
     worse, and with probability exp(-difference / temperature) if it is. The start is random, or the best of the
     initial partitions, which count as samples. A genome that equals the current one is mutated again, `retries`
     times at most, as in the genetic algorithm. Of the settings, the shares of the mutations and the memos count.
-    engine: who prices subgraphs; the steps are made in Python.
+    engine: who makes the steps; with operators of the user's own Python makes them, and "fast" prices them.
     """
-    breeder = Breeder(problem, settings)
-    pricer = Pricer(problem, settings.model_memo, settings.price_memo, engine)
     cooling = cooling or Cooling()
-    trace = Trace(problem, samples, progress)
-    founders = max(1, len(initial))
-    current: Sample | None = None
-    least = math.inf
+    trace = Trace(problem, samples, progress, "reference" if settings.operators else engine)
+    steps = _steps(problem, seed, settings, engine)
+    nobody = Population.empty(0, problem.size)
+    walk: Walk | None = None
     try:
-        while trace.left:
-            count = trace.samples
-            stream = Stream(seed, count // BLOCK, count % BLOCK)
-            if current is None or count < founders:
-                sample = pricer.evaluate(breeder.founder(initial, count, stream), stream)
-                is_next = current is None or sample.cost < current.cost
-            else:
-                sample = pricer.evaluate(_neighbour(breeder, current, stream), stream)
-                is_next = _accepts(sample.cost - current.cost, least * cooling.at(count / samples), stream)
-            trace.add(sample)
-            if is_next:
-                current = sample
-            least = min(least, sample.cost)
-            if not trace.samples % BLOCK or not trace.left:
-                trace.close()
-    except KeyboardInterrupt:
+        for block, first in enumerate(range(0, samples, BLOCK)):
+            last = min(first + BLOCK, samples)
+            temperatures = [cooling.at(count / samples) for count in range(first, last)]
+            done, walk = steps(block, initial[first:last], temperatures, walk)
+            trace.record(done, nobody)
+    except KeyboardInterrupt as stop:
+        if isinstance(stop, HalfGeneration) and len(stop.children.cost):
+            trace.record(stop.children, nobody)
         if not trace.samples:
-            stream = Stream(seed, 0, 0)
-            trace.add(pricer.evaluate(breeder.founder(initial, 0, stream), stream))
-        trace.stop()
+            trace.record(steps(0, initial[:1], [cooling.first], None)[0], nobody)
+        trace.is_stopped = True
     return trace
 
 
-def _neighbour(breeder: Breeder, current: Sample, stream: Stream) -> Genome:
+def _steps(problem: Problem, seed: int, settings: Settings, engine: EngineName) -> Steps:
+    if engine == "reference" or settings.operators:
+        return _Readable(problem, seed, settings, engine).steps
+    compiled = Compiled(problem, settings)
+    buffers, size = len(problem.buffers), problem.size
+
+    def fast(
+        block: int, founders: Sequence[Sequence[int]], temperatures: Sequence[float], walk: Walk | None
+    ) -> tuple[Population, Walk]:
+        done = Population.empty(len(temperatures), size)
+        place = Population.empty(1, size)
+        costs = np.zeros(2)
+        if walk is not None:
+            place.put(0, Sample(walk.genome, 0.0, walk.cost))
+            costs[:] = walk.cost, walk.least
+        compiled.anneal(
+            seed, block, walk is not None, np.array(founders, dtype=np.int64).reshape(-1, size),
+            np.array(temperatures), place.labels[0], place.capacities[0], costs, *done,
+        )  # fmt: skip
+        return done, Walk(place.sample(0, buffers).genome, float(costs[0]), float(costs[1]))
+
+    return first_of(fast, _Readable(problem, seed, settings, "reference").steps)
+
+
+class _Readable:
+    """Makes the steps one after the other. engine: who prices subgraphs."""
+
+    def __init__(self, problem: Problem, seed: int, settings: Settings, engine: EngineName) -> None:
+        self.seed, self.size = seed, problem.size
+        self.breeder = Breeder(problem, settings)
+        self.pricer = Pricer(problem, settings.model_memo, settings.price_memo, engine)
+
+    def steps(
+        self, block: int, founders: Sequence[Sequence[int]], temperatures: Sequence[float], walk: Walk | None
+    ) -> tuple[Population, Walk]:
+        """Return the samples of one block, and where the search stands then.
+
+        Raises HalfGeneration with the samples made so far if the user stops it.
+        """
+        done, i = Population.empty(len(temperatures), self.size), 0
+        try:
+            for i, temperature in enumerate(temperatures):
+                stream = Stream(self.seed, block, i)
+                if walk is None or i < len(founders):
+                    sample = self.pricer.evaluate(self.breeder.founder(founders, i, stream), stream)
+                    is_next = walk is None or sample.cost < walk.cost
+                else:
+                    sample = self.pricer.evaluate(_neighbour(self.breeder, walk.genome, stream), stream)
+                    is_next = _accepts(sample.cost - walk.cost, walk.least * temperature, stream)
+                done.put(i, sample)
+                least = sample.cost if walk is None else min(walk.least, sample.cost)
+                if walk is None or is_next:
+                    walk = Walk(sample.genome, sample.cost, least)
+                else:
+                    walk = walk._replace(least=least)
+        except KeyboardInterrupt:
+            raise HalfGeneration(done.rows(0, i)) from None
+        assert walk is not None, "a block has samples"
+        return done, walk
+
+
+def _neighbour(breeder: Breeder, current: Genome, stream: Stream) -> Genome:
     """Return the current genome after one mutation, more while it comes back unchanged, repaired."""
-    genome = breeder.repaired(breeder.mutate(current.genome, stream))
+    genome = breeder.repaired(breeder.mutate(current, stream))
     for _ in range(breeder.settings.retries):
-        if genome != current.genome:
+        if genome != current:
             break
-        genome = breeder.repaired(breeder.mutate(current.genome, stream))
+        genome = breeder.repaired(breeder.mutate(current, stream))
     return genome
 
 

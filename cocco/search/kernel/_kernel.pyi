@@ -59,6 +59,22 @@ def exact(
     first: int = 0,
     second: int = 0,
 ) -> tuple[list[list[int]] | None, int, int, int, float]: ...
+def anneal(
+    kernel: Kernel,
+    scratch: Scratch,
+    seed: int,
+    block: int,
+    is_begun: bool,
+    founders: np.ndarray,
+    shares: np.ndarray,
+    labels_now: np.ndarray,
+    capacities_now: np.ndarray,
+    cost_now: np.ndarray,
+    labels: np.ndarray,
+    capacities: np.ndarray,
+    value: np.ndarray,
+    cost: np.ndarray,
+) -> None: ...
 
 class Orders:
     def __init__(self, kernel: Kernel, memo: int) -> None: ...

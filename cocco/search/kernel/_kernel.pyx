@@ -6,7 +6,7 @@ that a search prices hundreds of thousands of genomes per second. Tests hold the
 that each file repeats; 64-bit overflow is found, and the caller turns to the Python engine.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
@@ -609,6 +609,7 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
                 break
 
 
+include "_annealing.pxi"
 include "_improve.pxi"
 include "_kept_prices.pxi"
 include "_kept_search.pxi"

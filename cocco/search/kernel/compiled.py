@@ -67,6 +67,8 @@ class Compiled:
         self.price: Callable[[Sequence[int], int, int], Row | None] = partial(self.kernel.price, self.scratches[0])
         #: False only where neither these layers nor any larger set fits there as a subgraph
         self.may_fit: Callable[[Sequence[int], int, int], bool] = partial(self.kernel.may_fit, self.scratches[0])
+        #: makes a block of steps of simulated annealing, as the kernel says
+        self.anneal: Callable[..., None] = partial(_kernel.anneal, self.kernel, self.scratches[0])
 
     def value(self, labels: Sequence[int], capacities: Sequence[int]) -> tuple[float, float]:
         """Return Formula 1 and the cost of a genome that is valid and fits."""

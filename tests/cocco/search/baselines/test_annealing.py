@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+import cocco.search.baselines.annealing as annealing_module
+import workloads
+from cocco.problem.problem import over_space
 from cocco.problem.settings import Settings
+from cocco.problem.space import SeparateBuffers
 from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import Cooling, _accepts, annealing
 from cocco.search.genetic.repair import repair
+from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.genomes import Pricer
 from tests.helpers.search_graphs import chain, diamond, fixed, spaced
 
@@ -86,3 +91,41 @@ def test_a_user_who_stops_keeps_the_best(allowed, monkeypatch):
     assert trace.is_stopped
     assert trace.samples == max(allowed, 1)
     assert trace.best.cost > 0
+
+
+def assert_engines_agree(problem, samples, seed, initial=()):
+    slow, fast = (annealing(problem, samples, seed, Settings(), initial, engine=name) for name in ("reference", "fast"))
+    assert (slow.engine, fast.engine) == ("reference", "fast")
+    assert slow.best == fast.best
+    assert slow.points().equals(fast.points()) and slow.history().equals(fast.history())
+
+
+@pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+@pytest.mark.parametrize("seed", range(6))
+def test_engines_anneal_alike(seed):
+    """Beyond one block; on given hardware, where one memory or two are chosen; from nothing, from founders."""
+    assert_engines_agree(fixed(diamond(), 2048), 230, seed)
+    assert_engines_agree(spaced(chain(5, "a"), diamond("b")), 230, seed, [[0] * 5 + [5] * 4, list(range(9))])
+    two = over_space(workloads.load("googlenet"), SeparateBuffers(), alpha=0.002)
+    assert_engines_agree(two, 130, seed)
+
+
+@pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+def test_engines_anneal_alike_from_more_founders_than_a_block_has():
+    initial = [[0, 1, 2, 3], [0, 0, 2, 2], [0, 0, 0, 3]] * 50
+    assert_engines_agree(spaced(chain(4)), 270, 2, initial)
+
+
+@pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+def test_what_outgrows_64_bits_is_annealed_by_the_readable_engine(monkeypatch):
+    """The compiled block raises; the search then is that of Python, from the same place."""
+    problem, calls = fixed(chain(5)), []
+
+    def outgrown(self, *_):
+        calls.append(1)
+        raise OverflowError
+
+    slow = annealing(problem, 150, 1, Settings())
+    monkeypatch.setattr(annealing_module, "Compiled", lambda *_: type("Twin", (), {"anneal": outgrown})())
+    assert annealing(problem, 150, 1, Settings(), engine="fast").points().equals(slow.points())
+    assert len(calls) == 2
