@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cocco.problem.operators import Operator
     from cocco.problem.settings import Settings
     from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
+    from cocco.problem.stages import Stage
     from cocco.problem.status import Interrupted
     from cocco.scheduling.schedule import schedule
     from simulator.views.chrome_trace import chrome_trace
@@ -51,6 +52,7 @@ __all__ = [
     "SeparateBuffers",
     "Settings",
     "SharedBuffer",
+    "Stage",
     "allocate",
     "chrome_trace",
     "compare",
@@ -84,6 +86,7 @@ _HOMES = {  # the modules that the names above live in
     "cocco.problem.operators": ("Operator",),
     "cocco.problem.settings": ("Settings",),
     "cocco.problem.space": ("Range", "SeparateBuffers", "SharedBuffer"),
+    "cocco.problem.stages": ("Stage",),
     "cocco.problem.status": ("Interrupted",),
     "cocco.scheduling.schedule": ("schedule",),
     "simulator.views.chrome_trace": ("chrome_trace",),

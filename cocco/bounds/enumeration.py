@@ -21,6 +21,7 @@ from cocco.problem.genome import Genome, groups_of
 from cocco.problem.judge import judged
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
+from cocco.problem.stages import tell
 from cocco.search.baselines.exact import LOOK_STEPS, MAX_CANDIDATES, MAX_STATES, PRICE_STEPS, exact
 from cocco.search.kernel.compiled import Compiled, Enumerated, first_of
 from cocco.search.pricing.genomes import Sample
@@ -39,6 +40,7 @@ class Proof(NamedTuple):
     lower_bound: float
     is_optimal: bool
     transitions: int  #: subgraphs that were tried
+    is_stopped: bool = False  #: by the user; what is said holds all the same
 
 
 def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory: int, in_total: int) -> Proof:
@@ -51,10 +53,17 @@ def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory:
     solver = Solver(problem, engine)
     spent, left = 0, [math.inf]
     known = None if best is None else best.genome.capacities
-    for bound, memory in sorted(memory_bounds(problem), key=lambda entry: (entry[1] != known, entry)):
-        if best is not None and bound >= best.cost:
+    order = sorted(memory_bounds(problem), key=lambda entry: (entry[1] != known, entry))
+    for number, (bound, memory) in enumerate(order):
+        cost = math.inf if best is None else best.cost
+        if bound >= cost:
             continue
-        found, steps = solver.solve(memory, min(per_memory, in_total - spent), best)
+        try:
+            tell("proof", number, len(order), "memories", best=cost, bound=floor)
+            found, steps = solver.solve(memory, min(per_memory, in_total - spent), best)
+        except KeyboardInterrupt:
+            reached = min(cost, *left, *(least for least, _ in order[number:]))
+            return Proof(best, max(floor, reached), False, solver.transitions, True)
         spent += steps
         if found is None:
             left.append(bound)

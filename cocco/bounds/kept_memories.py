@@ -23,6 +23,7 @@ from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory, Planned
 from cocco.problem.problem import Problem, in_memory
+from cocco.problem.stages import tell
 
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 QUICK_TOTAL = 256_000_000  #: of all memories together
@@ -74,6 +75,7 @@ def prove_kept(
                     break
                 memory = _next(untried, None if best is None else best.memory, failures if not solved else 0)
                 untried.remove(memory)
+                tell("proof", len(left) - len(order), len(left), "memories", best=known, bound=min(left.values()))
                 found = solve(problem, memory, engine, min(per_memory // tier, in_total - steps), known)
                 steps += found.steps
                 if not found.is_decided:

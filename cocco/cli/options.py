@@ -202,6 +202,10 @@ def add_samples(parser: Parser) -> Any:
         help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
     )  # fmt: skip
     group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
+    group.add_argument(
+        "--progress", action="store_true",
+        help="say on standard error what the search is at, and the gap so far; on a terminal a bar always does",
+    )  # fmt: skip
     return group
 
 

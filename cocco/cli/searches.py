@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cocco.cli.hardware import MAPPER
 from cocco.cli.output import CODES, STOPPED, print_answer, searched
+from cocco.cli.progress import shown as progress_shown
 from cocco.exploration.cores import CoresAxis
 from cocco.exploration.front import Front
 from cocco.exploration.limits import Limited
@@ -21,6 +22,7 @@ from cocco.output.folders.about import About, versions
 from cocco.output.folders.ready import ready
 from cocco.output.text.search import work_of
 from cocco.problem.space import SharedBuffer, Space
+from cocco.problem.stages import watched_by
 from workloads.network.network import Network
 
 Found = Result | Front | Limited | CoresAxis
@@ -52,8 +54,9 @@ def run_search(
     written: Sequence[Path] = ()
     with ready(folder, files) if folder else nullcontext():
         start = time.monotonic()
-        with _bar(options.samples, best) as progress:
-            found, is_stopped = searched(lambda: find(progress))
+        with progress_shown(options.samples, best, options.progress) as view:
+            with watched_by(None if view is None else view.told):
+                found, is_stopped = searched(lambda: find(None if view is None else view.samples))
         seconds = time.monotonic() - start
         how = "stopped by Ctrl-C, this is the best so far: " if is_stopped else ""
         what = work_of(found) if isinstance(found, Result) else "samples"
@@ -90,21 +93,3 @@ def settings_of(options: Namespace, networks: Sequence[Network], space: Space, k
         **({} if mapper == MAPPER else {"mapper": mapper}),
         **({} if getattr(options, "count", "one") == "one" else {"count": options.count}),
     }
-
-
-@contextmanager
-def _bar(samples: int, best: str) -> Iterator[Progress | None]:
-    """Give a callback that moves a bar on a terminal, and None where nobody watches."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=samples, unit=" samples", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
-
-        def move(done: int, _: int, found: Any) -> None:
-            bar.set_postfix_str(best.format(found), refresh=False)
-            bar.update(min(done, samples) - bar.n)
-
-        yield move
-        bar.refresh()  # a search that is done before the bar would move shows its end all the same

@@ -13,6 +13,7 @@ from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
+from cocco.problem.stages import tell, watched_by
 from cocco.problem.status import Interrupted, Status
 from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
@@ -62,7 +63,8 @@ def partition(
         Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
     **fields
         Fields of the effort by their names, in place of its own: samples, seed, settings, initial, engine, threads,
-        progress, prove, check_addresses. Also population: genomes per generation, of which at most half are its elite.
+        progress, stages, prove, check_addresses. Also population: genomes per generation, of which at most half are its
+        elite.
 
     Raises
     ------
@@ -87,7 +89,8 @@ def partition(
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=keep)
-    return _search(problem, method, chosen)
+    with watched_by(chosen.stages):
+        return _search(problem, method, chosen)
 
 
 def explore(
@@ -165,7 +168,8 @@ def explore(
     exchange = fields.get("exchange")
     if exchange is not None:
         problem = exchanged(problem, exchange)
-    return _search(problem, method, chosen)
+    with watched_by(chosen.stages):
+        return _search(problem, method, chosen)
 
 
 def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effort) -> Result:
@@ -176,7 +180,11 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
 
     question = question_of(problem, effort, Settings())
     outcome = _with_kept(question, method, effort) if problem.keep == "auto" else _without(question, method, effort)
-    result = result_of(problem, outcome, effort.seed)
+    try:
+        result = result_of(problem, outcome, effort.seed)
+    except KeyboardInterrupt:  # it is short, and what was searched for is here
+        outcome.trace.is_stopped = True
+        result = result_of(problem, outcome, effort.seed)
     if outcome.trace.is_stopped:
         raise Interrupted(result)
     from cocco.exploration.addresses import with_addresses
@@ -188,6 +196,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
         result = no_worse(problem, result, effort.initial)
         if effort.check_addresses or any(plan.keep for plan in result.plans):
             cost = result.cost
+            tell("addresses", best=cost, bound=result.lower_bound or 0.0)
             result = with_addresses(problem, result, effort.check_addresses)
             if problem.buffers and result.placed is not None and not (result.placed and result.cost <= cost):
                 result = in_other_memories(

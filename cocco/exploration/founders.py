@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cocco.problem.problem import Problem, in_memory
+from cocco.problem.stages import tell
+from cocco.problem.status import Unfinished
 from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
@@ -20,10 +22,11 @@ Costs = Callable[[Problem], SubgraphCosts]
 
 
 class Founders(NamedTuple):
-    """Labels of the partitions that each island starts from, and the samples that they took."""
+    """Labels of the partitions that each island starts from, the samples they took, and whether Ctrl-C came."""
 
     islands: list[list[list[int]]]
     samples: int
+    is_stopped: bool = False
 
 
 def founders(problem: Problem, costs: Costs, islands: int, samples: int, seed: int) -> Founders:
@@ -34,10 +37,11 @@ def founders(problem: Problem, costs: Costs, islands: int, samples: int, seed: i
     """
     found: list[list[list[int]]] = []
     memory = costs(problem) if not problem.buffers else None
-    spent = 0  # layers priced in memories before
+    spent, is_stopped = 0, False  # layers priced in memories before
     prices = memory
     try:
         for island in range(islands):
+            tell("founders", island, islands)
             most = int((SHARE if found else FIRST) * samples) * problem.size
             if memory is None:
                 spent += prices.layers_priced if prices is not None else 0
@@ -56,5 +60,9 @@ def founders(problem: Problem, costs: Costs, islands: int, samples: int, seed: i
                 found[0].append(dynamic(problem, memory, depth_order(problem))[0])
     except Spent:
         pass
+    except Unfinished as stop:
+        found, is_stopped = [*found, [stop.labels]], True
+    except KeyboardInterrupt:
+        is_stopped = True
     spent += prices.layers_priced if prices is not None else 0
-    return Founders(found, -(-spent // problem.size))
+    return Founders(found, -(-spent // problem.size), is_stopped)

@@ -20,6 +20,7 @@ from cocco.problem.genome import Genome, groups_of
 from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.problem.planned import Planned, confirmed
 from cocco.problem.problem import Problem
+from cocco.problem.stages import without_bounds
 from cocco.search.genetic.trace import Trace
 from cocco.search.keeping.window import MAX_STEPS
 from cocco.search.pricing.genomes import Sample
@@ -50,10 +51,11 @@ def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
     if proof.best is not None and (proof.is_optimal or is_stopped):
         return _solved(question, proof, is_stopped)
     if is_stopped:
-        raise KeyboardInterrupt
-    found = searched(question, "auto", proof.best)
+        found = _layerwise(question)
+    else:
+        found = _searched(question, proof)
     if found.trace.is_stopped:
-        return found
+        return found._replace(bound=max(found.bound, proof.lower_bound))
     share = 1 if proof.solved else AGAIN
     again, is_stopped = _prove(question.problem, found.planned, question, per_memory // share, in_total // share)
     assert again.best is not None and found.planned is not None
@@ -64,6 +66,25 @@ def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
         bound=max(again.lower_bound, proof.lower_bound),
         method="exact" if is_better else found.method,
     )
+
+
+def _searched(question: Question, proof: KeptProof) -> Outcome:
+    """Return what a search finds from what a proof knows; where Ctrl-C comes between its parts, what is known."""
+    try:
+        return searched(question, "auto", proof.best)
+    except KeyboardInterrupt:
+        if proof.best is not None:
+            return _solved(question, proof, True)
+        return _layerwise(question)
+
+
+def _layerwise(question: Question) -> Outcome:
+    """Return what there is where Ctrl-C comes first, and what nothing undercuts."""
+    problem = question.problem
+    found = methods.layerwise(replace(question, problem=replace(problem, keep="none")))
+    best, plans = found.trace.best, problem.partitions(groups_of(found.trace.best.genome.labels))
+    planned = confirmed(problem, Planned(best.genome.capacities, plans, best.value, best.cost))
+    return found._replace(planned=planned, bound=_least(problem))
 
 
 def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Planned | None = None) -> Outcome:
@@ -77,7 +98,8 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
     first = question if not is_twice else replace(
         question, samples=wanted - wanted // SHARE, progress=_told(question.progress, 0, wanted)
     )  # fmt: skip
-    found = methods.answer(method, replace(first, problem=replace(problem, keep="none")))
+    with without_bounds():
+        found = methods.answer(method, replace(first, problem=replace(problem, keep="none")))
     best = found.trace.best
     if found.proof is not None and found.proof.best is not None:
         best = found.proof.best
@@ -114,6 +136,8 @@ def _prove(
         proof = prove_kept(problem, known, question.engine, per_memory, in_total)
     except Stopped as stop:
         proof, is_stopped = stop.proof, True
+    except KeyboardInterrupt:  # before its first memory
+        proof, is_stopped = KeptProof(known, 0.0, False, 0, ()), True
     if proof.best is None or proof.best is known:
         return proof, is_stopped
     best = confirmed(problem, proof.best)

@@ -17,6 +17,7 @@ from cocco.exploration.question import Question
 from cocco.problem.genome import Genome
 from cocco.problem.planned import Memory, Planned, priced
 from cocco.problem.problem import Problem, in_memory
+from cocco.problem.stages import tell
 from cocco.problem.stream import Stream
 from cocco.search.genetic.trace import Trace
 from cocco.search.keeping.genome import decoded
@@ -60,6 +61,7 @@ def improve(question: Question, best: Best) -> bool:
     problem, steps = best.problem, IMPROVING_STEPS * question.samples
     memory = best.planned.memory
     try:
+        tell("kept tensors", 0, 1 + MOVES, "memories", best=best.planned.cost)
         given, labels = in_memory(problem, memory), problem.labels(best.planned.plans)
         best.offer(memory, first_plans(given, labels, question.engine, FIRST_STEPS * question.samples))
         if _improve_in(question, best, memory, best.planned.plans, steps):
@@ -71,6 +73,7 @@ def improve(question: Question, best: Best) -> bool:
                 return False
             seen.add(tried[0])
             moves += 1
+            tell("kept tensors", moves, 1 + MOVES, "memories", best=best.planned.cost)
             plans = in_other_memory(problem, best.planned.plans, tried[0], question.seed)
             if plans is not None and _improve_in(question, best, tried[0], plans, steps // 4):
                 return True

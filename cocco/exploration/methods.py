@@ -15,6 +15,8 @@ from cocco.problem.genome import Genome
 from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.problem.planned import Planned
 from cocco.problem.problem import Problem
+from cocco.problem.stages import tell
+from cocco.problem.status import Unfinished
 from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import annealing
 from cocco.search.baselines.dynamic import depth_order, dynamic
@@ -52,16 +54,30 @@ class Outcome(NamedTuple):
 
 
 def answer(method: HardwareMethod | SpaceMethod, question: Question) -> Outcome:
-    """Return the method's answer; where Ctrl-C comes before it has one, layer by layer in the smallest memory."""
+    """Return the method's answer; where Ctrl-C comes before it has one, what it had built, else layer by layer."""
     known = SPACE_METHODS if question.problem.buffers else HARDWARE_METHODS
     try:
         return known[method](question)
+    except Unfinished as stop:
+        return stopped(question, stop.labels, method)
     except KeyboardInterrupt:
-        problem = question.problem
-        genome = Genome(list(range(problem.size)), (0,) * len(problem.buffers))
-        trace = _trace(question, Pricer(problem).evaluate(genome, Stream(question.seed, 0, 0)))
-        trace.is_stopped = True
-        return Outcome(trace, 1, "layerwise")
+        return layerwise(question)
+
+
+def layerwise(question: Question) -> Outcome:
+    """Layer by layer in the smallest memory: what there is where Ctrl-C comes first."""
+    return stopped(question, list(range(question.problem.size)), "layerwise")
+
+
+def stopped(question: Question, labels: list[int], method: str) -> Outcome:
+    """Return a partition in the smallest memory as what a search had when it was stopped."""
+    problem = question.problem
+    genome = Genome(labels, (0,) * len(problem.buffers))
+    trace = Trace(problem, 1, None, question.engine)
+    trace.add(Pricer(problem).evaluate(genome, Stream(question.seed, 0, 0)))
+    trace.close()
+    trace.is_stopped = True
+    return Outcome(trace, 1, method)
 
 
 def automatic(question: Question) -> Outcome:
@@ -74,13 +90,12 @@ def automatic(question: Question) -> Outcome:
         found = search(question)
         if found.trace.is_stopped:
             return found
-        try:
-            proof = prove(question.problem, found.trace.best, question.engine, QUICK_STEPS, QUICK_TOTAL)
-        except KeyboardInterrupt:
-            found.trace.is_stopped = True
-            return found
+        proof = prove(question.problem, found.trace.best, question.engine, QUICK_STEPS, QUICK_TOTAL)
+        found.trace.is_stopped = proof.is_stopped
         return found._replace(proof=proof)
     proof = prove(question.problem, None, question.engine, QUICK_STEPS, QUICK_STEPS)
+    if proof.is_stopped:
+        return layerwise(question)
     return _proven(question, proof) if proof.best is not None else search(question)
 
 
@@ -96,6 +111,8 @@ def search(question: Question) -> Outcome:
     if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
     most = max(samples - polishing, found.samples + 1)
+    if found.is_stopped:
+        return _of_founders(question, found)
     first, *others = found.islands or [[]]
     room = max(0, min(settings.population, most - found.samples) - len(initial))
     starts: list[Sequence[Sequence[int]]] = [[*initial, *first[:room]], *others]
@@ -111,17 +128,31 @@ def search(question: Question) -> Outcome:
     return Outcome(trace, trace.samples, "ga")
 
 
+def _of_founders(question: Question, found: Founders) -> Outcome:
+    """Return the best of the founders that there were when the user stopped the search."""
+    starts = [*question.initial, *(labels for island in found.islands for labels in island)]
+    chosen = make_engine(question.engine, question.problem, question.settings)
+    settings, samples = replace(question.settings, population=max(2, len(starts)), elite=0), max(1, len(starts))
+    trace = genetic(
+        question.problem, found.samples + samples, question.seed, settings, [starts], None, chosen, found.samples
+    )  # fmt: skip
+    trace.is_stopped = True
+    return Outcome(trace, trace.samples, "ga")
+
+
 def enumeration(question: Question) -> Outcome:
     """The exact method (Cocco, Sec. 4.2.1): proven, or "gave_up" with the best of greedy and dynamic programming.
 
     Ctrl-C on given hardware leaves greedy's partition.
     """
-    try:
-        proof = prove(question.problem, None, question.engine, MAX_STEPS, 4 * MAX_STEPS)
-    except KeyboardInterrupt:
-        if question.problem.buffers:
-            raise
-        found = fusion(question)
+    proof = prove(question.problem, None, question.engine, MAX_STEPS, 4 * MAX_STEPS)
+    if proof.is_stopped:
+        if proof.best is not None:
+            found = _proven(question, proof)
+        elif question.problem.buffers:
+            return layerwise(question)
+        else:
+            found = fusion(question)
         found.trace.is_stopped = True
         return found._replace(method="exact")
     if proof.best is not None:
@@ -199,6 +230,7 @@ def certified(problem: Problem, answer: Outcome) -> Outcome:
         return answer
     best = proof.best or answer.trace.best
     try:
+        tell("bound by solvers", best=best.cost, bound=proof.lower_bound)
         bound = max(proof.lower_bound, certify(problem, best.genome.labels).lower_bound)
     except KeyboardInterrupt:
         answer.trace.is_stopped = True

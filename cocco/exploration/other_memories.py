@@ -19,6 +19,7 @@ from cocco.exploration.result import Result
 from cocco.problem.judge import judged_plans
 from cocco.problem.planned import Memory, Planned, confirmed
 from cocco.problem.problem import Problem
+from cocco.problem.stages import tell
 from cocco.problem.status import Status
 
 MEMORIES = 8  #: that are asked at most; our choice
@@ -41,6 +42,7 @@ def in_other_memories(question: Question, found: Result, place: Placing) -> Resu
             break
         if bounds.cost(memory) >= most:
             continue
+        tell("other memories", asked, MEMORIES, "memories")
         asked += 1
         solved = solve(problem, memory, question.engine, STEPS, most).best
         if solved is None:

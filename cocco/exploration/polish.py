@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
+from cocco.problem.stages import tell
 from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import dissolved, improve
 from cocco.search.kernel.compiled import Compiled, first_of
@@ -46,6 +47,7 @@ def polish(
     least, priced, most, stale, call = math.inf, 0, 0, 0, 0
     try:
         while priced + most <= samples * problem.size and stale < STALE:
+            tell("polish", priced // problem.size, samples, "samples")
             current, cost, count = rounds(current, call)
             if cost < least:
                 best, least, stale = current, cost, 0

@@ -20,6 +20,7 @@ from cocco.problem.genome import Genome, groups_of
 from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem
+from cocco.problem.stages import tell
 from cocco.search.pricing.genomes import Sample
 from simulator.evaluate import Evaluation, evaluate
 from simulator.partition.partition import Partition
@@ -104,6 +105,7 @@ class Sizes:
                 continue
             if budget <= SETUP:
                 return
+            tell("other sizes", TOTAL - budget, TOTAL, "steps")
             most = open_limits[-1] * (1 + 2 * ABOVE)
             found = settle(memory, most, min(budget - SETUP, STEPS // share))
             budget -= found.steps + SETUP
@@ -183,6 +185,7 @@ def ranges_of(problem: Problem, result: Result, engine: EngineName, is_proven: b
     """Return the sizes around an answer; None where none was found. is_proven: whether its search proved it."""
     if not result.plans or not all(each.fits for each in result.evaluations):
         return None
+    tell("other sizes")
     sizes = Sizes(problem, result)
     if is_proven:
         settle = _kept(problem, engine) if problem.keep == "auto" else _enumerated(problem, engine)

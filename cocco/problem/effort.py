@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from cocco.problem.names import Count, EngineName
 from cocco.problem.operators import Operators, operators_of
 from cocco.problem.settings import Settings
+from cocco.problem.stages import Stages
 from cocco.problem.stream import check_seed
 from simulator.accelerator import MachineFields
 from simulator.keywords import with_fields
@@ -30,6 +31,7 @@ class SearchFields(TypedDict, total=False):
     engine: EngineName | None
     threads: int
     progress: Progress | None
+    stages: Stages | None
     operators: Operators
 
 
@@ -82,6 +84,8 @@ class Effort:
         Of the fast engine.
     progress
         Called now and then with (samples done, samples in total, best cost so far).
+    stages
+        Called with a `cocco.Stage` whenever the search gets on: founders, search, polish, kept tensors, proof, ...
     prove
         Where the optimum is not proven, find a better lower bound by solvers, which takes minutes (docs/bounds.md;
         extra "solvers").
@@ -111,6 +115,7 @@ class Effort:
     engine: EngineName | None = None
     threads: int = 1
     progress: Progress | None = None
+    stages: Stages | None = None
     prove: bool = False
     check_addresses: bool = False
     ranges: bool = True

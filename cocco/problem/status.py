@@ -7,6 +7,14 @@ from typing import Any, Literal
 Status = Literal["optimal", "feasible", "infeasible", "gave_up", "stopped"]
 
 
+class Unfinished(KeyboardInterrupt):
+    """Ctrl-C in a heuristic that builds one partition; `labels`: the valid partition that it had built by then."""
+
+    def __init__(self, labels: list[int]) -> None:
+        super().__init__(labels)
+        self.labels = labels
+
+
 class Interrupted(KeyboardInterrupt):
     """The user pressed Ctrl-C in a search; a KeyboardInterrupt, so that a program that does not ask for it ends.
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from cocco.problem.genome import groups_of
 from cocco.problem.problem import Problem
+from cocco.problem.status import Unfinished
 from cocco.problem.stream import Stream
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -34,34 +35,50 @@ def dynamic(problem: Problem, costs: SubgraphCosts, order: Sequence[int]) -> tup
     best: list[float] = [0]  # cost of the layers before each position; whole numbers stay such
     choice: list[list[tuple[int, ...]]] = [[]]  # parts of the run that ends there
     starts = [0]
-    for end in range(1, len(order) + 1):
-        least, parts_of_least, start_of_least = math.inf, list[tuple[int, ...]](), end - 1
-        parts: list[tuple[int, ...]] = []  # by smallest layer: the order in which their costs are added
-        for start in range(end - 1, -1, -1):
-            v = order[start]
-            if problem.network_of[v] != problem.network_of[order[end - 1]]:
+    try:
+        for end in range(1, len(order) + 1):
+            least, parts, start = _cheapest_end(problem, costs, order, end, best)
+            best.append(least)
+            choice.append(parts)
+            starts.append(start)
+    except KeyboardInterrupt:
+        raise Unfinished(_labels(problem, choice, starts)) from None
+    return _labels(problem, choice, starts), best[-1]
+
+
+def _cheapest_end(
+    problem: Problem, costs: SubgraphCosts, order: Sequence[int], end: int, best: Sequence[float]
+) -> tuple[float, list[tuple[int, ...]], int]:
+    """Return the least cost of the layers before a position, and the parts and the start of the last run there."""
+    least, parts_of_least, start_of_least = math.inf, list[tuple[int, ...]](), end - 1
+    parts: list[tuple[int, ...]] = []  # by smallest layer: the order in which their costs are added
+    for start in range(end - 1, -1, -1):
+        v = order[start]
+        if problem.network_of[v] != problem.network_of[order[end - 1]]:
+            break
+        parts, joined = _with_layer(problem, parts, v)
+        if len(joined) > 1 and not costs.may_fit(joined):
+            break
+        total = best[start]
+        for part in parts:
+            total += costs.costs(part)
+            if total >= least:
                 break
-            parts, joined = _with_layer(problem, parts, v)
-            if len(joined) > 1 and not costs.may_fit(joined):
-                break
-            total = best[start]
-            for part in parts:
-                total += costs.costs(part)
-                if total >= least:
-                    break
-            else:
-                least, parts_of_least, start_of_least = total, parts, start
-        best.append(least)
-        choice.append(parts_of_least)
-        starts.append(start_of_least)
-    labels = list(range(problem.size))  # of layers that no run fits: alone
-    end = len(order)
+        else:
+            least, parts_of_least, start_of_least = total, parts, start
+    return least, parts_of_least, start_of_least
+
+
+def _labels(problem: Problem, choice: Sequence[Sequence[Sequence[int]]], starts: Sequence[int]) -> list[int]:
+    """Return the labels of the best cut so far; layers behind it, and layers that no run fits, are alone."""
+    labels = list(range(problem.size))
+    end = len(starts) - 1
     while end:
         for part in choice[end]:
             for v in part:
                 labels[v] = part[0]
         end = starts[end]
-    return labels, best[-1]
+    return labels
 
 
 def improve(

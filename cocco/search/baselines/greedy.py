@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 from cocco.problem.problem import Problem
+from cocco.problem.status import Unfinished
 from cocco.problem.stream import ONE, Stream
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -29,15 +30,15 @@ def greedy(
     fixed: groups that stay as they are, which can run one after the other; the other layers are fused around them.
     """
     grouping = _Grouping(problem, costs, stream, noise, fixed)
-    while (pair := grouping.best_pair()) is not None:
-        grouping.fuse(*pair)
-    labels = [0] * problem.size
-    cost = 0.0
-    for label in sorted(grouping.members):
-        cost += costs.costs(grouping.members[label])
-        for v in grouping.members[label]:
-            labels[v] = label
-    return labels, cost
+    try:
+        while (pair := grouping.best_pair()) is not None:
+            grouping.fuse(*pair)
+        cost = 0.0
+        for label in sorted(grouping.members):
+            cost += costs.costs(grouping.members[label])
+    except KeyboardInterrupt:
+        raise Unfinished(grouping.labels()) from None
+    return grouping.labels(), cost
 
 
 class _Grouping:
@@ -52,6 +53,7 @@ class _Grouping:
         fixed: Sequence[Sequence[int]],
     ) -> None:
         self.costs, self.stream, self.noise = costs, stream, noise
+        self.layers = range(problem.size)
         self.fixed = {min(group) for group in fixed}
         label = list(range(problem.size))
         for group in fixed:
@@ -69,6 +71,14 @@ class _Grouping:
             self.reads[v].add(u)
         for edge in edges:
             self._weigh(*edge)
+
+    def labels(self) -> list[int]:
+        """Return the partition of the moment; in the middle of a fusion one of its ends is layer by layer."""
+        labels = list(range(len(self.layers)))
+        for label, layers in self.members.items():
+            for v in layers:
+                labels[v] = label
+        return labels
 
     def best_pair(self) -> Pair | None:
         """Return the pair of the greatest benefit that may be fused, None if there is none.

@@ -380,10 +380,12 @@ cdef class KeptSearch:
         return self.why != 0
 
     cdef int look(self) except -1:
-        """Let Ctrl-C in, every few milliseconds."""
+        """Let Ctrl-C in, and other threads, every few milliseconds."""
         if self.steps >= self.next_look:
             self.next_look = self.steps + LOOK_EVERY
             PyErr_CheckSignals()
+            with nogil:
+                pass
         return 0
 
     cdef int take_turn(self, i64 state) except -1:
