@@ -89,6 +89,8 @@ def plot(table: pandas.DataFrame) -> Figure:
         axes.plot(rows["capacity_kb"], rows["energy_pj"] * 1e-9, label=label, drawstyle="steps-post", markersize=4,
                   linewidth=1, **style)  # fmt: skip
     axes.set_yscale("log")
+    for of_ticks in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        of_ticks("{x:g}")
     axes.set_xlim(left=0)
     axes.set_xlabel("capacity of one core (KB)")
     axes.set_ylabel("energy (mJ)")
@@ -102,7 +104,7 @@ EXPERIMENT = Experiment(
     "Which memories are worth their bytes: capacity against energy, over networks, cores and batches?",
     rows,
     plot,
-    Seconds(quick=15, full=180),
+    Seconds(quick=6, full=25),
     full={
         "networks": searches.FOUR[:3], "samples": 20_000, "seeds": 1, "cores": (1, 4), "batch": (1,),
         "buffers": ("shared",),

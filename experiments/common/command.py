@@ -87,6 +87,8 @@ def estimate(seconds: Seconds, given: dict[str, Any]) -> str:
     """Return about how long it takes, and what --quick would take."""
     if given["quick"]:
         return f"about {_time(seconds.quick, given)}"
+    if seconds.quick >= seconds.full:  # what --quick would change is given
+        return f"about {_time(seconds.full, given)}"
     return f"about {_time(seconds.full, given)}; with --quick {_time(seconds.quick, given)}"
 
 
