@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from experiments.common import command, published, searches
-from experiments.common.drawing import LINES, panels, title
+from experiments.common.drawing import panels, styles, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 
@@ -18,36 +18,50 @@ if TYPE_CHECKING:
 ALPHAS = (published.FIGURE_14_FIRST_ALPHA, 0.001, 0.002, 0.005, 0.01)  #: bytes per pJ; all but the first our choice
 
 
-def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
+def rows(
+    compute: Compute, seed: int, networks: Sequence[str], samples: int, alphas: Sequence[float], case: Mapping[str, Any]
+) -> list[Point]:
     """Return one row per network and alpha: the memory, its energy, and that over the energy of the first alpha."""
+    common: dict[str, Any] = {"seed": seed, "samples": samples}
     found = compute(
         searches.explored,
         [
-            searches.point(name, "shared", "Cocco", seed=seed, samples=samples, alpha=alpha)
+            searches.point(name, **{"space": "shared", "method": "Cocco", **case}, **common, alpha=alpha)
             for name in networks
-            for alpha in ALPHAS
+            for alpha in alphas
         ],
     )
-    first = {row["network"]: row["energy_pj"] for row in found if row["alpha"] == ALPHAS[0]}
-    columns = ("network", "alpha", "shared_kb", "energy_pj", "energy_share", "cost", "samples", "seed", "status", "gap")
+    first = {row["network"]: row["energy_pj"] for row in found if row["alpha"] == alphas[0]}
+    columns = ("energy_pj", "energy_share", "cost", "samples", "seed", "status", "gap")
     for row in found:
         row["energy_share"] = row["energy_pj"] / first[row["network"]]
-    return [{name: row[name] for name in columns} for row in found]
+    return [
+        {
+            "network": row["network"],
+            "alpha": row["alpha"],
+            **searches.sizes(row),
+            **{name: row[name] for name in columns},
+        }
+        for row in found
+    ]
 
 
 def plot(table: pandas.DataFrame) -> Figure:
     """Return energy and capacity against alpha, a line per network."""
     figure, axes = panels(1, 2, 9, 3.8)
-    for (name, rows), style in zip(table.groupby("network", sort=False), LINES):
+    alphas = sorted(table["alpha"].unique())
+    for name, style in styles(table["network"].unique()):
+        rows = table[table["network"] == name].sort_values("alpha")
+        sizes = searches.capacity_kb(rows)
         axes[0].plot(rows["alpha"], rows["energy_share"], label=title(str(name)), **style)
-        axes[1].plot(rows["alpha"], rows["shared_kb"], label=title(str(name)), **style)
+        axes[1].plot(rows["alpha"], sizes, label=title(str(name)), **style)
     for each in axes:
         each.set_xscale("log")
-        each.set_xticks(ALPHAS, [f"{alpha:g}" for alpha in ALPHAS])
+        each.set_xticks(alphas, [f"{alpha:g}" for alpha in alphas])
         each.minorticks_off()
         each.set_xlabel("alpha (bytes per pJ)")
-    axes[0].set_ylabel(f"energy (alpha = {ALPHAS[0]:g}: 1)")
-    axes[1].set_ylabel("shared buffer of one core (KB)")
+    axes[0].set_ylabel(f"energy (alpha = {table['alpha'].iloc[0]:g}: 1)")
+    axes[1].set_ylabel("buffers of one core (KB)")
     axes[0].legend(fontsize=8)
     return figure
 
@@ -58,8 +72,9 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=12, full=125),
-    full={"networks": searches.FOUR, "samples": searches.SAMPLES},
+    full={"networks": searches.FOUR, "samples": searches.SAMPLES, "alphas": ALPHAS},
     quick={"networks": searches.FOUR[:2], "samples": 5_000},
+    axes=("cores", "batch", "buffers"),
 )
 run = EXPERIMENT.run
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bisect
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from cocco.search.baselines.two_step import SAMPLES_PER_CANDIDATE
 from experiments.common import command, searches
@@ -25,7 +25,9 @@ CHECKPOINTS = (*EARLY, *(i / 10 for i in range(2, 11)))  #: shares of the sample
 WITHIN = 0.01  #: above the best known cost; our choice of what a search should reach
 
 
-def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, seeds: int) -> list[Point]:
+def rows(
+    compute: Compute, seed: int, networks: Sequence[str], samples: int, seeds: int, case: Mapping[str, Any]
+) -> list[Point]:
     """Return the best cost so far at checkpoints, one row per network, method, seed and checkpoint.
 
     over_best: above the best cost that any run of the network found, or enumeration proved. samples_within: when the
@@ -33,7 +35,7 @@ def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, see
     the first memory has its cost. seeds: seed, seed + 1, ...; so many.
     """
     points = [
-        searches.point(name, "shared", method, seed=each, samples=samples)
+        searches.point(name, **{"space": "shared", "method": method, **case}, seed=each, samples=samples)
         for name in networks
         for method in searches.METHODS
         for each in range(seed, seed + seeds)
@@ -132,6 +134,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=10, full=600),
     full={"networks": NETWORKS, "samples": searches.SAMPLES, "seeds": SEEDS},
     quick={"networks": NETWORKS[:1], "samples": 10_000, "seeds": 2},
+    axes=("alphas", "cores", "batch", "buffers"),
 )
 run = EXPERIMENT.run
 

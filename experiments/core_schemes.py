@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from cocco.output.pictures.style import FILLS
 from experiments.common import command, searches
@@ -22,19 +22,29 @@ CORES = (2, 4, 8)
 SAMPLES = 2_000  #: of each row: our choice, several cores take far longer to price than one
 STATUSES = {"equal": "equal", "within": "within", "different": "different", "not_executed": "not executed"}
 COLUMNS = (
-    "network", "cores", "shared_kb", "subgraphs", *CORE_SCHEMES, "crossbar_bytes", "energy_pj", "latency_cycles",
+    "subgraphs", *CORE_SCHEMES, "crossbar_bytes", "energy_pj", "latency_cycles",
     "verified", *STATUSES, "samples", "seed", "status", "gap",
 )  # fmt: skip
 
 
-def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
+def rows(
+    compute: Compute, seed: int, networks: Sequence[str], samples: int, cores: Sequence[int], case: Mapping[str, Any]
+) -> list[Point]:
     """Return one row per network and number of cores: subgraphs by scheme, and what the execution says."""
     points = [
-        searches.point(name, "shared", "Cocco", seed=seed, samples=samples, cores=cores)
+        searches.point(name, **{"space": "shared", "method": "Cocco", **case}, seed=seed, samples=samples, cores=n)
         for name in networks
-        for cores in CORES
+        for n in cores
     ]
-    return [{name: row[name] for name in COLUMNS} for row in compute(executed, points)]
+    return [
+        {
+            "network": row["network"],
+            "cores": row["cores"],
+            **searches.sizes(row),
+            **{name: row[name] for name in COLUMNS},
+        }
+        for row in compute(executed, points)
+    ]
 
 
 def executed(point: Point) -> Point:
@@ -61,7 +71,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     names = list(dict.fromkeys(table["network"]))
     figure, axes = panels(1, len(names), max(4.8, 2.6 * len(names)), 3.4)
     for each, name in zip(axes, names):
-        own, bottom = table[table["network"] == name], [0] * len(CORES)
+        own, bottom = table[table["network"] == name], [0] * len(table)
         for scheme, fill in zip(CORE_SCHEMES, FILLS):
             heights = [int(value) for value in own[scheme]]
             each.bar(
@@ -83,8 +93,9 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=10, full=240),
-    full={"networks": searches.FOUR, "samples": SAMPLES},
+    full={"networks": searches.FOUR, "samples": SAMPLES, "cores": CORES},
     quick={"networks": searches.FOUR[:2], "samples": 2_000},
+    axes=("alphas", "batch", "buffers"),
 )
 run = EXPERIMENT.run
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from experiments.common import command, published, searches
 from experiments.common.comparison import with_paper
@@ -21,35 +21,42 @@ CORES, BATCHES = (1, 2, 4), (1, 2, 8)
 CYCLES_PER_MS = 1e6  #: at 1 GHz (Cocco, Sec. 5.1.2)
 
 
-def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
+def rows(
+    compute: Compute, seed: int, networks: Sequence[str], samples: int, cores: Sequence[int], batch: Sequence[int],
+    case: Mapping[str, Any],
+) -> list[Point]:  # fmt: skip
     """Return one row per network, cores and batch: energy and latency of the batch, and the buffer of one core."""
+    common: dict[str, Any] = {"seed": seed, "samples": samples}
     points = [
-        searches.point(name, "shared", "Cocco", seed=seed, samples=samples, cores=cores, batch=batch)
+        searches.point(name, **{"space": "shared", "method": "Cocco", **case}, **common, cores=n, batch=each)
         for name in networks
-        for cores in CORES
-        for batch in BATCHES
+        for n in cores
+        for each in batch
     ]
-    return [_row(row) for row in compute(searches.explored, points)]
+    return [_row(row, case) for row in compute(searches.explored, points)]
 
 
-def _row(row: Point) -> Point:
+def _row(row: Point, case: Mapping[str, Any]) -> Point:
     ours = {
         "network": row["network"],
         "cores": row["cores"],
         "batch": row["batch"],
         "energy_mj": row["energy_pj"] * 1e-9,
         "latency_ms": row["latency_cycles"] / CYCLES_PER_MS,
-        "shared_kb": row["shared_kb"],
+        **searches.sizes(row),
         **{name: row[name] for name in ("cost", "samples", "seed", "status", "gap")},
     }
-    cell = published.TABLE_3.get(row["network"], {}).get((row["cores"], row["batch"]))
+    is_paper = row["space"] == "shared" and case.get("alpha", searches.ALPHA) == searches.ALPHA
+    cell = published.TABLE_3.get(row["network"], {}).get((row["cores"], row["batch"])) if is_paper else None
     return with_paper(ours, cell._asdict() if cell else dict.fromkeys(published.Machine._fields))
 
 
 def plot(table: pandas.DataFrame) -> Figure:
     """Return energy, latency and memory of each network: ours as bars, the paper's as marks."""
     names = list(dict.fromkeys(table["network"]))
-    columns = {"energy_mj": "energy (mJ)", "latency_ms": "latency (ms)", "shared_kb": "shared buffer (KB)"}
+    table = table.assign(buffers_kb=searches.capacity_kb(table))
+    table = table.assign(paper_buffers_kb=table.get("paper_shared_kb"))
+    columns = {"energy_mj": "energy (mJ)", "latency_ms": "latency (ms)", "buffers_kb": "buffers of one core (KB)"}
     figure, axes = panels(len(columns), len(names), max(6.4, 3 * len(names)), 7)
     for place, (column, label) in enumerate(columns.items()):
         for i, name in enumerate(names):
@@ -72,9 +79,9 @@ def _draw(axes: Axes, table: pandas.DataFrame, column: str) -> None:
         label = f"{cores} core{'s' if cores != 1 else ''}"
         heights[label] = [float(value) for value in rows[column]]
         paper[label] = [float(value) if value is not None else float("nan") for value in rows[f"paper_{column}"]]
-    middles = bars(axes, [str(batch) for batch in BATCHES], heights)
-    for label, places in middles.items():
-        axes.plot(places, paper[label], label="the paper" if label == "1 core" else None, **PAPER)
+    middles = bars(axes, [str(batch) for batch in table["batch"].unique()], heights)
+    for i, (label, places) in enumerate(middles.items()):
+        axes.plot(places, paper[label], label="the paper" if i == 0 else None, **PAPER)
 
 
 EXPERIMENT = Experiment(
@@ -83,8 +90,9 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=8, full=220),
-    full={"networks": searches.FOUR, "samples": searches.CORES_SAMPLES},
+    full={"networks": searches.FOUR, "samples": searches.CORES_SAMPLES, "cores": CORES, "batch": BATCHES},
     quick={"networks": searches.FOUR[:1], "samples": 5_000},
+    axes=("alphas", "buffers"),
 )
 run = EXPERIMENT.run
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import workloads
 from cocco.problem.problem import Problem, on_hardware
@@ -28,21 +29,21 @@ DEPTHS = (1, 3, 5)
 CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Fig. 3
 
 
-def rows(compute: Compute, _: int, networks: Sequence[str]) -> list[Point]:
+def rows(compute: Compute, _: int, networks: Sequence[str], case: Mapping[str, Any]) -> list[Point]:
     """Return one row per network and L; shares are of L = 1. Nothing is random.
 
     The paper does not name its four networks; ours are those of its tables.
     """
-    found = compute(fused, [{"network": name, "layers": depth} for name in networks for depth in DEPTHS])
+    found = compute(fused, [{"network": name, "layers": depth, **case} for name in networks for depth in DEPTHS])
     first = {row["network"]: row for row in found if row["layers"] == 1}
-    return [_shared(row, first[row["network"]]) for row in found]
+    return [_shared(row, first[row["network"]], not case) for row in found]
 
 
 def fused(point: Point) -> Point:
     """Return what the least-traffic partition with at most so many layers per subgraph needs."""
-    network = workloads.load(point["network"])
-    problem = on_hardware(network, CHIP, metric="ema")
-    found = evaluate(network, Partition.from_ids(network, limited(problem, point["layers"])), CHIP)
+    network, chip = workloads.load(point["network"]), replace(CHIP, **searches.machine(point))
+    problem = on_hardware(network, chip, metric="ema")
+    found = evaluate(network, Partition.from_ids(network, limited(problem, point["layers"])), chip)
     return {
         "subgraphs": len(found.subgraphs),
         "ema_bytes": found.ema_bytes,
@@ -75,13 +76,13 @@ def limited(problem: Problem, most: int) -> list[list[int]]:
     return groups
 
 
-def _shared(row: Point, first: Point) -> Point:
+def _shared(row: Point, first: Point, is_paper: bool) -> Point:
     """Return the row with each need as a share of that of L = 1, and the paper's share where its text has one."""
     found = dict(row)
     for name in ("ema", "ema_activation", "bandwidth", "rate"):
         column = next(each for each in row if each.startswith(f"{name}_bytes"))
         found[f"{name}_share"] = row[column] / first[column]
-    paper = published.FIGURE_3_RESNET50 if row["network"] == "resnet50" else {}
+    paper = published.FIGURE_3_RESNET50 if is_paper and row["network"] == "resnet50" else {}
     return with_paper(found, {"ema_activation_share": paper.get(row["layers"])})
 
 
@@ -118,6 +119,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=3, full=4),
     full={"networks": searches.FOUR},
     quick={"networks": searches.FOUR[:2]},
+    axes=("cores", "batch"),
 )
 run = EXPERIMENT.run
 

@@ -10,16 +10,16 @@ is that of the default: its plan, in its memory, priced under the mapper, agains
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cocco
 import workloads
 from cocco.exploration.result import Result
 from cocco.mapping import MAPPERS
 from cocco.mapping import mapper as mapping
-from experiments.common import command
+from experiments.common import command, searches
 from experiments.common.drawing import bars, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 ALPHAS = {"energy": 0.002, "latency": 1.0}  #: bytes per pJ (Cocco, Sec. 5.3.1); per cycle, our choice: near the sizes
 
 
-def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, mappers: Sequence[str]) -> list[Point]:
+def rows(
+    compute: Compute, seed: int, networks: Sequence[str], samples: int, mappers: Sequence[str], case: Mapping[str, Any]
+) -> list[Point]:
     """Return one row per network, metric and mapper; asked, hits: of the mapper in the search, by (shape, tile)."""
+    common = {"seed": seed, "samples": samples, **case}
     points = [
-        {"network": network, "metric": metric, "mapper": name, "alpha": alpha, "seed": seed, "samples": samples}
+        {"network": network, "metric": metric, "mapper": name, "alpha": alpha, **common}
         for network in networks
         for metric, alpha in ALPHAS.items()
         for name in mappers
@@ -78,7 +81,7 @@ def recommend(point: Point) -> Point:
 def _search(point: Point, name: str) -> Result:
     return cocco.explore(
         workloads.load(point["network"]), metric=point["metric"], alpha=point["alpha"], samples=point["samples"],
-        seed=point["seed"], method="ga", keep="none", mapper=MAPPERS[name], ranges=False,
+        seed=point["seed"], method="ga", keep="none", mapper=MAPPERS[name], ranges=False, **searches.machine(point),
     )  # fmt: skip
 
 
@@ -125,6 +128,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=30, full=900),
     full={"networks": ("vgg16", "resnet50", "googlenet"), "samples": 1_000, "mappers": tuple(MAPPERS)},
     quick={"networks": ("resnet50",), "samples": 60},  # the reference engine takes milliseconds for each
+    axes=("cores", "batch"),
 )
 run = EXPERIMENT.run
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cocco.scheduling.budgets import NAMES
 from experiments.common import command, schedules
 from experiments.common.drawing import bars, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
@@ -33,17 +34,18 @@ PAPER_SECONDS = {
 }  # fmt: skip
 
 
-def rows(compute: Compute, _: int, networks: Sequence[str], budgets: Sequence[str] | None) -> list[Point]:
+def rows(
+    compute: Compute, _: int, networks: Sequence[str], budgets: Sequence[str], case: Mapping[str, Any]
+) -> list[Point]:
     """Return one row per network, budget and method, activations only; nothing is random.
 
     cpu_seconds are of this machine, the paper's of an Apple M1 Pro with Gurobi; all numbers but these are the same
-    everywhere. budgets: those with these names; None for all. reduction: of the mean of the four baselines; the
+    everywhere. budgets: those with these names. reduction: of the mean of the four baselines; the
     paper's mean over its four networks is 85 %.
     """
     points = [
         point | {"method": method}
-        for point in schedules.points(networks, (False,), limit=LIMIT)
-        if budgets is None or point["budget"] in budgets
+        for point in schedules.points(networks, (False,), budgets, limit=LIMIT, **case)
         for method in METHODS
     ]
     return compute(scheduled, points)
@@ -54,7 +56,7 @@ def scheduled(point: Point) -> Point:
     found, seconds = schedules.timed(point, limit=point["limit"], **METHODS[point["method"]])
     base = schedules.baselines(point)
     paper = PAPER_SECONDS.get(point["network"], {}).get(point["method"])
-    place = [name for name in ("minimum", "half", "peak") if name in point["budget"]][0]
+    place = next(name for name in NAMES if name in point["budget"])
     return {
         "operators": found.operators,
         "status": found.status,
@@ -66,7 +68,7 @@ def scheduled(point: Point) -> Point:
         **base,
         "reduction": schedules.reduction(found.offchip_bytes, base),
         "cpu_seconds": round(seconds, 1),
-        "paper_seconds": paper[("minimum", "half", "peak").index(place)] if paper else None,
+        "paper_seconds": paper[NAMES.index(place)] if paper and "batch" not in point else None,
     }
 
 
@@ -98,8 +100,9 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=90, full=400),
-    full={"networks": schedules.NAS, "budgets": None},
+    full={"networks": schedules.NAS, "budgets": NAMES},
     quick={"budgets": ("half",)},
+    axes=("batch",),
 )
 run = EXPERIMENT.run
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import cocco
 import workloads
 from cocco.problem.names import HardwareMethod
-from experiments.common import command, published
+from experiments.common import command, published, searches
 from experiments.common.drawing import bars, number, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
@@ -27,7 +28,9 @@ METHODS: dict[str, HardwareMethod] = {"greedy": "greedy", "dp": "dp", "enumerati
 CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Sec. 5.2
 
 
-def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> pandas.DataFrame:
+def rows(
+    compute: Compute, seed: int, networks: Sequence[str], samples: int, case: Mapping[str, Any]
+) -> pandas.DataFrame:
     """Return one row per network and method; shares are of greedy. Where the enumeration gave up it has no numbers.
 
     gap: to the optimum where enumeration finished, else to the lower bound that is always there.
@@ -37,7 +40,7 @@ def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> 
     found = compute(
         partitioned,
         [
-            {"network": name, "method": method, "samples": samples, "seed": seed}
+            {"network": name, "method": method, "samples": samples, "seed": seed, **case}
             for name in networks
             for method in METHODS
         ],
@@ -52,9 +55,8 @@ def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> 
 def partitioned(point: Point) -> Point:
     """Return what the partition of a method needs."""
     result = cocco.partition(
-        workloads.load(point["network"]), CHIP, method=METHODS[point["method"]], metric="ema",
-        keep="none",
-        samples=point["samples"], seed=point["seed"],
+        workloads.load(point["network"]), replace(CHIP, **searches.machine(point)), method=METHODS[point["method"]],
+        metric="ema", keep="none", samples=point["samples"], seed=point["seed"],
     )  # fmt: skip
     return {
         "ema_bytes": result.evaluation.ema_bytes,
@@ -113,6 +115,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=6, full=160),
     full={"networks": EIGHT, "samples": 400_000},  # Cocco, Sec. 5.2
     quick={"networks": EIGHT[:4], "samples": 10_000},
+    axes=("cores", "batch"),
 )
 run = EXPERIMENT.run
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,18 +21,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GENERATIONS, POPULATION, GROUPS = 20, 500, 10  #: Cocco, Sec. 5.3.3
+GENERATIONS, SAMPLES, GROUPS = 20, 10_000, 10  #: Cocco, Sec. 5.3.3
 KEPT = 60  #: samples of a group in the table, evenly spread; our choice: enough to draw
 MARKERS = "osv^D<>pXP"  #: of the groups, which differ in lightness too
 
 
-def rows(compute: Compute, seed: int, networks: Sequence[str], population: int) -> list[Point]:
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, case: Mapping[str, Any]) -> list[Point]:
     """Return some samples of each group of generations: capacity of one core, energy, cost.
 
     The genetic algorithm is the paper's (Settings.plain) without an elite: 20 generations of 500 genomes, shared
-    buffer, alpha 0.002. mean_cost and deviation are of all samples of the group.
+    buffer, alpha 0.002. mean_cost and deviation are of all samples of the group. Raises ValueError where the samples
+    are not so many whole generations.
     """
-    points = [{"network": name, "population": population, "seed": seed} for name in networks]
+    if samples % GENERATIONS:
+        raise ValueError(f"samples must be {GENERATIONS} whole generations; got {samples}")
+    points = [{"network": name, "population": samples // GENERATIONS, "seed": seed, **case} for name in networks]
     return [{"network": each["network"], **row} for each in compute(clouded, points) for row in each["rows"]]
 
 
@@ -40,9 +43,11 @@ def clouded(point: Point) -> Point:
     """Return the samples that are kept, with the mean and standard deviation of the cost in their group."""
     settings = replace(cocco.Settings.plain(), population=point["population"], elite=0)
     result = cocco.explore(
-        workloads.load(point["network"]), alpha=searches.ALPHA, method="ga", keep="none", settings=settings,
-        seed=point["seed"], samples=GENERATIONS * point["population"], ranges=False,
+        workloads.load(point["network"]), space=searches.SPACES[point.get("space", "shared")](), method="ga",
+        alpha=point.get("alpha", searches.ALPHA), keep="none", settings=settings, seed=point["seed"],
+        samples=GENERATIONS * point["population"], ranges=False, **searches.machine(point),
     )  # fmt: skip
+    buffers = [str(name) for name in result.points if str(name).endswith("_buffer_bytes")]
     points = result.points
     group = points["generation"] * GROUPS // GENERATIONS
     kept: list[Point] = []
@@ -54,7 +59,7 @@ def clouded(point: Point) -> Point:
             kept.append(
                 {
                     "group": number + 1,
-                    "capacity_kb": int(sample["shared_buffer_bytes"]) // 1024,
+                    "capacity_kb": int(sample[buffers].sum()) // 1024,
                     "energy_uj": round(sample["value"] * 1e-6, 2),
                     "cost": round(sample["cost"]),
                     **spread,
@@ -84,16 +89,17 @@ def _draw(axes: Axes, table: pandas.DataFrame) -> None:
         )  # fmt: skip
     shown = table["energy_uj"].quantile([0, 0.98]) / 1000
     axes.set_ylim(0.95 * shown.iloc[0], 1.02 * shown.iloc[1])
-    axes.set_xlim(0, 3200)
-    ends = np.array([0, 3200])
-    energy_mj = (table["cost"].min() - ends * 1024) / searches.ALPHA * 1e-9
+    alpha = float(table["alpha"].iloc[0]) if "alpha" in table else searches.ALPHA
+    ends = np.array([0, max(3200, 1.05 * table["capacity_kb"].max())])
+    axes.set_xlim(*ends)
+    energy_mj = (table["cost"].min() - ends * 1024) / alpha * 1e-9
     axes.plot(
         ends,
         energy_mj,
         "--",
         color="red",
         linewidth=1.5,
-        label=f"costs as much as the best, alpha = {searches.ALPHA:g}",
+        label=f"costs as much as the best, alpha = {alpha:g}",
     )
     axes.set_xlabel("capacity of one core (KB)")
     axes.set_ylabel("energy (mJ)")
@@ -105,8 +111,9 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=2, full=5),
-    full={"networks": searches.FOUR[:3], "population": POPULATION},
+    full={"networks": searches.FOUR[:3], "samples": SAMPLES},
     quick={"networks": searches.FOUR[:1]},
+    axes=("alphas", "cores", "batch", "buffers"),
 )
 run = EXPERIMENT.run
 

@@ -9,12 +9,12 @@ Formula 2 costs, under the changed constant, on the memory recommended under our
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import cocco
 import workloads
-from experiments.common import command
+from experiments.common import command, searches
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.technology import Technology
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NETWORKS = ("vgg16", "resnet50", "googlenet", "transformer", "randwire_a", "nasnet")
-ALPHA = 0.002  #: Cocco, Sec. 5.3.1
 CONSTANTS = {
     "DRAM": ("dram_pj_per_byte",),
     "SRAM": ("sram_base_pj_per_byte", "sram_root_pj_per_byte"),
@@ -34,11 +33,12 @@ FACTORS = (0.5, 2.0)
 MARKERS = {0.5: ("v", "white", "halved"), 2.0: ("^", "black", "doubled")}
 
 
-def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
+def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, case: Mapping[str, Any]) -> list[Point]:
     """Return one row per network and changed constant; the first of each network changes nothing."""
     cases = [("none", 1.0), *((constant, factor) for constant in CONSTANTS for factor in FACTORS)]
+    common = {"samples": samples, "seed": seed, **case}
     points = [
-        {"network": name, "constant": constant, "factor": factor, "memory": None, "samples": samples, "seed": seed}
+        {"network": name, "constant": constant, "factor": factor, "memory": None, **common}
         for name in networks
         for constant, factor in cases
     ]
@@ -60,8 +60,9 @@ def recommend(point: Point) -> Point:
     best = cocco.explore(
         workloads.load(point["network"]),
         space=cocco.SharedBuffer() if memory is None else cocco.SharedBuffer(memory, memory, 1),
-        alpha=ALPHA, metric="energy", keep="none", samples=point["samples"], seed=point["seed"], ranges=False,
-        technology=technology(point["constant"], point["factor"]),
+        alpha=point.get("alpha", searches.ALPHA), metric="energy", keep="none", samples=point["samples"],
+        seed=point["seed"], ranges=False, technology=technology(point["constant"], point["factor"]),
+        **searches.machine(point),
     )  # fmt: skip
     return {
         "shared_buffer_bytes": best.accelerator.shared_buffer,
@@ -119,6 +120,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=30, full=600),
     full={"networks": NETWORKS, "samples": 20_000},
     quick={"networks": ("resnet50", "googlenet"), "samples": 2_000},
+    axes=("alphas", "cores", "batch"),
 )
 run = EXPERIMENT.run
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import cocco
 import workloads
 from cocco.problem.buildable import missed
-from experiments.common import command
+from experiments.common import command, searches
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator import Sram, SramTable, Technology, find_table
@@ -59,9 +59,13 @@ def cases() -> list[Point]:
     return found
 
 
-def rows(compute: Compute, seed: int, samples: Mapping[str, int]) -> list[Point]:
-    """Return one row per network and technology, the first of each network the paper's; samples: of each network."""
-    points = [{"network": name, **case, "samples": n, "seed": seed} for name, n in samples.items() for case in cases()]
+def rows(
+    compute: Compute, seed: int, networks: Sequence[str], samples: int | None, case: Mapping[str, Any]
+) -> list[Point]:
+    """Return one row per network and technology, the first of each network the paper's; samples: None for SAMPLES."""
+    counts = {name: samples or SAMPLES.get(name, min(SAMPLES.values())) for name in networks}
+    points = [{"network": name, **each, "samples": n, "seed": seed, **case} for name, n in counts.items()
+              for each in cases()]  # fmt: skip
     found = compute(recommend, points)
     ours = {row["network"]: row["shared_buffer_bytes"] for row in found if _is_paper(row)}
     table = []
@@ -82,7 +86,7 @@ def recommend(point: Point) -> Point:
         return dict.fromkeys(ANSWERS) | {"missed_clock": len(slow), "status": "all miss the clock", "costs": {}}
     best = cocco.explore(
         workloads.load(point["network"]), space=SPACE, metric="energy", keep="none", samples=point["samples"],
-        seed=point["seed"], technology=chosen,
+        seed=point["seed"], technology=chosen, alpha=point.get("alpha", searches.ALPHA), **searches.machine(point),
     )  # fmt: skip
     ranges, parts = best.ranges, best.evaluation.energy_breakdown
     assert ranges is not None and parts is not None
@@ -170,8 +174,9 @@ EXPERIMENT = Experiment(
     rows,
     plot,
     Seconds(quick=60, full=1800),
-    full={"samples": SAMPLES},
-    quick={"samples": {"googlenet": 1_000}},
+    full={"networks": tuple(SAMPLES), "samples": None},
+    quick={"networks": ("googlenet",), "samples": 1_000},
+    axes=("alphas", "cores", "batch"),
 )
 run = EXPERIMENT.run
 

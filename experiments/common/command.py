@@ -12,7 +12,7 @@ from typing import Any
 from cocco.cli import values
 from cocco.cli.usage import Parser
 from cocco.output.pictures.saving import save_picture
-from experiments.common import record
+from experiments.common import aims, record
 from experiments.common.experiment import Experiment, Seconds
 from workloads.errors import one_line
 
@@ -28,13 +28,14 @@ def main(experiment: Experiment, arguments: Sequence[str] | None = None) -> int:
     name = experiment.name
     try:
         given = vars(_parser(experiment).parse_args(words))
-        print(f"{name}: {estimate(experiment.seconds, given)}", file=sys.stderr, flush=True)
+        aims.checked(name, experiment.taken, given)
+        print(f"{name}: {estimate(seconds_of(experiment, given), given)}", file=sys.stderr, flush=True)
         table = experiment.run(**given)
-        settings = {key: value for key, value in given.items() if key not in (*MACHINES, "seed")}
+        settings = {key: value for key, value in given.items() if key not in (*MACHINES, "seed") and value is not None}
         command = shlex.join(["python", "-m", f"experiments.{name}", *words])
         about = {"command": command, "settings": settings, "seed": given["seed"]}
         written = record.write(given["folder"], name, table, about)
-        written += save_picture(given["folder"], name, experiment.plot(table))
+        written += save_picture(given["folder"], name, experiment.picture(table))
     except KeyboardInterrupt:
         print(f"{name}: stopped; the points that were finished are kept, run it again to go on", file=sys.stderr)
         return 130
@@ -49,6 +50,7 @@ def _parser(experiment: Experiment) -> argparse.ArgumentParser:
     prog = f"python -m experiments.{experiment.name}"
     parser = Parser(prog=prog, description=experiment.question, allow_abbrev=False)
     add_options(parser, Path("results") / experiment.name)
+    aims.add_aims(parser, experiment.taken, experiment.full)
     if experiment.options is not None:
         experiment.options(parser)
     return parser
@@ -72,10 +74,21 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
+def seconds_of(experiment: Experiment, given: dict[str, Any]) -> Seconds:
+    """Return about what it takes, aimed as it is: the seconds of its own settings, in proportion."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    quick, full = {**experiment.full, **experiment.quick}, experiment.full
+    return Seconds(
+        experiment.seconds.quick * aims.share(quick, chosen), experiment.seconds.full * aims.share(full, chosen)
+    )
+
+
 def estimate(seconds: Seconds, given: dict[str, Any]) -> str:
     """Return about how long it takes, and what --quick would take."""
     if given["quick"]:
         return f"about {_time(seconds.quick, given)}"
+    if seconds.quick >= seconds.full:  # what --quick would change is given
+        return f"about {_time(seconds.full, given)}"
     return f"about {_time(seconds.full, given)}; with --quick {_time(seconds.quick, given)}"
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cocco.output.pictures.style import FILLS
+
+if TYPE_CHECKING:
+    import pandas
 
 TITLES = {
     "vgg16": "VGG16",
@@ -53,8 +57,33 @@ BAR = 0.8  #: of the room of a group
 
 
 def title(network: str) -> str:
-    """Return how the paper writes the name of a network; other names as they are."""
-    return TITLES.get(network, network)
+    """Return how the paper writes the name of a network; that of a file without its folder; other names as they are."""
+    return TITLES.get(network, Path(network).name if network.endswith((".json", ".onnx")) else network)
+
+
+def by_case(table: pandas.DataFrame, fields: Sequence[str]) -> pandas.DataFrame:
+    """Return the table with "VGG16, 4 cores" in place of a network where fields such as `cores` have several values."""
+    varied = [name for name in fields if name in table and table[name].nunique() > 1]
+    if not varied or "network" not in table:
+        return table
+    names = [
+        ", ".join([title(str(network)), *(_case_words(name, value) for name, value in zip(varied, case))])
+        for network, *case in table[["network", *varied]].itertuples(index=False)
+    ]
+    return table.assign(network=names)
+
+
+def _case_words(name: str, value: Any) -> str:
+    if name == "cores":
+        return f"{value} core{'s' if value != 1 else ''}"
+    return str(value) if name == "space" else f"{name} {value:g}"
+
+
+def styles(labels: Iterable[Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """Yield each label with the style of its line; from the sixth on they repeat, with hollow markers in turn."""
+    for place, label in enumerate(labels):
+        hollow = {"markerfacecolor": "white"} if place // len(LINES) % 2 else {}
+        yield label, {**LINES[place % len(LINES)], **hollow}
 
 
 def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:

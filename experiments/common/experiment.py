@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from experiments.common import aims, drawing
 from experiments.sweep.points import Point, Run
 from experiments.sweep.sweep import sweep
 
@@ -30,7 +32,8 @@ class Experiment:
     """A question, how its table is computed, and how that is drawn.
 
     `rows` is called as rows(compute, seed, **settings) and returns the rows of the table; `plot` only draws. The
-    settings are those of `full`; with --quick those of `quick` in their place.
+    settings are those of `full`; with --quick those of `quick` in their place, and in place of both what it is aimed
+    at. With `axes` it is also given `case`, the fields that all of its points share, and called once for each case.
     """
 
     name: str  #: of the script, its folder and its files
@@ -41,6 +44,7 @@ class Experiment:
     full: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
     options: Callable[[argparse.ArgumentParser], object] | None = None  #: adds to the parser what this script takes
+    axes: Sequence[str] = ()  #: which of `aims.FIELDS` it may be aimed at beside its own settings
 
     def run(
         self,
@@ -55,13 +59,42 @@ class Experiment:
         """Return the table; what is computed on the way is stored in the folder, and never computed again there.
 
         workers, dask: see `experiments.sweep.sweep`. given: in place of the settings of this experiment, where not
-        None. Raises SweepError, one line, where a point cannot be computed or stored.
+        None; what an axis is aimed at becomes a column. Raises ValueError, one line, for what this experiment does not
+        take, and SweepError where a point cannot be computed or stored.
         """
         import pandas
 
         def compute(run: Run, points: Sequence[Point]) -> list[Point]:
-            answers = sweep(run, points, folder, workers=workers, dask=dask)
+            asked = [{**point, **_contents(point)} for point in points]
+            answers = sweep(run, asked, folder, workers=workers, dask=dask)
             return [{**point, **answer} for point, answer in zip(points, answers)]
 
-        chosen = {name: value for name, value in given.items() if value is not None}
-        return pandas.DataFrame(self.rows(compute, seed, **{**self.full, **(self.quick if quick else {}), **chosen}))
+        chosen = aims.checked(self.name, self.taken, given)
+        settings = {**self.full, **(self.quick if quick else {})}
+        settings |= {name: value for name, value in chosen.items() if name not in self.axes}
+        tables = []
+        for case in aims.cases(chosen, self.axes):
+            more = {"case": case} if self.axes else {}
+            table = pandas.DataFrame(self.rows(compute, seed, **settings, **more))
+            for place, (name, value) in enumerate(case.items(), start=1):
+                if name not in table:
+                    table.insert(place, name, value)
+            tables.append(table)
+        return pandas.concat(tables, ignore_index=True) if len(tables) > 1 else tables[0]
+
+    @property
+    def taken(self) -> list[str]:
+        """The names of `aims.AIMS` that this experiment takes."""
+        return [name for name in aims.AIMS if name in self.full or name in self.axes]
+
+    def picture(self, table: pandas.DataFrame) -> Figure:
+        """Return the picture; where axes vary, each combination of a network and its case is drawn as a network."""
+        return self.plot(drawing.by_case(table, [aims.FIELDS[name] for name in self.axes]))
+
+
+def _contents(point: Point) -> Point:
+    """Return what distinguishes points on a network from a file that was changed in between; {} for built-in ones."""
+    source = point.get("network")
+    if not isinstance(source, str) or not Path(source).is_file():
+        return {}
+    return {"network_sha256": hashlib.sha256(Path(source).read_bytes()).hexdigest()}

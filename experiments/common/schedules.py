@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import cocco
@@ -30,22 +30,29 @@ SIZES = {"nasnet": 224, "pnasnet5large": 224}  #: rows and columns of the image,
 BATCHES = {"transformer_10_20": 32}  #: samples at once, where COSMA has several (Fig. 3)
 
 
-def operators(name: str, parameters: bool) -> tuple[Operator, ...]:
-    """Return the operators of a network as COSMA takes it."""
+def operators(name: str, parameters: bool, batch: int | None = None) -> tuple[Operator, ...]:
+    """Return the operators of a network as COSMA takes it; batch: in place of its own."""
     network = workloads.load(name, size=SIZES[name]) if name in SIZES else workloads.load(name)
-    return operators_of(network, parameters, batch=BATCHES.get(name, 1))
+    return operators_of(network, parameters, batch=batch or BATCHES.get(name, 1))
 
 
-def points(names: Iterable[str], parameters: Sequence[bool], **more: Any) -> list[Point]:
-    """Return a point for each network, setting and budget; budgets of the same bytes are one point, and named so."""
+def points(
+    names: Iterable[str], parameters: Sequence[bool], wanted: Collection[str] = NAMES, **more: Any
+) -> list[Point]:
+    """Return a point for each network, setting and budget; budgets of the same bytes are one point, and named so.
+
+    wanted: the budgets; a point stays if it has the name of one.
+    """
     found = []
     for name in names:
         for with_weights in parameters:
-            budgets = budgets_of(graph_of(operators(name, with_weights)))
+            budgets = budgets_of(graph_of(operators(name, with_weights, more.get("batch"))))
             same: dict[int, list[str]] = {}
             for budget in NAMES:
                 same.setdefault(budgets.bytes_of(budget), []).append(budget)
             for size, labels in same.items():
+                if not set(labels) & set(wanted):
+                    continue
                 proved = budgets.peak_is_proved or labels == ["minimum"]
                 found.append(
                     {"network": name, "parameters": with_weights, "budget": " = ".join(labels), "bytes": size}
@@ -57,7 +64,7 @@ def points(names: Iterable[str], parameters: Sequence[bool], **more: Any) -> lis
 
 def timed(point: Point, **question: Any) -> tuple[ScheduleResult, float]:
     """Return the schedule of a point by some method, and its CPU seconds."""
-    asked = operators(point["network"], point["parameters"])
+    asked = operators(point["network"], point["parameters"], point.get("batch"))
     start = time.process_time()
     found = cocco.schedule(asked, point["bytes"], **question)
     return found, time.process_time() - start

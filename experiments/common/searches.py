@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cocco
 import workloads
@@ -12,11 +13,17 @@ from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 
+if TYPE_CHECKING:
+    import pandas
+
 SAMPLES = 50_000  #: of each co-exploration (Cocco, Sec. 5.1.3)
 CORES_SAMPLES = 5_000  #: of each over cores, one among them: our choice, as several cores take far longer to price
 ALPHA = 0.002  #: bytes per pJ (Cocco, Sec. 5.3.1)
 FOUR = ("resnet50", "googlenet", "randwire_a", "nasnet")  #: networks of Tables 1 to 3
 SPACES = {"separate": cocco.SeparateBuffers, "shared": cocco.SharedBuffer}
+
+
+SIZES = ("shared_kb", "global_kb", "weight_kb")  #: columns of a memory
 
 
 class Method(NamedTuple):
@@ -36,7 +43,7 @@ METHODS = {
 
 
 def point(network: str, space: str, method: str, *, seed: int, samples: int = SAMPLES, **others: Any) -> Point:
-    """Return the point of one co-exploration; others: alpha, cores, batch."""
+    """Return the point of one co-exploration; others: alpha, cores, batch, and a space in place of this one."""
     return {"network": network, "space": space, "method": method, "samples": samples, "seed": seed, **others}
 
 
@@ -57,7 +64,7 @@ def tabled(point: Point) -> Point:
         workloads.load(point["network"]), result.accelerator, metric="energy", keep="none", samples=point["samples"],
         seed=point["seed"], initial=result.plan,
     )  # fmt: skip
-    cost = min(result.cost, result.accelerator.buffer_bytes + ALPHA * final.cost)
+    cost = min(result.cost, result.accelerator.buffer_bytes + point.get("alpha", ALPHA) * final.cost)
     best = final.evaluation if final.cost < result.evaluation.energy_pj else result.evaluation
     found = {"found_cost": float(result.points["cost"].min())}
     return {**memory(result.accelerator), **priced(best), **ending(result, cost), **found}
@@ -65,11 +72,12 @@ def tabled(point: Point) -> Point:
 
 def fixed(point: Point) -> Point:
     """Return a row "Fixed HW" of Tables 1 and 2: the least energy on given hardware; gap is that of the partition."""
-    network, chip = workloads.load(point["network"]), Accelerator(**point["hardware"])
+    network, alpha = workloads.load(point["network"]), point.get("alpha", ALPHA)
+    chip = Accelerator(**point["hardware"], **machine(point))
     result = cocco.partition(network, chip, metric="energy", keep="none", samples=point["samples"], seed=point["seed"])
-    cost = chip.buffer_bytes + ALPHA * result.cost
+    cost = chip.buffer_bytes + alpha * result.cost
     assert result.lower_bound is not None
-    bound = chip.buffer_bytes + ALPHA * result.lower_bound
+    bound = chip.buffer_bytes + alpha * result.lower_bound
     proven = {"status": result.status, "lower_bound": bound, "gap": (cost - bound) / cost}
     return {**memory(chip), **priced(result.evaluation), "cost": cost, **proven}
 
@@ -85,11 +93,25 @@ def search(point: Point) -> Result:
         keep="none",
         samples=point["samples"],
         seed=point["seed"],
-        cores=point.get("cores", 1),
-        batch=point.get("batch", 1),
+        **machine(point),
         settings=cocco.Settings.plain() if is_plain else None,
         ranges=False,
     )
+
+
+def machine(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a point that say on what it runs, beside the memory: cores and batch, where given."""
+    return {name: point[name] for name in ("cores", "batch") if name in point}
+
+
+def sizes(row: Mapping[str, Any]) -> Point:
+    """Return the buffers of one core of a row, KB: {"shared_kb": 1216}, or a global and a weight buffer."""
+    return {name: row[name] for name in SIZES if name in row}
+
+
+def capacity_kb(table: pandas.DataFrame) -> pandas.Series[Any]:
+    """Return the buffers of one core in each row of a table, in total."""
+    return table[[name for name in SIZES if name in table]].sum(axis=1)
 
 
 def memory(chip: Accelerator) -> Point:

@@ -34,7 +34,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "coexploration_separate": {"samples": 120},
     "coexploration_shared": {"samples": 120},
     "convergence": {"samples": 200, "seeds": 2},
-    "sample_cloud": {"population": 20},
+    "sample_cloud": {"samples": 400},
     "alpha_sweep": {"samples": 100},
     "cores_batch": {"samples": 100},
 }

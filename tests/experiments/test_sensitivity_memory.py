@@ -38,7 +38,7 @@ def test_where_all_sizes_miss_the_clock_there_is_no_recommendation():
     def compute(_, points):
         return [point | (found if slow.items() <= point.items() else given) for point in points]
 
-    table = rows(compute, 0, {"vgg16": 10})
+    table = rows(compute, 0, ["vgg16"], 10, {})
     assert [row["regret_percent"] for row in table if row["shared_buffer_bytes"] is None] == [None]
     assert {row["regret_percent"] for row in table if row["shared_buffer_bytes"]} == {100.0}
     plot(pandas.DataFrame(table))

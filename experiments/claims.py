@@ -1,0 +1,161 @@
+"""`python -m experiments.claims`: what the papers claim, beside what the reference tables say of it; in Markdown.
+
+A test keeps docs/experiments.md and docs/scheduling.md equal to them.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+
+import pandas
+
+from experiments.common.drawing import title
+from experiments.common.published import HEADLINE
+from experiments.common.schedules import BASELINES
+from experiments.tables import FIXED, markdown, reference
+
+PLAIN, OURS = "Cocco (plain)", "Cocco"
+COLUMNS = [f"{order}_{method}_bytes" for order, method in BASELINES]
+
+
+def headline() -> str:
+    """How much lower the cost of Cocco is than that of the other methods: the least and the most of each table."""
+    rows = []
+    for number, kind in ((1, "separate"), (2, "shared")):
+        table = reference(f"coexploration_{kind}")
+        for method, who in ((OURS, "ours"), (PLAIN, "the paper's algorithm, ours to run")):
+            rows.append([f"Table {number}, {who}", *_range(table, "cost", method)])
+        rows.append([f"Table {number}, the paper's numbers", *_range(table, "paper_cost", OURS)])
+    rows.append(
+        ["the paper's text (Sec. 5.3.1, Table 1)", *(f"{100 * low:.2f} % ({where})" for low, where in HEADLINE)]
+    )
+    return markdown(["lower cost than the other methods", "least", "most"], rows)
+
+
+def _range(table: pandas.DataFrame, column: str, method: str) -> list[str]:
+    """Return the least and the most that a method is below another, and where."""
+    lower = []
+    for name, rows in table.groupby("network", sort=False):
+        costs: Mapping[str, float] = rows.set_index("method")[column].dropna().to_dict()
+        others = [each for each in costs if not each.startswith(OURS)]
+        lower += [
+            (1 - costs[method] / costs[each], f"{each}, {title(str(name))}") for each in others if method in costs
+        ]
+    return [f"{100 * share:.2f} % ({where})" for share, where in (min(lower), max(lower))]
+
+
+def shared_or_separate() -> str:
+    """The cost with one shared buffer over that with two separate ones, ours and the paper's."""
+    pairs = _both_spaces()
+    rows = [
+        [str(method), *(_change(row["ours"]) + _beside(row["paper"]) for _, row in part.iterrows())]
+        for method, part in pairs.groupby("method", sort=False)
+    ]
+    return markdown(["shared against separate", *(title(name) for name in pairs["network"].unique())], rows)
+
+
+def _both_spaces() -> pandas.DataFrame:
+    """Return one row per network and method: by how much a shared buffer changes the cost, ours and the paper's."""
+    keys = ["network", "method"]
+    tables = [reference(f"coexploration_{kind}")[[*keys, "cost", "paper_cost"]] for kind in ("separate", "shared")]
+    both = tables[0].merge(tables[1], on=keys, suffixes=("_separate", "_shared"))
+    ours = both["cost_shared"] / both["cost_separate"] - 1
+    return both[keys].assign(ours=ours, paper=both["paper_cost_shared"] / both["paper_cost_separate"] - 1)
+
+
+def agreement() -> dict[str, int]:
+    """Count the cells of `shared_or_separate`: where shared is cheaper in ours, and where the paper says the same."""
+    pairs = _both_spaces()
+    known = pairs[pairs["paper"].notna() & (pairs["method"] != PLAIN)]  # the paper has one algorithm
+    same = (known["ours"] < 0) == (known["paper"] < 0)
+    return {
+        "cells": len(pairs), "ours": int((pairs["ours"] < 0).sum()), "known": len(known), "same": int(same.sum()),
+    }  # fmt: skip
+
+
+def seeds() -> str:
+    """Table 2 over seeds: the cost above the best known, median (least to most), before and after the final search."""
+    table = reference("coexploration_seeds")
+    chosen = table[~table["method"].str.startswith(FIXED)]
+    best = chosen.groupby("network")["cost"].min()
+    rows = []
+    for method, part in chosen.groupby("method", sort=False):
+        row = [str(method)]
+        for name, runs in part.groupby("network", sort=False):
+            row += [_spread(runs[column] / best[name] - 1) for column in ("found_cost", "cost")]
+        rows.append(row)
+    heads = [f"{title(name)}, {when}" for name in chosen["network"].unique() for when in ("before", "after")]
+    return markdown(["", *heads], rows)
+
+
+def _spread(over: pandas.Series[float]) -> str:
+    return f"{100 * over.median():.2f} ({100 * over.min():.2f} to {100 * over.max():.2f}) %"
+
+
+def baselines() -> str:
+    """COSMA's reductions at M_R against the mean of the four baselines, and against the best of them."""
+    rows = []
+    for label, table in _schedules().items():
+        known = table[table[COLUMNS].min(axis=1) > 0]
+        mean = 1 - known["offchip_bytes"] / known[COLUMNS].mean(axis=1)
+        best = 1 - known["offchip_bytes"] / known[COLUMNS].min(axis=1)
+        rows.append([label, str(len(known)), f"{100 * mean.mean():.1f} %", f"{100 * best.mean():.1f} %"])
+    return markdown(["less than the baselines, at M_R", "networks", "their mean", "the best of them"], rows)
+
+
+def _schedules() -> dict[str, pandas.DataFrame]:
+    """Return the rows at M_R: networks that people designed, without and with weights, and of architecture search."""
+    people, found = reference("tensor_schedules"), reference("nas_schedules")
+    people = people[people["operators"].notna() & people["budget"].str.contains("minimum")]
+    weights = people["parameters"].astype(bool)
+    return {
+        "designed by people, activations": people[~weights],
+        "designed by people, with weights": people[weights],
+        "architecture search, activations": found[
+            (found["method"] == "free") & found["budget"].str.contains("minimum")
+        ],
+    }
+
+
+def policies() -> str:
+    """How often greedy replacement moves less than Belady's, and the MPMF order less than the default."""
+    people, found = reference("tensor_schedules"), reference("nas_schedules")
+    tables = {
+        "designed by people": people[people["operators"].notna()],
+        "architecture search": found[found["method"] == "free"],
+    }
+    questions = {
+        "greedy against Belady, default order": ("default_greedy", "default_belady"),
+        "greedy against Belady, MPMF order": ("mpmf_greedy", "mpmf_belady"),
+        "MPMF against default order, Belady": ("mpmf_belady", "default_belady"),
+        "MPMF against default order, greedy": ("mpmf_greedy", "default_greedy"),
+    }
+    rows = []
+    for label, (one, other) in questions.items():
+        row = [label]
+        for table in tables.values():
+            first, second = table[f"{one}_bytes"], table[f"{other}_bytes"]
+            row.append(f"{(first < second).sum()}, {(first == second).sum()}, {(first > second).sum()}")
+        rows.append(row)
+    heads = [f"{name}: less, equal, more" for name in tables]
+    return markdown(["", *heads], rows)
+
+
+PAGES: dict[str, tuple[Callable[[], str], ...]] = {
+    "experiments.md": (headline, shared_or_separate),
+    "scheduling.md": (baselines, policies),
+}  #: what each page shows
+
+
+def _change(share: float) -> str:
+    return f"{100 * share:+.1f} %"
+
+
+def _beside(share: float) -> str:
+    return "" if math.isnan(share) else f" ({_change(share)})"
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n\n".join(table() for found in PAGES.values() for table in found) + "\n")

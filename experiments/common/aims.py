@@ -1,0 +1,137 @@
+"""What an experiment may be aimed at, from the shell and in `run()`: networks, samples, alphas, cores and the like.
+
+An experiment takes those that it has settings of, and those of its `axes`: of these it is run once for each value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import workloads
+from cocco.cli import values
+from cocco.scheduling.budgets import NAMES
+from workloads.errors import shown
+
+
+class Aim(NamedTuple):
+    """An option with one value or several: how a word becomes one, and what --help says."""
+
+    read: Callable[[str], Any]
+    metavar: str
+    help: str
+    is_list: bool = True
+
+
+def _one_of(*names: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(f"must be one of {', '.join(names)}; got {text!r}")
+        return text
+
+    return read
+
+
+def _alpha(text: str) -> float:
+    found = values.number(text)
+    if found <= 0:
+        raise argparse.ArgumentTypeError(f"must be above 0; got {text!r}")
+    return found
+
+
+def _network(text: str) -> str:
+    try:
+        workloads.load(text)
+    except (ValueError, OSError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+AIMS: Mapping[str, Aim] = {
+    "networks": Aim(_network, "NETWORK", "names, or files as `cocco explore` reads them"),
+    "samples": Aim(values.count, "N", "of each search", is_list=False),
+    "seeds": Aim(values.count, "N", "so many seeds, from --seed on", is_list=False),
+    "alphas": Aim(_alpha, "A", "bytes per unit of the metric, in Formula 2"),
+    "cores": Aim(values.count, "N", "cores of the accelerator"),
+    "batch": Aim(values.count, "N", "samples at once"),
+    "buffers": Aim(_one_of("shared", "separate"), "KIND", "shared: one memory; separate: global and weight buffer"),
+    "budgets": Aim(_one_of(*NAMES), "NAME", "of COSMA: M_R, M_H, M_P"),
+    "kilobytes": Aim(values.count, "KB", "capacities"),
+}
+FIELDS = {"alphas": "alpha", "cores": "cores", "batch": "batch", "buffers": "space"}  #: of a point, and the columns
+
+
+def add_aims(parser: argparse.ArgumentParser, taken: Collection[str], defaults: Mapping[str, Any]) -> None:
+    """Add the options of those that are taken; the others are read too, so that `run` can say what is taken."""
+    for name, aim in AIMS.items():
+        text = argparse.SUPPRESS
+        if name in taken:
+            text = aim.help + (f"; default {_words(defaults[name])}" if defaults.get(name) is not None else "")
+        more: dict[str, Any] = {"nargs": "+"} if aim.is_list else {}
+        parser.add_argument(f"--{name}", metavar=aim.metavar, type=aim.read, help=text, **more)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, str) or not isinstance(value, Collection):
+        return str(value)
+    return " ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in value)
+
+
+def checked(name: str, taken: Collection[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an experiment is aimed at, without what is None.
+
+    Raises ValueError, one line, for what it does not take, and for values that no option would be.
+    """
+    found = {key: value for key, value in given.items() if value is not None}
+    for key, value in found.items():
+        if key not in AIMS:
+            continue
+        if key not in taken:
+            raise ValueError(f"{name} has no {key} to choose; it takes {', '.join(taken) or 'none of these options'}")
+        _check(key, value)
+    return found
+
+
+def _check(key: str, value: Any) -> None:
+    aim = AIMS[key]
+    if not aim.is_list:
+        value = [value]
+    elif isinstance(value, str) or not isinstance(value, Collection) or not value:
+        raise ValueError(f"{key} must be one or more values in a list; got {shown(value)}")
+    if len({*map(str, value)}) < len(value):
+        raise ValueError(f"{key} must name each value once; got {_words(value)}")
+    for each in value:
+        try:
+            aim.read(str(each))
+        except argparse.ArgumentTypeError as error:
+            raise ValueError(f"{key}: {error}") from None
+
+
+def cases(chosen: Mapping[str, Any], axes: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield what is the same in all points of one run, one for each combination of the values of the axes.
+
+    >>> list(cases({"networks": ["vgg16"], "cores": [1, 4], "batch": [8]}, ("cores", "batch")))
+    [{'cores': 1, 'batch': 8}, {'cores': 4, 'batch': 8}]
+    """
+    aimed = {FIELDS[name]: chosen[name] for name in axes if name in chosen}
+    for combination in itertools.product(*aimed.values()):
+        yield dict(zip(aimed, combination))
+
+
+def share(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> float:
+    """Return about how much longer an experiment takes than with its own settings, by counting.
+
+    >>> share({"networks": ("vgg16", "gpt"), "samples": 100}, {"networks": ["gpt"], "samples": 400, "cores": [1, 2]})
+    4.0
+    """
+    return math.prod(_count(value) / _count(settings.get(name, 1)) for name, value in chosen.items() if name in AIMS)
+
+
+def _count(value: Any) -> float:
+    """Return how many there are: of a list its length, of a number itself; 1 for what cannot be counted."""
+    if isinstance(value, (int, float)):
+        return float(value)
+    return float(len(value)) if isinstance(value, Collection) and not isinstance(value, str) else 1.0

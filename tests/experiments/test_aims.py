@@ -1,0 +1,137 @@
+"""Every script can be aimed, in the same words from the shell and in `run()`; what means nothing to it is refused."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import alpha_sweep, coexploration_shared, fusion_depth, pareto
+from experiments.common import aims, drawing
+from experiments.common.experiment import Experiment
+from tests.helpers.command_line import ROOT
+from tests.helpers.tiny_network import write_tiny
+
+SCRIPTS = sorted(
+    path.stem for path in (ROOT / "experiments").glob("*.py") if "EXPERIMENT = " in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_tiny(tmp_path_factory.mktemp("networks") / "tiny.json")
+
+
+def script(name: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", f"experiments.{name}", *words]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_an_experiment_is_aimed_from_the_shell_as_in_run(network: str, tmp_path: Path):
+    words = ["--networks", network, "--alphas", "0.001", "0.01", "--samples", "100", "--cores", "1", "2"]
+    words += ["--batch", "1", "2", "--buffers", "separate", "-o", "out"]
+    finished = script("alpha_sweep", tmp_path, *words)
+    assert finished.returncode == 0, finished.stderr
+    table = alpha_sweep.run(
+        tmp_path / "again", networks=[network], alphas=[0.001, 0.01], samples=100, cores=[1, 2], batch=[1, 2],
+        buffers=["separate"],
+    )  # fmt: skip
+    assert (tmp_path / "out" / "alpha_sweep.csv").read_text() == table.to_csv(index=False, lineterminator="\n")
+    assert [*zip(table["cores"], table["batch"], table["alpha"])] == [
+        (cores, batch, alpha) for cores in (1, 2) for batch in (1, 2) for alpha in (0.001, 0.01)
+    ]
+    assert {"global_kb", "weight_kb"} <= {*table.columns} and set(table["space"]) == {"separate"}
+    settings = json.loads((tmp_path / "out" / "alpha_sweep.json").read_text())["settings"]
+    assert settings["cores"] == [1, 2] and "seeds" not in settings
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--samples", "9"], "fusion_depth has no samples to choose; it takes networks, cores, batch"),
+        (["--networks", "vgg61"], "unknown network 'vgg61'; did you mean 'vgg16'"),
+        (["--cores", "0"], "--cores: must be a whole number from 1"),
+        (["--cores", "2", "2"], "cores must name each value once; got 2 2"),
+        (["--alphas", "0"], "--alphas: must be above 0; got '0'"),
+        (["--buffers", "both"], "must be one of shared, separate; got 'both'"),
+    ],
+)
+def test_what_means_nothing_is_one_line_and_exit_2_before_anything_runs(words: list[str], said: str, tmp_path: Path):
+    finished = script("fusion_depth", tmp_path, *words)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    (line,) = finished.stderr.splitlines()
+    assert line.startswith("fusion_depth: error: ") and said in line
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"alphas": [0.1]}, "fusion_depth has no alphas to choose"),
+        ({"networks": "vgg16"}, "networks must be one or more values in a list; got 'vgg16'"),
+        ({"networks": []}, "networks must be one or more values in a list"),
+        ({"cores": [True]}, "cores: must be a whole number from 1"),
+        ({"batch": [1.0]}, "batch: must be a whole number from 1"),
+    ],
+)
+def test_run_refuses_what_the_shell_refuses(given: dict[str, Any], said: str, tmp_path: Path):
+    with pytest.raises(ValueError, match=said.replace("[", r"\[")):
+        fusion_depth.run(tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_script_says_what_it_takes_and_has_it_as_settings_or_axes(name: str):
+    experiment: Experiment = importlib.import_module(f"experiments.{name}").EXPERIMENT
+    assert experiment.name == name and set(experiment.axes) <= set(aims.FIELDS)
+    assert not set(experiment.axes) & set(experiment.full), "either a setting or an axis"
+    assert set(experiment.quick) <= set(experiment.full)
+    if name not in ("mapping_quality", "language_models"):
+        assert "networks" in experiment.taken
+
+
+def test_a_file_that_changed_is_computed_anew(tmp_path: Path):
+    path = tmp_path / "mine.json"
+    write_tiny(path)
+    before = fusion_depth.run(tmp_path / "out", networks=[str(path)])
+    path.write_text(path.read_text().replace("32, 32]", "16, 32]"))
+    after = fusion_depth.run(tmp_path / "out", networks=[str(path)])
+    assert (after["ema_bytes"] < before["ema_bytes"]).all()
+
+
+def test_seeds_are_rows_of_tables_1_and_2_and_the_picture_shows_their_spread(network: str, tmp_path: Path):
+    table = coexploration_shared.run(tmp_path, networks=[network], samples=120, seeds=2, cores=[1, 2])
+    assert table.groupby(["cores", "method", "seed"]).size().eq(1).all()
+    assert set(table["seed"]) == {0, 1} and len(table) == 2 * 2 * 8
+    figure = coexploration_shared.EXPERIMENT.picture(table)
+    assert [each.get_title() for each in figure.axes] == ["tiny.json, 1 core", "tiny.json, 2 cores"]
+    assert all(each.containers for each in figure.axes)
+
+
+def test_fronts_are_overlaid_and_their_hypervolumes_are_areas_of_the_box(network: str, tmp_path: Path):
+    """By hand: the area under the steps of a front, over the box, summed memory by memory."""
+    table = pareto.run(tmp_path, networks=[network], samples=300, cores=[1, 2], seeds=2)
+    for _, rows in table.groupby(["cores", "seed"]):
+        assert rows["capacity_kb"].is_monotonic_increasing and rows["energy_pj"].is_monotonic_decreasing
+        assert rows["hypervolume"].nunique() == 1 and 0 < rows["hypervolume"].iloc[0] < 1
+    one = table[(table["cores"] == 1) & (table["seed"] == 0)]
+    space = pareto.searches.SPACES["shared"]()
+    width, height = pareto.worst(pareto.workloads.load(network), space, {})
+    ends = [*(one["capacity_kb"].iloc[1:] * 1024), width]
+    area = sum((end - 1024 * row.capacity_kb) * (height - row.energy_pj) for end, row in zip(ends, one.itertuples()))
+    assert one["hypervolume"].iloc[0] == pytest.approx(area / (width * height), abs=1e-6)
+    assert len(pareto.plot(table).axes[0].lines) == 4
+
+
+def test_cases_are_named_only_where_they_differ(network: str, tmp_path: Path):
+    table = fusion_depth.run(tmp_path, networks=[network], cores=[2], batch=[1, 8])
+    assert set(drawing.by_case(table, ("cores", "batch"))["network"]) == {"tiny.json, batch 1", "tiny.json, batch 8"}
