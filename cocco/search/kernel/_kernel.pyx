@@ -161,7 +161,7 @@ cdef class Kernel:
         self.machine.samples, self.machine.teams, self.machine.bands = samples, crew.teams, crew.bands
         self.net.cycles = self._hold([crew.cycles(dealt_layer(layer, crew.deal), crew.batch) for layer in layers])
         self.net.dealt_weights = self._hold([
-            layer.weight_bytes // layer.channels * crew.deal.most(layer.channels) for layer in layers
+            layer.weight_bytes * crew.deal.most(layer.channels) // layer.channels for layer in layers
         ])
         lanes = [cycles_of_lanes(layer, samples, technology) if crew.cores > 1 else {1: 0} for layer in layers]
         self.machine.lane_count, self.machine.lanes = len(lanes[0]), self._hold(lanes[0])
