@@ -104,7 +104,7 @@ def _check_attention(network: Network, accelerator: Accelerator) -> None:
     """Raise NetworkError for an attention in blocks where it has no scheme, or no nest of loops."""
     name = next((layer.name for layer in network.layers if layer.op == "attention"), None)
     if name is not None:
-        where = "several cores" if accelerator.cores > 1 else f"mapper {accelerator.mapper.name!r}"
+        where = "several cores" if accelerator.cores > 1 else "a mapper that looks at every tile"
         raise NetworkError(f"layer {name!r} has no price on {where}: it is an attention in blocks")
 
 

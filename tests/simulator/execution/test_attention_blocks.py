@@ -23,6 +23,7 @@ from simulator.execution.layer.problem import Problem
 from simulator.execution.layer.running import FLOATS
 from simulator.execution.miss import Miss
 from simulator.execution.stays import Lies
+from simulator.mapping import Enumerate
 from simulator.metrics import METRIC_NAMES
 from simulator.model.kept import Kept, Reserved
 from simulator.model.priced import price_partition
@@ -202,6 +203,9 @@ def test_what_has_no_price_says_so():
     network = random_decoder(random.Random(1), in_blocks=True)
     with pytest.raises(NetworkError, match="no price on several cores: it is an attention in blocks"):
         evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=10**6, cores=2))
+    tiled = Accelerator(shared_buffer=10**6, mapper=Enumerate(tiled=True))
+    with pytest.raises(NetworkError, match="no price on a mapper that looks at every tile"):
+        evaluate(network, Partition.layerwise(network), tiled)
 
 
 def test_large_attention_runs_smaller():
