@@ -196,7 +196,7 @@ def test_an_attention_in_blocks_runs_alone():
         PricingRules(Geometry(network), Accelerator(shared_buffer=10**7), "exact"), [attention, attention + 1]
     )
     found = model.price(10**7, 0)
-    assert isinstance(found, Shortage) and found.reason == "'attention' is an attention in blocks, which runs alone"
+    assert isinstance(found, Shortage) and found.reason == "an attention in blocks runs alone"
 
 
 def test_what_has_no_price_says_so():
