@@ -97,20 +97,22 @@ def least_traffic(name: str, kilobytes: int, groups_apart: bool, attention: str,
     model = DECODERS[name]
     width = model.head_width or model.width // model.heads
     b = Builder(f"{name}_attention")
-    query, *both = (b.input(part, LENGTH, 1, n * width) for part, n in
-                    (("q", model.heads), ("k", model.key_heads), ("v", model.key_heads)))  # fmt: skip
+    query, keys, values = (
+        b.input(part, LENGTH, 1, count * width)
+        for part, count in (("q", model.heads), ("k", model.key_heads), ("v", model.key_heads))
+    )
     if attention == "blocks":
-        b.attention("attention", query, *both, model.heads, model.key_heads)
+        b.attention("attention", query, keys, values, model.heads, model.key_heads)
     else:
-        scores = b.matmul("scores", query, both[0], model.heads, transpose=True, operand_heads=model.key_heads)
-        b.matmul("context", b.softmax("softmax", scores), both[1], model.heads, operand_heads=model.key_heads)
+        scores = b.matmul("scores", query, keys, model.heads, transpose=True, operand_heads=model.key_heads)
+        b.matmul("context", b.softmax("softmax", scores), values, model.heads, operand_heads=model.key_heads)
     network, chip = (
         b.build().retyped({"sums": sum_bits}),
         Accelerator(shared_buffer=kilobytes * KiB, groups_apart=groups_apart),
     )
     found = cocco.partition(network, chip, metric="ema", samples=200)
     assert found.status == "optimal" and verify(network, found.plan, chip).verified, (name, kilobytes, attention)
-    return found.evaluation.ema_bytes
+    return int(found.evaluation.ema_bytes)
 
 
 def plans() -> str:
