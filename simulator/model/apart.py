@@ -3,15 +3,17 @@
 Scores, softmax and context of one head need nothing of another; neither do depth-wise convolutions, pools and
 element-wise layers across groups of 8 channels. If all layers of a subgraph keep g groups apart, its regions may be
 those of one group after the other, and the weights on chip, too; what crosses, what the buffers move and what is
-computed is the same (our choice: Cocco has all channels of a tile together).
+computed is the same (our choice: Cocco has all channels of a tile together). Each group fills the array anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import gcd
+from dataclasses import replace
+from math import gcd, isqrt
 
 from simulator.technology import Technology
+from workloads.network.layer import Layer
 from workloads.network.network import Network
 from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, POOL_OPS
 
@@ -57,6 +59,22 @@ def _unit(network: Network, v: int, heads: list[int]) -> int:
     if layer.has_weights:
         return ANY if layer.is_depthwise else layer.groups
     return ANY if layer.channels == layer.in_channels else 1
+
+
+def one_group(layer: Layer, groups: int) -> Layer:
+    """Return what a layer is of one of so many groups, for the cycles that it takes."""
+    channels, inputs = layer.channels // groups, layer.in_channels // groups
+    if layer.groups == 1:
+        return replace(layer, channels=channels, in_channels=inputs)
+    heads = max(1, layer.groups // groups), layer.operand_heads // groups
+    return replace(layer, channels=channels, in_channels=inputs, groups=heads[0], operand_heads=heads[1])
+
+
+def divisors_of(layer: Layer, unit: int) -> list[int]:
+    """Return the numbers of groups, above 1, in which a layer of this unit (`units_of`) may ever run, ascending."""
+    most = gcd(unit, layer.channels)
+    low = [each for each in range(1, isqrt(most) + 1) if most % each == 0]
+    return sorted({*low, *(most // each for each in low)} - {1})
 
 
 def groups_apart(

@@ -119,9 +119,8 @@ class Holding:
         tensors, most, layers = len(self.subgraph.tensors), self.rules.max_regions, self.rules.geometry.network.layers
         if most is not None and tensors > most:
             return Shortage(f"{tensors} tensors (layers and inputs) exceed the {most} regions of the region manager")
-        alone = [layers[v] for v in self.subgraph.layers if layers[v].op == "attention"]
-        if alone:
-            return Shortage(f"{alone[0].name!r} is an attention in blocks, which runs alone")
+        if any(layers[v].op == "attention" for v in self.subgraph.layers):
+            return Shortage("an attention in blocks runs alone")
         if self.tiling((1, 1)) is None:
             return Shortage("paths between the same tensors differ in total stride, so updates cannot be aligned")
         return None

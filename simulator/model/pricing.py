@@ -175,6 +175,8 @@ class SubgraphModel(Holding):
             of = self.ways[0] if key[1] else way
             self._work[key] = of.work(self._found(of, tile))
         moves, batch = way.moves(self._work[key], at_once), self.rules.batch
+        if way.groups > 1:  # each group fills the array anew
+            moves = moves._replace(cycles=sum(way.layer_cycles(self._found(way, tile)[0]).values()))
         inputs, outputs = batch * self.inputs, batch * self.outputs
         return Price(
             tile, at_once, at_once * self._need(tile, way), way.weight_need, None, False, self.weights, inputs, outputs,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from simulator.accelerator import Accelerator, static_pj_per_slot
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
 from simulator.model.apart import units_of
@@ -30,7 +32,7 @@ class PricingRules:
         if geometry.technology != technology:
             raise ValueError("geometry and accelerator have different technologies; they must have the same")
         if accelerator.cores > 1:
-            _check_shared(geometry.network)
+            _check_shared(geometry.network, technology.channel_alignment)
         if accelerator.cores > 1 or not accelerator.mapper.is_flat:
             _check_attention(geometry.network, accelerator)
         self.geometry = geometry
@@ -102,14 +104,20 @@ def _check_attention(network: Network, accelerator: Accelerator) -> None:
     """Raise NetworkError for an attention in blocks where it has no scheme, or no nest of loops."""
     name = next((layer.name for layer in network.layers if layer.op == "attention"), None)
     if name is not None:
-        where = "several cores" if accelerator.cores > 1 else f"mapper {accelerator.mapper.name!r}"
+        where = "several cores" if accelerator.cores > 1 else "a mapper that looks at every tile"
         raise NetworkError(f"layer {name!r} has no price on {where}: it is an attention in blocks")
 
 
-def _check_shared(network: Network) -> None:
-    """Raise NetworkError for what several cores have no scheme for: other than 8 bits, experts that pass by."""
+def _check_shared(network: Network, alignment: int) -> None:
+    """Raise NetworkError for what several cores cannot share: experts that pass by, words that fill no whole bytes."""
     for layer in network.layers:
         if layer.experts is not None and layer.experts.used > layer.experts.active:
             raise NetworkError(f"layer {layer.name!r} has no price on several cores: more experts are used than active")
-    if not network.has_paper_types:
-        raise NetworkError(f"network {network.name!r} has no price on several cores: not all its numbers are INT8")
+    for v, layer in enumerate(network.layers):
+        tensors = [network.tensors[u] for u in (v, *network.operands[v])]
+        word = gcd(alignment, *(each.channels for each in tensors))
+        weights = gcd(alignment, layer.channels) * (layer.weight_elements // layer.channels) * layer.bits.weights
+        if weights % 8 or any(word * each.bits % 8 for each in tensors):
+            raise NetworkError(
+                f"layer {layer.name!r} has no price on several cores: words of its channels do not fill whole bytes"
+            )

@@ -9,6 +9,7 @@ from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
+from simulator.model.pricing import PricingRules
 from simulator.model.subgraph import Geometry
 from tests.helpers.random_apart import random_apart_network
 from tests.helpers.random_attention import random_attention_in_blocks, random_attention_product, random_decoder
@@ -85,6 +86,16 @@ def geometry_of(network: Network) -> Geometry | None:
         return None
 
 
+def is_dealt(network: Network, cores: int) -> bool:
+    """Return whether so many cores can share its numbers: words of channels fill whole bytes."""
+    try:
+        PricingRules(Geometry(network), Accelerator(shared_buffer=1, cores=cores), "exact")
+    except NetworkError as error:
+        assert "words of its channels do not fill whole bytes" in str(error)
+        return False
+    return True
+
+
 def _with_rows(rng: random.Random, seed: int) -> Network:
     """Return a decoder layer over a cache, a product of one, or a network of every edge some of whose rows are kept."""
     draw = rng.random()
@@ -102,11 +113,13 @@ def random_language_problem(seed: int, kind: str, is_given: bool = False) -> Pro
     rng = random.Random(seed)
     network = random_language_net(seed, kind)
     shared = {
-        "cores": rng.choice((1, 1, 1, 2, 3)) if kind == "rows" else 1,
+        "cores": rng.choice((1, 1, 1, 2, 3)) if kind in ("rows", "bits") else 1,
         "batch": rng.choice((1, 1, 2, 3, 8)),
         "max_regions": rng.choice((64, 64, None, 5)),
         "groups_apart": kind == "apart",
     }
+    if not is_dealt(network, shared["cores"]):
+        shared["cores"] = 1
     metric, low = rng.choice(("ema", "energy", "latency")), int(2 ** rng.uniform(5, 13))
     quarter, eighth = max(1, low // 4), max(1, low // 8)
     machine, space = (

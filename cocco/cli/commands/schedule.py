@@ -7,8 +7,8 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-import workloads
 from cocco.cli import values
+from cocco.cli.networks import load
 from cocco.cli.options import add_json, add_network
 from cocco.cli.output import CODES, file_path, print_answer
 from cocco.cli.usage import Parser, UsageError
@@ -67,7 +67,7 @@ def run(options: Namespace) -> int:
     """Read, schedule or check, write what was asked for, print the answer."""
     picture = file_path(options.picture, "--picture", PICTURE_FORMATS)
     output = file_path(options.output, "-o", (".json",))
-    network = workloads.load(options.network)
+    network = load(options.network, options)
     with ready_files(output, picture):
         start = time.monotonic()
         result = _answer(network, options)

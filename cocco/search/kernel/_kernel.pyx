@@ -155,13 +155,20 @@ cdef class Kernel:
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
 
     def _fill_cores(self, problem, layers):
-        """What layers take and how long where cores share them."""
+        """What layers take and how long where cores share them, or groups of channels run one after the other."""
+        from simulator.model.apart import divisors_of, one_group
+
         crew = problem.rules[0].crew
         technology, samples = problem.accelerator.technology, -(-crew.batch // crew.teams)
         self.machine.samples, self.machine.teams, self.machine.bands = samples, crew.teams, crew.bands
         self.net.cycles = self._hold([crew.cycles(dealt_layer(layer, crew.deal), crew.batch) for layer in layers])
+        apart = [
+            [x for g in divisors_of(layer, unit) for x in (g, g * crew.cycles(one_group(layer, g), crew.batch))]
+            for rule in problem.rules for layer, unit in zip(rule.geometry.network.layers, rule.units)
+        ] or [[] for _ in layers]
+        self.net.apart, self.net.apart_start = self._hold(x for each in apart for x in each), self._hold(_starts(apart))
         self.net.dealt_weights = self._hold([
-            layer.weight_bytes // layer.channels * crew.deal.most(layer.channels) for layer in layers
+            layer.weight_bytes * crew.deal.most(layer.channels) // layer.channels for layer in layers
         ])
         lanes = [cycles_of_lanes(layer, samples, technology) if crew.cores > 1 else {1: 0} for layer in layers]
         self.machine.lane_count, self.machine.lanes = len(lanes[0]), self._hold(lanes[0])

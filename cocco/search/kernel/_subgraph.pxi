@@ -31,6 +31,8 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* operation_extra  # what they take beyond INT8, in units
     i64* alone          # whether it runs in no subgraph of several: simulator.model.holding.Holding
     i64* unit           # by layer: simulator.model.apart.units_of, where machine.is_apart
+    i64* apart          # by layer: groups, and the cycles of all of them one after the other (simulator.model.apart)
+    i64* apart_start
     i64* is_output      # by layer: simulator.model.subgraph.Subgraph.outputs, whoever reads it
     i64* cycles         # on one core, or of the one that has the most channels
     i64* lane_cycles    # by layer and m.lanes, each time they are filled along the columns

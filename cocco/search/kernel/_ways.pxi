@@ -15,6 +15,15 @@ cdef inline i64 samples_of(Machine* m, Work* w) noexcept nogil:
     return m.batch if w.way == CHANNELS else m.samples
 
 
+cdef i64 cycles_apart(Net* net, i64 v, i64 groups) noexcept nogil:
+    """OneCore.layer_cycles in so many groups."""
+    cdef i64 i
+    for i in range(net.apart_start[v], net.apart_start[v + 1], 2):
+        if net.apart[i] == groups:
+            return net.apart[i + 1]
+    return net.cycles[v]  # never: these are all
+
+
 cdef void moves_of(Net* net, Machine* m, Work* w, i64 at_once, Moves* moves) noexcept nogil:
     """OneCore.work and moves, of the tiling and the regions in w."""
     cdef i64 v, gv
@@ -23,7 +32,7 @@ cdef void moves_of(Net* net, Machine* m, Work* w, i64 at_once, Moves* moves) noe
     for v in range(w.layers):
         gv = w.ids[v]
         if w.way == CHANNELS:
-            moves.cycles += net.cycles[gv]
+            moves.cycles += net.cycles[gv] if w.groups == 1 else cycles_apart(net, gv, w.groups)
         else:
             moves.cycles += cycles_of_columns(net, m, gv, w.most[v] if w.way == COLUMNS else net.extent[1][gv])
     if w.way == COLUMNS:

@@ -15,11 +15,12 @@ from simulator.execution.cores.mirrored import mirror_team
 from simulator.execution.cores.share import wanted
 from simulator.execution.cores.team import Team, deal_team
 from simulator.execution.cores.weights import hold_weights
-from simulator.execution.count import Count, Plan, operations
+from simulator.execution.count import Count, Plan, extra_units, operations, position_bytes
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.walk import Walk, walk_rows
 from simulator.technology import Technology
+from workloads.network.types import row_bytes
 
 CoreScheme = Literal["channels", "rotated", "held"]
 SCHEMES: tuple[CoreScheme, ...] = (
@@ -40,6 +41,7 @@ class Moves(NamedTuple):
     crossing: int  #: of these reads, from the memory of another core
     copies: int
     operations: int
+    extra: int  #: what operations take beyond INT8
 
     @property
     def buffered(self) -> int:
@@ -103,6 +105,7 @@ def count_cores(part: Part, plan: Plan, accelerator: Accelerator, room: int, wei
         operations=batch * moves.operations,
         global_written_bytes=batch * moves.written,
         weight_written_bytes=weights.written,
+        operation_extra=batch * moves.extra,
         compute_cycles=max(samples) * lock_step_cycles(team, accelerator.technology),
     )
 
@@ -136,6 +139,7 @@ def count_moves(team: Team) -> Moves:
         has_any = [bool(share.channels[v]) for share in team.shares]
         updates[v] = [len(found.rows[v]) * count * any_ for count, any_ in zip(columns, has_any)]
     sizes = {u: tensors[u].size_bytes for u in part.tensors}
+    work = {v: operations(part.network.layers[v], part.network.layers[v].elements) for v in part.layers}
     moved = [_reads(team, found, each) for v in part.layers for each in part.operands[v]]
     return Moves(
         updates,
@@ -144,8 +148,10 @@ def count_moves(team: Team) -> Moves:
         results=sum(sizes[v] for v in part.layers),
         reads=sum(reads for reads, _ in moved),
         crossing=sum(crossing for _, crossing in moved),
-        copies=2 * sum(rows * part.extent[COLUMNS][u] * tensors[u].channels for u, rows in found.restored.items()),
-        operations=sum(operations(part.network.layers[v], sizes[v]) for v in part.layers),
+        copies=2
+        * sum(rows * part.extent[COLUMNS][u] * position_bytes(part.network, u) for u, rows in found.restored.items()),
+        operations=sum(work.values()),
+        extra=sum(extra_units(part.network, v, count) for v, count in work.items()),
     )
 
 
@@ -198,15 +204,16 @@ def _reads(team: Team, found: Walk, reading: Reading) -> tuple[int, int]:
     reads = own = 0
     for core, share in enumerate(team.shares):
         channels = wanted(part.network, v, u, share.channels[v])
-        mine = len(channels & set(share.channels[u]))
+        mine = row_bytes(len(channels & set(share.channels[u])), part.network.tensors[u].bits)
+        heard = row_bytes(len(channels), part.network.tensors[u].bits)
         pieces = [sweep.pieces[core] for sweep in team.sweeps if sweep.tensor == v]
         for piece in (each for each in pieces if each[0] < each[1]):
             if local:
                 columns = part.window(reading, COLUMNS, share.place(v, piece))
                 begin, end = share.own(u, columns)
-                reads += down * (columns[1] - columns[0]) * len(channels)
+                reads += down * (columns[1] - columns[0]) * heard
                 own += down * (end - begin) * mine
             if whole:
-                reads += len(rows) * size * len(channels)
+                reads += len(rows) * size * heard
                 own += len(rows) * size * mine
     return reads, reads - own

@@ -59,7 +59,7 @@ def mirror_team(part: Part, tile: tuple[int, int], word: int, samples: int, core
     for u in part.tensors:
         kept = 0 if is_single or across[u] == band[u] else min(rows.kept(u), height[u])
         channels = -(-counts[u] // word) * word
-        cells[u] = Cells(down[u], across[u], kept, band[u], channels, samples)
+        cells[u] = Cells(down[u], across[u], kept, band[u], channels, samples, part.network.tensors[u].bits)
     scheme = Scheme(part, rows, pace, cells, tile, is_alone, is_single)
     sweeps = _whole_bands(part, shares) if is_alone else _sweeps(pace, shares, units, across)
     return Team(scheme, shares, tuple(sweeps), (cells,) * cores)

@@ -52,7 +52,8 @@ def deal_team(part: Part, tile: tuple[int, int], word: int, samples: int, cores:
     cells = []
     for share in shares:
         rooms = {u: -(-len(share.channels[u]) // word) * word for u in part.tensors}
-        cells.append({u: Cells(*each[:4], rooms[u], samples) for u, each in _sizes(scheme).items()})
+        bits = {u: part.network.tensors[u].bits for u in part.tensors}
+        cells.append({u: Cells(*each[:4], rooms[u], samples, bits[u]) for u, each in _sizes(scheme).items()})
     if scheme.is_alone:
         sweeps = [Sweep(u, ((0, part.extent[COLUMNS][u]),) * cores) for u in part.tensors]
     else:

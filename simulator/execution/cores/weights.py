@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from simulator.execution.cores.share import Share
 from simulator.execution.part import Part
+from workloads.network.types import row_bytes
 
 
 @dataclass(frozen=True)
@@ -66,4 +67,5 @@ def hold_weights(part: Part, scheme: str, shares: Sequence[Share], cores: int, t
 
 def _with_outputs(part: Part, v: int, shares: Sequence[Share]) -> list[int]:
     layer = part.network.layers[v]
-    return [layer.weight_bytes // layer.channels * len(share.channels[v]) for share in shares]
+    of_channel = layer.weight_elements // layer.channels
+    return [row_bytes(of_channel * len(share.channels[v]), layer.bits.weights) for share in shares]

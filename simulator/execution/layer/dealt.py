@@ -14,7 +14,7 @@ import numpy as np
 
 from simulator.execution.array import Work, array_cycles
 from simulator.execution.cores.share import deal_words
-from simulator.execution.count import Count
+from simulator.execution.count import Count, extra_units
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count import count_on_chip
 from simulator.execution.layer.folded import folded, plain
@@ -65,6 +65,7 @@ def deal_layer(network: Network, v: int, scheme: str, cores: int, batch: int, wo
 
 def count_dealt(network: Network, v: int, plan: LayerPlan, scheme: str, cores: int, batch: int, word: int) -> Count:
     """Return what the loops of a layer take in the core that has most, and move in all of them; batch: all samples."""
+    whole, original = network, v
     network, v = folded(network, v)
     layer, kind = network.layers[v], kind_of(network, v)
     chips, made, seen = [], 0, {}
@@ -89,6 +90,7 @@ def count_dealt(network: Network, v: int, plan: LayerPlan, scheme: str, cores: i
         heard - -(-heard // cores), made,
         global_written_bytes=sum(each.global_written for each in chips),
         weight_written_bytes=sum(each.weight_written for each in chips),
+        operation_extra=extra_units(whole, original, made),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ def dealt_weights(subgraph: Subgraph, deal: Deal) -> int:
     """Return the bytes of weights of core 0, which makes the most channels of every layer."""
     geometry = subgraph.geometry
     return sum(
-        geometry.weight_bytes[v] // geometry.channels[v] * deal.most(geometry.channels[v]) for v in subgraph.layers
+        geometry.weight_bytes[v] * deal.most(geometry.channels[v]) // geometry.channels[v] for v in subgraph.layers
     )
 
 
@@ -53,7 +53,7 @@ def dealt_moves(
             crossing += met * (heard.total - heard.own)
         if regions[u].side_bytes:
             again = rows_again(subgraph, tiling, regions[u], u, is_full)
-            copied = again * geometry.extent[COLUMNS][u] * geometry.channels[u]
+            copied = again * geometry.extent[COLUMNS][u] * geometry.row_bytes[u]
             total, written = total + 2 * copied, written + copied
     return (total, written), crossing
 

@@ -68,7 +68,7 @@ def column_moves(
     for u in subgraph.tensors:
         width = geometry.extent[COLUMNS][u]
         for v, _, _ in subgraph.readers[u]:
-            down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.channels[u]
+            down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.row_bytes[u]
             window = window_of_layer(geometry, COLUMNS, v)
             for core, sweep in enumerate(sweeps[v]):
                 if not sweep.times:
@@ -79,7 +79,7 @@ def column_moves(
                 read += down * met
                 crossing += down * (met - window_sum(way, (own.late, own.stop), *where))
         if regions[u].side_bytes:
-            copied = rows_again(subgraph, tiling, regions[u], u, is_full) * width * geometry.channels[u]
+            copied = rows_again(subgraph, tiling, regions[u], u, is_full) * width * geometry.row_bytes[u]
             read, written = read + copied, written + copied
     updates = {v: [rows[v].times * sweep.times for sweep in sweeps[v]] for v in subgraph.layers}
     return (written + read, written), crossing, updates
@@ -134,7 +134,7 @@ def column_crossing(subgraph: Subgraph, tiling: Tiling, bands: Bands, cores: int
     for u in subgraph.tensors:
         width = geometry.extent[COLUMNS][u]
         for v, _, _ in subgraph.readers[u]:
-            down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.channels[u]
+            down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.row_bytes[u]
             window = window_of_layer(geometry, COLUMNS, v)
             for core, sweep in enumerate(sweeps[v]):
                 if sweep.times:

@@ -12,12 +12,13 @@ from typing import NamedTuple
 from workloads.network.layer import Layer
 from workloads.network.network import Network
 from workloads.network.ops import DENSE_OPS, JOIN_OPS, WINDOW_OPS
+from workloads.network.types import row_bytes
 
 Interval = tuple[int, int]
 
 
 class Heard(NamedTuple):
-    """Channels of an operand that all cores read, each core's added, and those of them that lie in its own memory."""
+    """Bytes of a position of an operand that all cores read, added up, and those that lie in their own memories."""
 
     total: int
     own: int
@@ -58,14 +59,14 @@ class Deal(NamedTuple):
             yield from (self.cores * each // words for each in range(words))
 
     def heard(self, network: Network, v: int, u: int) -> Heard:
-        """Return what the cores that make something of layer v read of the channels of tensor u."""
-        layer, channels = network.layers[v], network.tensors[u].channels
+        """Return what the cores that make something of layer v read of a position of tensor u, bytes."""
+        layer, channels, bits = network.layers[v], network.tensors[u].channels, network.tensors[u].bits
         total = own = 0
         for core in self.working(layer.channels):
             mine = self.channels(channels, core)
             for first, stop in _wanted(network, v, u, self.channels(layer.channels, core)):
-                total += stop - first
-                own += max(0, min(stop, mine[1]) - max(first, mine[0]))
+                total += row_bytes(stop - first, bits)
+                own += row_bytes(max(0, min(stop, mine[1]) - max(first, mine[0])), bits)
         return Heard(total, own)
 
 

@@ -132,12 +132,14 @@ def _with_channels(loops: LoopLayer, first: int, stop: int) -> LoopLayer:
         producers.append(max(0, min(stop, before + channels) - max(first, before)))
         before += channels
     met = tuple(channels for channels in producers if channels)
+    bits = tuple(each for each, channels in zip(loops.bits.producers, producers) if channels)
     return loops._replace(
         producers=met,
         operands=tuple(range(len(met))),
         outputs=stop - first,
         weights=loops.weights * (stop - first) // loops.outputs,
         unmet_bytes=loops.unmet_bytes * (stop - first) // loops.outputs,
+        bits=loops.bits._replace(producers=bits),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from simulator.mapping.mappers import Mapper, Work
+from simulator.model.apart import one_group
 from simulator.model.regions import Region, Tiling, allocate_regions, derive_tiling
 from simulator.model.schemes.bands import Bands, derive_bands, mirrored_tiling
 from simulator.model.schemes.channels import dealt_moves, dealt_weights
@@ -99,7 +100,8 @@ class OneCore:
         """Return the cycles of each layer."""
         works, layers = self._works(tiling), self.crew.geometry.network.layers
         if works is None:
-            return {v: self.crew.cycles(self._part(layers[v]), self.samples) for v in self.subgraph.layers}
+            parts = {v: self._part(layers[v]) for v in self.subgraph.layers}
+            return {v: self.groups * self.crew.cycles(part, self.samples) for v, part in parts.items()}
         return {v: works[v].cycles for v in self.subgraph.layers}
 
     def _works(self, tiling: Tiling) -> dict[int, Work] | None:
@@ -108,12 +110,16 @@ class OneCore:
         if mapper.is_flat:
             return None
         return {
-            v: mapper.work(self._part(layers[v]), self.samples, 1, (tiling.merged[v], tiling.columns[v].step))
+            v: mapper.work(self._whole(layers[v]), self.samples, 1, (tiling.merged[v], tiling.columns[v].step))
             for v in self.subgraph.layers
         }
 
     def _part(self, layer: Layer) -> Layer:
-        """Return what one core computes of a layer."""
+        """Return what one core computes of a layer at a time."""
+        return self._whole(layer) if self.groups == 1 else one_group(layer, self.groups)
+
+    def _whole(self, layer: Layer) -> Layer:
+        """Return what one core computes of a layer in all."""
         return layer
 
 
@@ -145,7 +151,7 @@ class DealtChannels(OneCore):
         alone = super().moves((moved, weighed, cycles), at_once)
         return alone._replace(crossing=self.crew.batch * crossing)
 
-    def _part(self, layer: Layer) -> Layer:
+    def _whole(self, layer: Layer) -> Layer:
         return dealt_layer(layer, self.crew.deal)
 
 

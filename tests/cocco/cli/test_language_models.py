@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+
 import pytest
 
+import workloads
 from tests.helpers.command_line import answer, assert_malformed, cocco
 
 SMALL = ("evaluate", "gpt2", "--layers", 1, "--length", 64, "--partition", "layerwise", "--shared-buffer", "1MB")
@@ -42,6 +46,28 @@ def test_experts_of_a_batch_share_what_is_loaded():
     assert "experts: 2 of 8 in use, as 1 token" in cocco("show", *asked[:7]).stdout
 
 
+def test_attention_in_blocks_is_one_layer_that_is_verified():
+    blocks = answer(cocco(*SMALL, "--attention", "blocks", "--verify", "--json"))
+    whole = answer(cocco(*SMALL, "--json"))
+    assert blocks["verified"] and len(blocks["subgraphs"]) == len(whole["subgraphs"]) - 2
+    assert blocks["totals"]["ema_bytes"] < whole["totals"]["ema_bytes"]  # by the scores, which cross twice
+    assert blocks["totals"]["compute_cycles"] == whole["totals"]["compute_cycles"]
+
+
+def test_the_command_that_is_named_as_a_proof_reads_the_same_step(tmp_path):
+    asked = ("gpt2", "--phase", "decode", "--past", 24, "--layers", 1, "--attention", "blocks", "--bits", "cache=4")
+    found = cocco("partition", *asked, "--shared-buffer", "1MB", "--samples", 50, "-o", "plan.json", folder=tmp_path)
+    proof = shlex.split(found.stdout.splitlines()[-1])
+    assert proof[:3] == ["cocco", "evaluate", "gpt2"]
+    assert answer(cocco(*proof[1:], "--json", folder=tmp_path))["verified"] is True
+
+
+def test_a_schedule_is_of_the_step_that_is_asked_for():
+    asked = ("gpt2", "--layers", 1, "--length", 16, "--attention", "blocks", "--bits", "activations=16")
+    found = answer(cocco("schedule", *asked, "--scratchpad", "1MB", "--json"))
+    assert len(found["order"]) == 1 + 11 and found["network"] == "gpt2_length16_layers1_blocks"
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -52,8 +78,37 @@ def test_experts_of_a_batch_share_what_is_loaded():
         (("--bits", "weights=4,weights=8"), ["each kind once"]),
         (("--groups-apart", "--cores", "2"), ["groups_apart is for one core", "2"]),
         (("--past", "8", "--layers", "99"), ["layers 99"]),
+        (("--bits", "cache=0"), ["bits have cache 0", "1 to 32"]),
+        (("--bits", "weights=33"), ["bits have weights 33", "1 to 32"]),
+        (("--attention", "whole"), ["--attention", "'whole'", "blocks"]),
+        (("--attention", "blocks", "--cores", "2"), ["l1_attention", "several cores", "attention in blocks"]),
     ],
 )
 def test_what_is_refused(more, words):
     command = [word for word in SMALL if word not in ("--layers", 1)] if "--layers" in more else SMALL
     assert_malformed(cocco(*command, *more), words)
+
+
+@pytest.mark.parametrize("option", [("--past", "5"), ("--phase", "decode"), ("--attention", "blocks")])
+def test_a_network_without_a_step_takes_none(option):
+    asked = ("evaluate", "vgg16", "--partition", "layerwise", "--shared-buffer", "1MB", *option)
+    assert_malformed(cocco(*asked), ["vgg16", "has no option", option[0].strip("-")])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"heads": 5}, ["l1_attention", "divisible by its heads", "768"]),
+        ({"heads": 0}, ["l1_attention", "heads", "0"]),
+        ({"operand_heads": 5}, ["l1_attention", "operand heads that divide its 12 heads", "5"]),
+        ({"inputs": ["l1_q", "l1_k"]}, ["l1_attention", "inputs", "3 or 5"]),
+        ({"inputs": ["l1_q", "l1_k", "tokens_2"]}, ["l1_attention", "tokens_2"]),
+    ],
+)
+def test_a_malformed_attention_in_a_file_is_one_line(change, words, tmp_path):
+    workloads.save(workloads.load("gpt2", length=8, layers=1, attention="blocks"), tmp_path / "one.json")
+    content = json.loads((tmp_path / "one.json").read_text())
+    node = next(each for each in content["nodes"] if each["op"] == "attention")
+    node |= change
+    (tmp_path / "one.json").write_text(json.dumps(content))
+    assert_malformed(cocco("show", "one.json", folder=tmp_path), words)

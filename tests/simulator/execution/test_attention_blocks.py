@@ -23,6 +23,7 @@ from simulator.execution.layer.problem import Problem
 from simulator.execution.layer.running import FLOATS
 from simulator.execution.miss import Miss
 from simulator.execution.stays import Lies
+from simulator.mapping import Enumerate
 from simulator.metrics import METRIC_NAMES
 from simulator.model.kept import Kept, Reserved
 from simulator.model.priced import price_partition
@@ -173,6 +174,19 @@ def test_blocks_move_what_is_counted_by_hand():
     assert one.activation_bytes == 8 * 8 + 2 * 24 * 8 + 8 * 24 + 8 * 8
 
 
+def test_each_tensor_has_the_region_of_its_block():
+    """Queries of a tile, so many keys, values twice as wide; the output has scores, sums and statistics beside it."""
+    b = Builder("one")
+    b.attention("n", b.input("q", 16, 1, 16), b.input("k", 40, 1, 16), b.input("v", 40, 1, 32), 2)
+    network = b.build()
+    model = SubgraphModel(PricingRules(Geometry(network), Accelerator(shared_buffer=1000), "exact"), [0])
+    price = model.price(1000, 0)
+    assert price.loops.order == "TB" and price.loops.slice < 40
+    rows, block = price.tile[0], price.loops.slice
+    found = [region.main_bytes for region in model.residency(price).regions.values()]
+    assert found == [rows * (block + 4 * (16 + 2)), rows * 8, block * 8, block * 16]
+
+
 def test_an_attention_is_three_layers():
     """The same operations and cycles, whatever the model."""
     for name in ("gpt2", "llama3_8b", "gemma2_9b"):
@@ -195,13 +209,16 @@ def test_an_attention_in_blocks_runs_alone():
         PricingRules(Geometry(network), Accelerator(shared_buffer=10**7), "exact"), [attention, attention + 1]
     )
     found = model.price(10**7, 0)
-    assert isinstance(found, Shortage) and found.reason == "'attention' is an attention in blocks, which runs alone"
+    assert isinstance(found, Shortage) and found.reason == "an attention in blocks runs alone"
 
 
 def test_what_has_no_price_says_so():
     network = random_decoder(random.Random(1), in_blocks=True)
     with pytest.raises(NetworkError, match="no price on several cores: it is an attention in blocks"):
         evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=10**6, cores=2))
+    tiled = Accelerator(shared_buffer=10**6, mapper=Enumerate(tiled=True))
+    with pytest.raises(NetworkError, match="no price on a mapper that looks at every tile"):
+        evaluate(network, Partition.layerwise(network), tiled)
 
 
 def test_large_attention_runs_smaller():

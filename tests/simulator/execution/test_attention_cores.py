@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
@@ -13,13 +14,16 @@ from simulator.execution.cores import SCHEMES, count_cores, derive_team, run_tea
 from simulator.execution.cores.count import count_moves
 from simulator.execution.cores.run import HeadedArithmetic
 from simulator.execution.count import Plan
+from simulator.execution.judge import judge
 from simulator.execution.part import Part
-from simulator.model.subgraph import Geometry
+from simulator.model.priced import price_partition
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_cores import CORES
 from tests.helpers.random_kept import random_kept_plan
+from tests.helpers.random_language import is_dealt, random_language_net
+from tests.helpers.random_plans import random_plan
 from tests.helpers.teams import NAMES, claim_team
 from workloads import Bits, Builder, NetworkError
 
@@ -90,12 +94,58 @@ def test_two_cores_hear_the_head_that_they_share_by_hand():
     assert count.crossbar_bytes == 0
 
 
-@pytest.mark.parametrize("bits", [Bits(weights=4), Bits(activations=16), Bits(sums=16)])
-def test_other_than_int8_is_refused_in_one_line(bits):
-    network = workloads.load("gpt2", length=16, layers=1).with_bits(bits)
-    with pytest.raises(NetworkError, match="no price on several cores: not all its numbers are INT8$"):
-        evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=2**22, cores=2))
-    Geometry(network)
+def check_bits(seeds) -> Counter[str]:
+    """Every number of a random graph with bits of its own for each layer, on 2 to 4 cores, is what is counted."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        rng = random.Random(seed)
+        network = random_language_net(seed, "bits")
+        if not is_dealt(network, 2):
+            continue
+        plan = random_kept_plan(network, seed) if seed % 3 == 0 else random_plan(network, seed)
+        size, batch = int(2 ** rng.uniform(8, 16)), rng.choice((1, 1, 2, 3, 5))
+        memory = {"shared_buffer": size} if seed % 2 else {"global_buffer": size, "weight_buffer": size // 4}
+        chip = Accelerator(**memory, batch=batch, cores=rng.randint(2, 4))
+        priced = price_partition(network, plan, chip)
+        if not priced.fits:
+            continue
+        checks, message = judge(network, chip, plan, priced.prices)
+        assert not message and not [each for each in checks if each.status == "different"], seed
+        assert seed % 8 or verify(network, plan, chip).verified, seed
+        found.update(price.scheme + "/loops" * (price.loops is not None) for price in priced.prices)
+    return found
+
+
+def test_bits_on_several_cores_are_what_is_counted():
+    assert min(check_bits(range(160)).values()) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_bits_on_several_cores_are_what_is_counted_of_many(part):
+    assert len(check_bits(range(10_000 + 400 * part, 10_400 + 400 * part))) == 6
+
+
+def test_weights_of_4_bits_on_two_cores_by_hand():
+    """16 outputs of 8 inputs: each core has 8 outputs, 32 bytes of weights, and hears 4 positions of 8 channels."""
+    b = Builder("one")
+    b.conv("a", b.input("x", 4, 1, 8), 16)
+    network, chip = b.build().with_bits(Bits(weights=4, activations=16)), Accelerator(shared_buffer=ROOM, cores=2)
+    count = count_cores(Part(network, (0,)), Plan((0,), (4, 1), cores="channels"), chip, ROOM, ROOM)
+    assert (count.weight_bytes, count.ema_weight_bytes) == (32, 64)
+    assert (count.ema_input_bytes, count.ema_output_bytes, count.crossbar_bytes) == (64, 128, 64)
+
+
+def test_words_that_fill_no_whole_bytes_are_refused_in_one_line():
+    b = Builder("one")
+    b.conv("a", b.input("x", 4, 1, 3), 6)
+    network = b.build().with_bits(Bits(activations=4))
+    plan = Partition.layerwise(network)
+    with pytest.raises(
+        NetworkError, match="'a' has no price on several cores: words of its channels do not fill whole"
+    ):
+        evaluate(network, plan, Accelerator(shared_buffer=2**22, cores=2))
+    assert evaluate(network, plan, Accelerator(shared_buffer=2**22)).fits
 
 
 def test_experts_that_pass_by_are_refused_and_those_of_one_token_are_not():

@@ -12,14 +12,16 @@ from simulator import Accelerator, KiB, Machine, Partition, evaluate
 from simulator.execution import verify
 from simulator.execution.claims import plan_of
 from simulator.execution.group import group_of
-from simulator.execution.judge import check, count_plan
+from simulator.execution.judge import check, count_plan, judge
 from simulator.execution.miss import Miss
 from simulator.execution.part import Part
 from simulator.model.apart import groups_apart, heads_of, units_of
+from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from tests.helpers.random_apart import random_apart_network, run_network
+from workloads import Builder
 
 
 def parts_of(network, rng):
@@ -153,3 +155,21 @@ def test_the_machine_says_so_only_where_it_is_asked():
     for fields in ({"groups_apart": 1}, {"groups_apart": True, "cores": 2}):
         with pytest.raises(ValueError, match="groups_apart"):
             Machine(**fields)
+
+
+def test_each_group_fills_the_array_anew():
+    """Softmax of 2 heads of 65 keys, 64 channels at once: 3 cycles together, 2 for each head by itself; as counted."""
+    b = Builder("heads")
+    scores = b.matmul("scores", b.input("q", 1, 1, 16), b.input("k", 65, 1, 16), 2, transpose=True)
+    b.matmul("context", b.softmax("softmax", scores), b.input("v", 65, 1, 16), 2)
+    network, cycles = b.build(), []
+    for size in (1300, 4000):
+        chip = Accelerator(shared_buffer=size, groups_apart=True)
+        plan = Partition.from_groups(network, [["scores", "softmax", "context"]])
+        found = price_partition(network, plan, chip)
+        (price,), (model,) = found.prices, found.models
+        checks, message = judge(network, chip, plan, found.prices)
+        assert not message and not [each for each in checks if each.status == "different"]
+        cycles.append((price.channel_groups, model.layer_cycles(price)[1]))
+        assert sum(model.layer_cycles(price).values()) == price.compute_cycles
+    assert cycles == [(2, 4), (1, 3)]
