@@ -2,9 +2,10 @@
 
 Our choice: bytes are what the search prices, and with kept tensors over several steps they do not suffice
 (docs/allocation.md says how often). First the steps that lack addresses are solved again in less room, where that costs
-no more (slack.py). Then the first few steps are found that lack addresses though all steps before have them. Every plan that differs by one move in these is priced by the simulator; in the order of their cost they are asked
-for addresses up to there. Where none has them, the one goes on whose lowest packing is least too high. Where no plan
-with addresses is found, the plan stays as it was.
+no more (slack.py). Then the first few steps are found that lack addresses though all steps before have them. Every plan
+that differs by one move in these is priced by the simulator; in the order of their cost they are asked for addresses up
+to there. Where none has them, the one goes on whose lowest packing is least too high. Of what began with less room and
+what did not the cheaper plan is taken. Where no plan with addresses is found, the plan stays as it was.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A plan that is proved least by its bytes fills the memory where that saves something, and elsewhere for nothing. So the
 steps that lack addresses, and some beside them, are solved again window by window (cocco.search.keeping.neighbourhood),
-as if the memory were a little smaller, then smaller still. A window that costs no more so is taken; its price is that of
-the real memory.
+as if the memory were a little smaller, then smaller still. A window that costs no more so is taken; its price is that
+of the real memory.
 """
 
 from __future__ import annotations

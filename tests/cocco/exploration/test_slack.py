@@ -9,7 +9,7 @@ import pytest
 from cocco.exploration.moves import replanned
 from cocco.exploration.slack import SHARES, Slack
 from cocco.problem.problem import on_hardware
-from simulator import Accelerator, KiB, Partition, evaluate
+from simulator import Accelerator, Partition, evaluate
 from simulator.execution import verify
 from simulator.metrics import Metric
 from tests.helpers.random_graphs import random_network
