@@ -13,7 +13,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, part_of
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
 from cocco.search.keeping.moves import Memo
-from cocco.search.keeping.question import KeepQuestion, KeptStep
+from cocco.search.keeping.question import KeepQuestion, KeptStep, Pattern
 from cocco.search.keeping.state import members
 from cocco.search.keeping.window import (
     GROWTH,
@@ -44,6 +44,7 @@ StepTotals = Callable[[KeptStep], Totals | None]
 
 MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; then all are forgotten
 FIRST_STATES, FIRST_STEPS = 100_000, 16_000_000  #: of a search without patterns; our choice
+NEAR = 0.75  #: a search that reached so many of the layers gets half of the other steps before patterns; our choice
 
 
 class KeptOptimum(NamedTuple):
@@ -95,17 +96,38 @@ def _cheapest(problem: Problem, i: int, question: KeepQuestion, limits: Limits, 
     """Return the cheapest plan of a network: first without patterns, which take longer than most networks."""
     first = limits._replace(states=min(limits.states, FIRST_STATES), steps=min(limits.steps, FIRST_STEPS))
     found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
-    if found.status != "gave_up" or first == limits:
+    if found.status != "gave_up" or found.is_wide or first == limits:
         return found
-    is_whole = problem.objective.metric == "ema"
-    patterns, steps = patterns_of(question, is_whole, min(PATTERN_STEPS, limits.steps - found.steps))
-    steps += found.steps
+    half = (limits.steps - found.steps) // 2
+    if half > 0 and found.reached >= NEAR * len(question.network.layers):
+        more = limits._replace(steps=half)
+        again = plan_of(searcher(problem, i, question, more, engine)(all_of(question.network), more), more)
+        found = again._replace(steps=found.steps + again.steps, bound=max(found.bound, again.bound))
+        if found.status != "gave_up":
+            return found
+    patterns, steps = _patterns(problem, i, question, max(0, min(PATTERN_STEPS, limits.steps - found.steps)))
+    steps = min(limits.steps, steps + found.steps)
     second = limits._replace(steps=limits.steps - steps)
     question = question._replace(patterns=patterns)
     last = plan_of(searcher(problem, i, question, second, engine)(all_of(question.network), second), limits)
     return last._replace(
         steps=last.steps + steps, bound=max(last.bound, found.bound), reached=max(last.reached, found.reached)
     )
+
+
+def _patterns(problem: Problem, i: int, question: KeepQuestion, most: int) -> tuple[tuple[Pattern, ...], int]:
+    """Return the patterns of a network and the steps that they take, built once for all budgets that they fit into.
+
+    What is given up takes half of the budget at least, so what took less is complete, and the same with any other one.
+    """
+    key = patterns_of, i
+    if key in problem.memo:
+        patterns, steps, spent = problem.memo[key]
+        if most == spent or 2 * steps < min(most, spent):
+            return patterns, steps
+    patterns, steps = patterns_of(question, problem.objective.metric == "ema", most)
+    problem.memo[key] = patterns, steps, most
+    return patterns, steps
 
 
 def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> float:

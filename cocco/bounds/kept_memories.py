@@ -8,7 +8,8 @@ capacity once nothing is left to save, so no memory is ruled out by its neighbou
 Of the memories left open the one in the middle, by bytes, comes first: its cost is soon close to the best, and the
 better that is known the less the others take. All are tried with a small budget before any is with a larger one. Until
 one is solved, the next tried is a smaller one: those are easier, and a network too wide for them is so for all. What
-a search that gives up has not ruled out is its memory's bound. (Our choices.)
+a search that gives up has not ruled out is its memory's bound. One that met more sets of layers than it may is tried
+again only for a lower cost, and where there is one memory only, it gets the largest budget at once. (Our choices.)
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Solved(NamedTuple):
     is_decided: bool
     steps: int
     bound: float = 0.0  #: where it is not known: no plans cost less, in the cost of the problem
+    is_wide: bool = False  #: where it is not known: a larger budget does not help
 
 
 def prove_kept(
@@ -64,13 +66,15 @@ def prove_kept(
     left = {memory: bounds.cost(memory) for memory in memories(problem)}
     order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
     solved: list[Planned] = []
+    in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
     steps = failures = 0
     try:
-        for tier, hopeless in zip(TIERS, HOPELESS):
+        for tier, hopeless in zip(TIERS, HOPELESS) if len(left) > 1 else ((1, 1),):
             untried, most = order, failures + hopeless
             while steps < in_total and (solved or failures < most):
                 known = math.inf if best is None else best.cost
                 untried, order = ([m for m in each if left[m] < known] for each in (untried, order))
+                untried = [m for m in untried if in_vain.get(m) != known]
                 if not untried:
                     break
                 memory = _next(untried, None if best is None else best.memory, failures if not solved else 0)
@@ -81,6 +85,8 @@ def prove_kept(
                 if not found.is_decided:
                     failures += 1
                     left[memory] = max(left[memory], found.bound)
+                    if found.is_wide:
+                        in_vain[memory] = known
                     continue
                 order.remove(memory)
                 left[memory] = known
@@ -125,7 +131,8 @@ def solve(problem: Problem, memory: Memory, engine: EngineName, budget: int, bel
         value = last.bound
         for plan in solved:
             value += plan.cost
-        return Solved(None, False, steps, problem.objective.cost((1 - ROUNDING) * value, machine))
+        bound = problem.objective.cost((1 - ROUNDING) * value, machine)
+        return Solved(None, False, steps, bound, last.is_wide)
     cost = problem.objective.cost(found.cost, machine)
     return Solved(Planned(memory, found.partitions, found.cost, cost), True, steps)
 

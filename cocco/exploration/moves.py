@@ -24,7 +24,7 @@ class Moved:
     """One change that was made so that every region has an address."""
 
     network: str
-    what: Literal["reordered", "dropped", "shortened", "cut", "split", "resized"]
+    what: Literal["replanned", "reordered", "dropped", "shortened", "cut", "split", "resized"]
     tensor: str | None  #: that was kept; None where a subgraph was moved or split
     layer: str | None  #: the first of that subgraph
     text: str  #: a sentence
@@ -33,6 +33,23 @@ class Moved:
         """Return the plain data of an element of "moved"."""
         return {"network": self.network, "what": self.what, "tensor": self.tensor, "layer": self.layer,
                 "text": self.text}  # fmt: skip
+
+
+def replanned(network: Network, before: Partition, after: Partition) -> Moved:
+    """Return what is said of steps that were solved again: the first and the last that differ."""
+    old, new = list(zip(before.subgraphs, _kept_beyond(before))), list(zip(after.subgraphs, _kept_beyond(after)))
+    same = [0, 0]
+    for i, (a, b) in enumerate(((old, new), (old[::-1], new[::-1]))):
+        while same[i] < min(len(a), len(b)) - same[0] * i and a[same[i]] == b[same[i]]:
+            same[i] += 1
+    first, last = before.names[same[0]][0], before.names[len(old) - same[1] - 1][-1]
+    text = f"what runs from {first!r} to {last!r} is planned again in less room, at no more cost"
+    return Moved(network.name, "replanned", None, first, text)
+
+
+def _kept_beyond(plan: Partition) -> list[frozenset[int]]:
+    """Return the tensors that are kept beyond each step."""
+    return [frozenset(u for u, a, z in _spans(plan) if a <= step < z) for step in range(len(plan))]
 
 
 class Change(NamedTuple):

@@ -1,10 +1,11 @@
 """A plan whose bytes fit but which finds no addresses is changed, the cheapest change first, until it has them.
 
 Our choice: bytes are what the search prices, and with kept tensors over several steps they do not suffice
-(docs/allocation.md says how often). The first few steps are found that lack addresses though all steps before have
-them. Every plan that differs by one move in these is priced by the simulator; in the order of their cost they are asked
-for addresses up to there. Where none has them, the one goes on whose lowest packing is least too high. Where no plan
-with addresses is found, the plan stays as it was.
+(docs/allocation.md says how often). First the steps that lack addresses are solved again in less room, where that costs
+no more (slack.py). Then the first few steps are found that lack addresses though all steps before have them. Every plan
+that differs by one move in these is priced by the simulator; in the order of their cost they are asked for addresses up
+to there. Where none has them, the one goes on whose lowest packing is least too high. Of what began with less room and
+what did not the cheaper plan is taken. Where no plan with addresses is found, the plan stays as it was.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from functools import lru_cache
 from cocco.allocation.address_map import AddressMap, map_of
 from cocco.allocation.windows import Windows, clip
 from cocco.bounds.kept import step_totals
-from cocco.exploration.moves import Change, Moved, changes
+from cocco.exploration.moves import Change, Moved, changes, replanned
+from cocco.exploration.slack import SHARES, Slack
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.keeping.question import KeptStep
@@ -34,6 +36,7 @@ from simulator.partition.steps import Step, steps_of
 from workloads.network.network import Network
 
 MOVES = 256  #: our choice: of one plan; each takes bytes out of the steps that lack addresses
+ROUNDS = 4  #: in which a plan is solved again in the same less room; our choice
 TRIES = 64  #: plans that are asked for addresses before the next move; our choice
 LOOKS = 150_000  #: at steps of changed plans: 1,000 of 150 steps; our choice: GoogleNet and NASNet took 3,000 a move
 TRY_NODES = 2_000  #: of the allocator, for each; our choice
@@ -63,14 +66,29 @@ class Repair:
 
     def repaired(self, plan: Partition) -> tuple[Partition, tuple[Moved, ...], AddressMap | None]:
         """Return a plan with addresses, the moves to it, and its map; the map does not fit where none was found."""
-        found, moves = self._map(plan), list[Moved]()
+        found = self._map(plan)
         if found is None or self._is_placed(found):
             return plan, (), found
-        first, seen, done = (plan, found), {_key(plan)}, dict[Memory, int]()
+        answer, least, most = (plan, tuple[Moved, ...](), found), math.inf, self.cost(plan)
+        tight, moves = self._tightened(plan)
+        for start, before in ((tight, moves), (plan, [])) if moves else ((plan, []),):
+            each = self._changed(start, before)
+            cost = math.inf if each is None else self.cost(each[0])
+            if each is not None and cost < least:
+                answer, least = each, cost
+            if least <= most:
+                break
+        return answer
+
+    def _changed(
+        self, plan: Partition, before: list[Moved]
+    ) -> tuple[Partition, tuple[Moved, ...], AddressMap | None] | None:
+        """Return a plan with addresses by the cheapest changes one after the other; None where none was found."""
+        moves, seen, done = list(before), {_key(plan)}, dict[Memory, int]()
+        self.looks = 0
         while len(moves) < MOVES and self.looks < LOOKS:
             self.looks += len(plan)
-            held = make_plan(self.priced(plan))
-            open_ = self._first_open(held, done)
+            open_ = self._first_open(make_plan(self.priced(plan)), done)
             if open_ is None:
                 break
             memory, where = open_
@@ -82,9 +100,24 @@ class Repair:
             moves.append(change.moved)
             plan = change.plan
             seen.add(_key(plan))
-        found = self._map(plan) if moves else found
-        assert found is not None
-        return (plan, tuple(moves), found) if self._is_placed(found) else (first[0], (), first[1])
+        found = self._map(plan) if moves else None
+        return (plan, tuple(moves), found) if found is not None and self._is_placed(found) else None
+
+    def _tightened(self, plan: Partition) -> tuple[Partition, list[Moved]]:
+        """Return a plan that costs no more and takes less room where it lacks addresses, as far as that is found."""
+        problem = on_hardware(self.network, self.accelerator, metric=plan.metric, tile_rule=self.tile_rule)
+        slack, moves, most = Slack(problem), list[Moved](), self.cost(plan)
+        for share in SHARES:
+            for _ in range(ROUNDS):
+                open_ = self._first_open(make_plan(self.priced(plan)), {})
+                if open_ is None:
+                    return plan, moves
+                found = slack.tightened(plan, open_[1], share)
+                if found is None or self.cost(found) > most:
+                    break
+                moves.append(replanned(self.network, plan, found))
+                plan = found
+        return plan, moves
 
     def _map(self, plan: Partition) -> AddressMap | None:
         priced = self.priced(plan)

@@ -36,6 +36,7 @@ from cocco.search.keeping.state import START, Trail, bits, members, spans_of
 from cocco.search.keeping.window import (
     FOUND,
     GROWTH,
+    MANY_SETS,
     MANY_STATES,
     MANY_STEPS,
     MAX_SETS,
@@ -68,6 +69,7 @@ class ExactPlan(NamedTuple):
     reason: str = ""  #: why it gave up
     bound: float = 0.0  #: where it gave up: no plan costs less than this
     reached: int = 0  #: and it has seen states in which so many layers had run
+    is_wide: bool = False  #: and it has seen more sets of layers than it may: more states or steps do not help
 
 
 def no_plan(
@@ -89,7 +91,8 @@ def plan_of(way: Way, limits: Limits) -> ExactPlan:
         many = f"{limits.states} states"
     else:
         many = f"{limits.steps} steps" if way.why == MANY_STEPS else f"{MAX_SETS} sets of layers"
-    return no_plan("gave_up", way.states, way.steps, f"more than {many}", way.cost, way.reached)
+    found = no_plan("gave_up", way.states, way.steps, f"more than {many}", way.cost, way.reached)
+    return found._replace(is_wide=way.why == MANY_SETS)
 
 
 def spans_beyond(kept: list[list[int]]) -> tuple[Span, ...]:

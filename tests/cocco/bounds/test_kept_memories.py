@@ -7,11 +7,13 @@ import math
 import pytest
 
 import workloads
+from cocco.bounds.kept import _patterns, keep_question
 from cocco.bounds.kept_bounds import KeptBounds
-from cocco.bounds.kept_memories import Stopped, prove_kept
+from cocco.bounds.kept_memories import Solved, Stopped, prove_kept
 from cocco.problem.planned import confirmed, priced
-from cocco.problem.problem import over_space
-from simulator import Partition
+from cocco.problem.problem import on_hardware, over_space
+from cocco.problem.space import SharedBuffer
+from simulator import Accelerator, Partition
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 
 BUDGETS = (64, 1_000, 8_000, 64_000, 10**8)
@@ -107,3 +109,35 @@ def test_ctrl_c_leaves_what_was_solved(monkeypatch):
         prove_kept(problem, None, "fast")
     proof = stopped.value.proof
     assert proof.best is not None and not proof.is_optimal and proof.lower_bound < proof.best.cost
+
+
+@pytest.mark.parametrize("sizes", [1, 6])
+def test_what_no_budget_helps_is_tried_once(monkeypatch: pytest.MonkeyPatch, sizes: int):
+    """More sets of layers than may be looked at are no fewer with more steps; one memory has no small tries."""
+    tried: list[tuple[tuple[int, ...], int]] = []
+
+    def wide(problem: object, memory: tuple[int, ...], engine: object, budget: int, below: float) -> Solved:
+        tried.append((memory, budget))
+        return Solved(None, False, 1, 0.0, is_wide=True)
+
+    monkeypatch.setattr("cocco.bounds.kept_memories.solve", wide)
+    space = SharedBuffer(64 * 1024, sizes * 64 * 1024, 64 * 1024)
+    proof = prove_kept(over_space(workloads.load("vgg16"), space, keep="auto"), None, "fast", 6_400, 10**9)
+    assert proof.best is None and not proof.is_optimal
+    assert len({memory for memory, _ in tried}) == len(tried) <= sizes
+    assert sizes > 1 or tried == [((0,), 6_400)]
+
+
+def test_patterns_are_built_once(monkeypatch: pytest.MonkeyPatch):
+    """A memory that is tried with three budgets asks for patterns again only if they did not fit into the last one."""
+    asked: list[int] = []
+
+    def patterns_of(question: object, is_whole: bool, most: int) -> tuple[tuple[()], int]:
+        asked.append(most)
+        return (), most if most < 1_000 else most // 4
+
+    monkeypatch.setattr("cocco.bounds.kept.patterns_of", patterns_of)
+    problem = on_hardware(workloads.load("vgg16"), Accelerator(shared_buffer=2**20), metric="ema", keep="auto")
+    question = keep_question(problem)
+    found = [_patterns(problem, 0, question, most) for most in (500, 500, 2_000, 1_200, 8_000, 800)]
+    assert asked == [500, 2_000, 800] and [steps for _, steps in found] == [500, 500, 500, 500, 500, 800]

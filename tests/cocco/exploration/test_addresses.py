@@ -63,12 +63,16 @@ def test_an_answer_is_changed_until_it_has_addresses(small: tuple[Network, Accel
     check_changed(network, chip, found)
 
 
-@pytest.mark.slow  # 30 s: the proof takes most of it
-def test_an_answer_of_googlenet_is_changed_until_it_has_addresses():
-    network, chip = workloads.load("googlenet"), Accelerator(shared_buffer=224 * KiB)
+@pytest.mark.slow  # 5 and 10 s
+@pytest.mark.parametrize(
+    ("kilobytes", "cost", "made"), [(224, 8_245_672, {"reordered"}), (256, 7_944_616, {"reordered", "replanned"})]
+)
+def test_an_answer_of_googlenet_is_changed_until_it_has_addresses(kilobytes: int, cost: int, made: set[str]):
+    """In 256 KB other orders and what is given up cost more; some steps take less room at no more cost."""
+    network, chip = workloads.load("googlenet"), Accelerator(shared_buffer=kilobytes * KiB)
     found = cocco.partition(network, chip, metric="ema", samples=300, keep="auto")
-    assert found.moved and {each.what for each in found.moved} == {"reordered"} and found.placed and found.splits == 0
-    assert found.cost == 8_245_672
+    assert found.moved and {each.what for each in found.moved} == made and found.placed and found.splits == 0
+    assert found.cost == cost
     check_changed(network, chip, found)
 
 
@@ -80,7 +84,7 @@ def check_changed(network: Network, chip: Accelerator, found: Result) -> None:
     addresses = {each.memory: each.addresses for each in placed.memories}
     assert verify(network, found.plan, chip, addresses=addresses).verified
     content = found.to_json()
-    assert content["placed"] is True and content["moved"][0]["what"] == "reordered"
+    assert content["placed"] is True and content["moved"][0]["what"] in ("reordered", "replanned")
     (text,) = changes_text(found)
     assert "still reaches the lower bound" in text and found.moved[0].text in text
 

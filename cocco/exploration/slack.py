@@ -1,0 +1,60 @@
+"""Steps that lack addresses, solved again in less room at no more cost: bytes to spare are what addresses need.
+
+A plan that is proved least by its bytes fills the memory where that saves something, and elsewhere for nothing. So the
+steps that lack addresses, and some beside them, are solved again window by window (cocco.search.keeping.neighbourhood),
+as if the memory were a little smaller, then smaller still. A window that costs no more so is taken; its price is that
+of the real memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cocco.bounds.kept import keep_question, searcher
+from cocco.problem.problem import Problem
+from cocco.problem.stream import Stream
+from cocco.search.keeping.neighbourhood import STATES, STEPS, Neighbourhood
+from cocco.search.keeping.route import Pricing, route_of
+from cocco.search.keeping.window import Limits
+from simulator.accelerator import Accelerator
+from simulator.partition.partition import Partition
+
+SHARES = (128, 64, 32, 16)  #: the room is less by one part in so many; our choice
+WORD = 64  #: bytes; what is left stays a multiple of it; our choice
+BESIDE = 8  #: steps before and after those without addresses that are solved with them; our choice
+MOST_STEPS = 16 * STEPS  #: of the exact search in all windows of a plan; our choice: about two seconds compiled
+
+
+class Slack:
+    """One network on given hardware. problem: of this network; plans are compared by its metric."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = replace(problem, keep="auto")
+        self.pricing = Pricing(keep_question(self.problem))
+        self.steps = 0
+
+    def tightened(self, plan: Partition, where: range, share: int) -> Partition | None:
+        """Return a plan that costs no more and takes less room in these steps; None where none was found."""
+        network, accelerator = self.problem.networks[0], self.problem.accelerator
+        less = accelerator.activation_capacity // share // WORD * WORD
+        left = MOST_STEPS - self.steps
+        if not less or left <= 0:
+            return None
+        smaller = replace(self.problem, accelerator=_with_less(accelerator, less))
+        search = searcher(smaller, 0, keep_question(smaller), Limits(STATES, max(STEPS, left)), None)
+        start = self.pricing.priced(route_of(plan.subgraphs, [each.span for each in plan.keep]))
+        walk = Neighbourhood(self.pricing, search, Stream(0, 0, 0), start)
+        first, after = max(0, where.start - BESIDE), max(0, len(plan) - where.stop - BESIDE)
+        while first < (end := len(walk.plan.route.groups) - after) - 1 and walk.steps < left:
+            last = walk.better(first, min(end, walk.end(first, int(walk.sizes[0]))), 0)
+            first = max(first + 1, (first + last) // 2)
+        self.steps += walk.steps
+        found = walk.plan.route
+        if found == start.route:
+            return None
+        return Partition.from_ids(network, found.subgraphs, plan.metric, found.spans)
+
+
+def _with_less(accelerator: Accelerator, less: int) -> Accelerator:
+    name = "shared_buffer" if accelerator.is_shared else "global_buffer"
+    return replace(accelerator, **{name: accelerator.activation_capacity - less})
