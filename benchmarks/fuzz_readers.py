@@ -48,7 +48,7 @@ def corpus(folder: Path) -> dict[str, list[bytes]]:
 
     light = Path(next(iter(data.__path__))) / "light"
     models = [(light / f"light_{name}.onnx").read_bytes() for name in MODELS]
-    models += [pieces(), decoder()] * 3
+    models += [pieces(), decoder(), choices()] * 3
     networks: list[bytes] = []
     plans: list[list[bytes]] = []
     for name in ("googlenet", "transformer", NETWORK):
@@ -162,6 +162,31 @@ def decoder() -> bytes:
     return data
 
 
+def choices() -> bytes:
+    """Return a model with a branch that its shapes choose, products by letters, and what a map chooses of another."""
+    from onnx import TensorProto, helper
+
+    node = helper.make_node
+    stored = [helper.make_tensor(name, TensorProto.INT64, [], [number]) for name, number in (("two", 2), ("one", 1))]
+    stored += [TensorProto(name=name, data_type=1, dims=dims) for name, dims in (("w", [6, 4]),)]
+    branches = {}
+    for name, channels in (("then_branch", 8), ("else_branch", 4)):
+        kernel = TensorProto(name=f"{name}.w", data_type=1, dims=[channels, 4, 1, 1])
+        made = helper.make_tensor_value_info(f"{name}.y", TensorProto.FLOAT, None)
+        branches[name] = helper.make_graph([node("Conv", ["x", f"{name}.w"], [made.name])], name, [], [made], [kernel])
+    nodes = [
+        node("Shape", ["x"], ["s"]), node("Gather", ["s", "two"], ["rows"]), node("Equal", ["rows", "one"], ["is_one"]),
+        node("If", ["is_one"], ["c"], **branches), node("Einsum", ["c", "w"], ["e"], equation="bchw,oc->bhwo"),
+        node("Einsum", ["e", "e"], ["a"], equation="bhwc,bhvc->bhwv"), node("ArgMax", ["a"], ["m"], axis=-1),
+        node("GatherElements", ["e", "m"], ["out"], axis=-1),
+    ]  # fmt: skip
+    starts = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 4, 6, 6])]
+    ends = [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "choices", starts, ends, stored)
+    data: bytes = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+    return data
+
+
 def mutate_bytes(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     """Return the bytes with one to eight changes."""
     changed = bytearray(data)
@@ -234,7 +259,8 @@ def _change(rng: random.Random, graph: Any, node: Any) -> None:
 OPERATORS = (
     "Reshape Transpose Flatten Squeeze Unsqueeze Concat Split Slice Gather Pad Resize Upsample Expand Tile Where "
     "MatMul Gemm ConvTranspose Conv Softmax LayerNormalization ReduceMean Shape ConstantOfShape Range DepthToSpace "
-    "InstanceNormalization LRN Mul Div Cast If Odd GlobalAveragePool AveragePool MaxPool Exp Sub Constant"
+    "InstanceNormalization LRN Mul Div Cast If Odd GlobalAveragePool AveragePool MaxPool Exp Sub Constant "
+    "Einsum ArgMax TopK GatherElements Attention LSTM CumSum GridSample"
 ).split()
 
 
