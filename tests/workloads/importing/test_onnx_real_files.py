@@ -6,7 +6,7 @@ import pytest
 
 import workloads
 from cocco.cli import main
-from simulator import Accelerator, Partition
+from simulator import Accelerator, Partition, evaluate
 from simulator.execution import verify
 from tests.helpers.onnx_graphs import Graph, TensorProto, helper
 from workloads import NetworkError
@@ -231,3 +231,17 @@ def test_a_branch_that_the_caller_chooses_is_refused(tmp_path):
     path = g.save(tmp_path, choice(g, g.node("Equal", g.input("rate", kind=TensorProto.INT64), g.numbers(1, shape=()))))
     with pytest.raises(NetworkError, match="is control flow"):
         workloads.load(path)
+
+
+def test_shared_weights_are_loaded_for_each_use_and_show_says_so(tmp_path, capsys):
+    """Two convolutions with the same 16 weights of 4 x 4 channels: 32 bytes are loaded, even in one subgraph."""
+    g = Graph()
+    weights = g.weight(4, 4, 1, 1)
+    path = g.save(tmp_path, g.node("Conv", g.node("Conv", g.input("x", "N", 4, 6, 6), weights), weights))
+    network = workloads.load(path)
+    together = Partition.from_groups(network, [[layer.name for layer in network.layers]])
+    price = evaluate(network, together, Accelerator(shared_buffer=2**16)).subgraphs[0]
+    assert (network.weight_bytes, price.ema_weight_bytes, price.weight_bytes) == (32, 32, 32)
+    assert main(["show", str(path)]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "weights, loaded for each use" in line)
+    assert "shared" in line and line.split()[-1] == "16"

@@ -6,7 +6,7 @@ Limits, our choice: 2**17 nodes, constants of 2**16 numbers, and those of onnx_w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from os import PathLike
@@ -17,6 +17,7 @@ from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.onnx.branches import check_names, chosen_branch
 from workloads.importing.onnx.caches import is_cache, readers_of
 from workloads.importing.onnx.declared import LAST, REAL_TYPES, RESHAPING, STORED_TYPES, TYPES, declared, lie
+from workloads.importing.onnx.order import ordered, title
 from workloads.importing.onnx.tensors import attribute_value, tensor_value
 from workloads.importing.onnx.wire import without_weights
 from workloads.importing.sketch import Sketch, size_of
@@ -90,7 +91,7 @@ class _Reader:
         self._read_inputs()
         self._check_extents()
         self._note_types()
-        for node in self._ordered():
+        for node in ordered(self.graph.node, self.values.keys()):
             self._read_node(node)
         outputs = self._made(self.graph)
         self.sketch.at = "output"
@@ -204,44 +205,16 @@ class _Reader:
         """Whether the first extent of an input is its batch: not where a sequence stands before a batch of 1."""
         return kind in REAL_TYPES and not (len(shape) == 3 and shape[1] == 1)
 
-    def _ordered(self) -> Iterable[Any]:
-        """The nodes with every one behind what it reads; raises NetworkError where they form a cycle."""
-        makers: dict[str, int] = {}
-        for i, node in enumerate(self.graph.node):
-            for name in filter(None, node.output):
-                if makers.setdefault(name, i) != i:
-                    raise NetworkError(f"defines {shown(name)} twice")
-        waits, readers = [0] * len(self.graph.node), [[] for _ in self.graph.node]  # type: ignore[var-annotated]
-        for i, node in enumerate(self.graph.node):
-            for name in set(node.input):
-                if name in makers and name not in self.values:
-                    waits[i] += 1
-                    readers[makers[name]].append(i)
-        ready = [i for i in range(len(waits)) if not waits[i]]
-        if all(makers.get(name, -1) < i for i, node in enumerate(self.graph.node) for name in node.input):
-            return self.graph.node
-        order = []
-        for i in ready:
-            order.append(self.graph.node[i])
-            for reader in readers[i]:
-                waits[reader] -= 1
-                if not waits[reader]:
-                    ready.append(reader)
-        if len(order) < len(waits):
-            stuck = next(node for i, node in enumerate(self.graph.node) if waits[i])
-            raise NetworkError(f"{_title(stuck)} waits for itself: the graph has a cycle")
-        return order
-
     def _read_node(self, node: Any) -> None:
-        sketch, title = self.sketch, _title(node)
+        sketch, named = self.sketch, title(node)
         sketch.at = node.name or next(iter(node.output), "") or node.op_type
         layers = len(sketch.layers)
         try:
             answer, how = self._answer(node)
         except NetworkError as error:
-            raise NetworkError(f"{title}: {error}") from None
+            raise NetworkError(f"{named}: {error}") from None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise NetworkError(f"{title} is malformed: {one_line(error)}") from None
+            raise NetworkError(f"{named} is malformed: {one_line(error)}") from None
         values = answer if isinstance(answer, list) else [answer]
         for i, name in enumerate(node.output):
             if name:
@@ -305,7 +278,3 @@ class _Reader:
             else ""
         )
         raise NetworkError(f"is not understood; export the model without it{way}")
-
-
-def _title(node: Any) -> str:
-    return f"node {shown(node.name or next(iter(node.output), ''))} ({node.op_type[:64]})"
