@@ -106,12 +106,14 @@ def test_recurrent_layers_have_their_weights_and_macs(tmp_path, op, gates):
     assert network.weight_bytes == 2 * gates * 8 * 14 and network.macs == 5 * network.weight_bytes
 
 
-def test_weights_applied_to_given_numbers_are_a_layer(tmp_path):
+@pytest.mark.parametrize("op", ["MatMul", "Gemm", "MatMulInteger", "QGemm"])
+def test_weights_applied_to_given_numbers_are_a_layer(tmp_path, op):
     """Steps of time [1, 16] made of an integer: the product with 16 x 8 weights stays."""
     g = Graph()
     step = g.node("Cast", g.input("step", 1, 1, kind=TensorProto.INT64), to=1)
     waves = g.node("Sin", g.node("Mul", step, g.weight(1, 16)))
-    network = workloads.load(g.save(tmp_path, g.node("MatMul", waves, g.weight(16, 8))))
+    between = [g.numbers(1.0, shape=()), g.numbers(0, shape=())] if op == "QGemm" else []
+    network = workloads.load(g.save(tmp_path, g.node(op, waves, *between, g.weight(16, 8))))
     assert (ops(network), network.weight_bytes) == (["fc"], 128)
 
 

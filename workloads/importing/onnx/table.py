@@ -37,9 +37,6 @@ def _gemm(call: Call) -> Answer:
 def _product(call: Call) -> Answer:
     """MatMul; a vector is a matrix of one row or column that is left out again."""
     first, second = call.value(0), call.value(1)
-    if first.is_constant and second.is_constant and first.is_given and not second.is_given:
-        if second.origins & call.sketch.matrices.keys() and second.rank == 2:
-            first = call.sketch.fed(first)  # a layer: its weights are not folded with what is given
     if first.rank == 1 and second.rank == 2:
         found = multiplying.product(call.sketch, moving.reshape(call.sketch, first, (1, *first.shape)), second)
         return moving.reshape(call.sketch, found, found.shape[1:])
