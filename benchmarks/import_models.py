@@ -1,7 +1,7 @@
 """Read real modules as a user calls them: layers, MACs and weights against torch's own counter; a plan of each.
 
     python -m benchmarks.import_models [NAME ...] [--again] [--out FILE] [--networks FOLDER]
-    python -m benchmarks.import_models --plans [NAME ...] [--again] [--out FILE] [--networks FOLDER]
+    python -m benchmarks.import_models --plans [NAME ...] [--again] [--out FILE] [--networks FOLDER] [--samples 300]
     python -m benchmarks.import_models --page [--out FILE]
 
 NAME is part of an architecture's name; all of them take about half an hour. FOLDER gets the networks as layer-graph/1
@@ -105,7 +105,7 @@ def counted_macs(module: Any, arguments: Any) -> int | None:
     return None
 
 
-def planned(network: workloads.Network) -> Row:
+def planned(network: workloads.Network, samples: int = PLAN_SAMPLES) -> Row:
     """Return off-chip bytes of the partition found at 2 MB, the least that any has, and whether execution agrees."""
     import cocco
     from simulator import Accelerator
@@ -113,7 +113,7 @@ def planned(network: workloads.Network) -> Row:
 
     chip, started = Accelerator(shared_buffer=PLAN_BYTES), time.process_time()
     try:
-        found = cocco.partition(network, chip, method="ga", metric="ema", keep="none", samples=PLAN_SAMPLES)
+        found = cocco.partition(network, chip, method="ga", metric="ema", keep="none", samples=samples)
     except ValueError as error:
         return {"plan": "none", "plan_why": str(error)[:200]}
     answer: Row = {"floor": found.evaluation.compulsory_bytes, "ema": found.evaluation.ema_bytes}
@@ -142,6 +142,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--plans", action="store_true")
     parser.add_argument("--networks", metavar="FOLDER", type=Path)
+    parser.add_argument("--samples", metavar="N", type=int, default=PLAN_SAMPLES)
     parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
     rows = read_rows(options.out)
@@ -158,7 +159,7 @@ def main() -> None:
         if not options.plans:
             found = answer_of(cases[name], options.networks)
         elif path is not None and path.exists():
-            found = planned(workloads.load(path))
+            found = planned(workloads.load(path), options.samples)
         else:
             continue
         print(json.dumps({"name": name} | found), flush=True)

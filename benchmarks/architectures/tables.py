@@ -17,6 +17,7 @@ REASONS = {
     "timm.sequencer2d_s": "the counter leaves LSTM out",
     "timm.maxvit_tiny_tf_224": "the counter has products of stored tables alone, which are computed once",
 }
+NO_FILE = "no file"
 FAR = 4  #: times the least: plans beyond are explained, one by one
 
 
@@ -47,7 +48,9 @@ def architectures(rows: Sequence[Row]) -> str:
             f"| {row['name']} | {row['layers']:,} | {row['macs'] / 1e6:,.1f} | {counter(row)} | "
             f"{row['weights'] / 1e6:,.3f} | {of_parameters(row)} | {plan(row)} |"
         )
-    lines += [f"| {row['name']} | {row['status']} | | | | | |" for row in rows if row["status"] != "loaded"]
+    for row in rows:
+        if row["status"] != "loaded":
+            lines.append(f"| {row['name']} | {row['status']}: {row['why'].split(': ', 1)[-1]} | | | | | |")
     return "\n".join(lines)
 
 
@@ -92,7 +95,7 @@ def over(row: Row) -> float:
 def plan(row: Row) -> str:
     """Return off-chip bytes over the least that any plan has, and whether the plan was executed as priced."""
     if row.get("plan") in (None, "none"):
-        return "no price" if row.get("plan") else "not searched"
+        return "no price: a window over time" if row.get("plan") else "not searched"
     return f"{over(row):.2f}" + ("" if row["plan"] == "verified" else ", differs")
 
 
@@ -100,22 +103,63 @@ def exports(rows: Sequence[Row]) -> str:
     """Return a line for each architecture: which of its ONNX files have the MACs and weights of the module."""
     forms = list(dict.fromkeys(form for row in rows for form, found in row.items() if isinstance(found, dict)))
     forms.sort(key=lambda form: (form.startswith("int8"), form.split()[-1]))
-    lines = [f"| architecture | {' | '.join(forms)} |", f"|---|{'---|' * len(forms)}"]
+    every = [_export(row, row[form]) for row in rows for form in forms]
+    made, same = sum(each != NO_FILE for each in every), every.count("equal")
+    refused = every.count("refused")
+    lines = [
+        f"Of {len(every)} files {made} were made; {made - refused} of them are read, {same} as the module itself.",
+        "",
+        f"| architecture | {' | '.join(forms)} |",
+        f"|---|{'---|' * len(forms)}",
+    ]
     for row in rows:
         lines.append(f"| {row['name']} | {' | '.join(_export(row, row[form]) for form in forms)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_not_made(rows, forms)])
+
+
+def _not_made(rows: Sequence[Row], forms: Sequence[str]) -> list[str]:
+    """Why there is no file, reason by reason."""
+    places: dict[str, list[str]] = {}
+    for row in rows:
+        for form in forms:
+            if _export(row, row[form]) == NO_FILE:
+                reason = row[form]["why"].splitlines()[0].partition(": ")[2].partition(". ")[0].split(" to ONNX")[0]
+                places.setdefault(reason.partition("\x1b")[0], []).append(f"{row['name']} ({form})")
+    return [f"- {NO_FILE}, {reason!r}: {', '.join(names)}" for reason, names in sorted(places.items())]
 
 
 def _export(row: Row, found: Row) -> str:
     """The status of one file, or its counts where they are not those of the module."""
     if found["status"] != "loaded":
-        return {"not made": "no file"}.get(found["status"], found["status"])
+        return {"not made": NO_FILE}.get(found["status"], found["status"])
     if (found["macs"], found["weights"]) == (row["macs"], row["weights"]):
         return "equal"
     return f"{found['macs'] / row['macs']:.3f}, {found['weights'] / row['weights']:.3f}"
 
 
-TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"architectures": architectures, "exports": exports}
+def files(rows: Sequence[Row]) -> str:
+    """Return a line for each ONNX file of a package: its counts, or the line with which it is refused."""
+    loaded = [row for row in rows if row["status"] == "loaded"]
+    verified = sum(row["plan"] == "verified" for row in loaded)
+    lines = [
+        f"{len(loaded)} of {len(rows)} load; of {verified} a partition was executed as it is priced.",
+        "",
+        "| file | extents given | layers | MACs, million | weights, million | at 2 MB |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        package, path = row["name"].split(": ")
+        given = " ".join(f"{name}={extent}" for name, extent in row["extents"].items()) or "none"
+        start = f"| {package}: {path.rpartition('/')[2]} | {given} |"
+        if row["status"] == "loaded":
+            counts = f"{row['layers']:,} | {row['macs'] / 1e6:,.1f} | {row['weights'] / 1e6:,.3f}"
+            lines.append(f"{start} {counts} | {plan(row)} |")
+        else:
+            lines.append(f"{start} refused: {row['why']} | | | |")
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"architectures": architectures, "exports": exports, "files": files}
 
 
 def on_page(page: str, name: str, rows: Sequence[Row]) -> str:

@@ -204,18 +204,22 @@ def _affordable(
                 scales[factor] = Scaled(network, factor, best.geometry.technology, best.channels)
             except NetworkError:  # a kernel no longer fits its map
                 break
+        updates = _updates(Subgraph(scales[factor].geometry, model.subgraph.layers), price, tile_rule)
+        if updates is None:  # a map of one row is no longer enlarged: two paths to it have other strides
+            break
         best = scales[factor]
-        if _updates(Subgraph(best.geometry, model.subgraph.layers), price, tile_rule) <= UPDATES:
+        if updates <= UPDATES:
             break
     return best
 
 
-def _updates(subgraph: Subgraph, price: Price, tile_rule: TileRule) -> int:
-    """Return the updates to execute; loops have a scale of their own."""
+def _updates(subgraph: Subgraph, price: Price, tile_rule: TileRule) -> int | None:
+    """Return the updates to execute, None where maps this small have no tiling; loops have a scale of their own."""
     if price.loops is not None:
         return 0
     tiling = derive_tiling(subgraph, price.tile, tile_rule)
-    assert tiling is not None, "it was priced"
+    if tiling is None:
+        return None
     rows, columns = derive_updates(subgraph, tiling)
     return sum(rows[u].times * columns[u].times for u in subgraph.tensors)
 

@@ -8,7 +8,11 @@ from benchmarks.architectures.tables import FAR, PAGE, REASONS, differences, on_
 from benchmarks.architectures.tables import HERE as FOLDER
 
 ROWS = list(read_rows(FOLDER / "reference.jsonl").values())
+EXPORTS = list(read_rows(FOLDER / "exports.jsonl").values())
+FILES = list(read_rows(FOLDER / "files.jsonl").values())
 LOADED = [row for row in ROWS if row["status"] == "loaded"]
+#: files whose plans are far from the least, for reasons that the page gives
+EXPLAINED = {"ch_PP-OCRv4_det_infer.onnx", "whisper80_conv.onnx", "whisper128_conv.onnx"}
 #: weights that gains are multiplied into: the gains are parameters of more than one dimension, too
 GAINS = {"timm.nfnet_f0", "transformers.Wav2Vec2Model"}
 
@@ -16,7 +20,23 @@ GAINS = {"timm.nfnet_f0", "transformers.Wav2Vec2Model"}
 def test_page_has_the_tables_of_the_reference():
     page = PAGE.read_text(encoding="utf-8")
     assert on_page(page, "architectures", ROWS) == page
-    assert on_page(page, "exports", list(read_rows(FOLDER / "exports.jsonl").values())) == page
+    assert on_page(page, "exports", EXPORTS) == page
+    assert on_page(page, "files", FILES) == page
+
+
+def test_files_of_packages_load_are_planned_and_executed():
+    loaded = [row for row in FILES if row["status"] == "loaded"]
+    assert len(FILES) >= 40 and len(loaded) >= 0.75 * len(FILES)
+    assert all(row["plan"] == "verified" and "different" not in row["compared"] for row in loaded)
+    assert {row["name"].rpartition("/")[2] for row in loaded if over(row) >= FAR} == EXPLAINED
+
+
+def test_every_export_that_was_made_is_the_module():
+    forms = [(row, found) for row in EXPORTS for found in row.values() if isinstance(found, dict)]
+    made = [(row, found) for row, found in forms if found["status"] != "not made"]
+    assert len(EXPORTS) == 15 and len(made) >= 0.85 * len(forms)
+    for row, found in made:
+        assert found["status"] == "loaded" and (found["macs"], found["weights"]) == (row["macs"], row["weights"])
 
 
 def test_a_page_without_markers_is_refused():

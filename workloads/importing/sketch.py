@@ -59,6 +59,7 @@ class Sketch:
         self.caches: set[str] = set()  # model inputs that hold the rows of earlier steps
         self.appended: set[str] = set()  # layers whose rows are appended to a cache
         self._cuts: dict[str, Cut] = {}
+        self._parts: dict[str, tuple[Value, Value, int, range]] = {}  # slices: of what, as what, along, which steps
         self._names: Counter[str] = Counter()
 
     # names, inputs, layers
@@ -266,7 +267,9 @@ class Sketch:
             self.made[key] = self.add(Layer("", "slice", (value.source,), height, width, left, channels))
         dims = (*value.dims[:dim], full(CHANNELS, len(kept)), *value.dims[dim + 1 :])
         shape = (*value.shape[:dim], len(kept), *value.shape[dim + 1 :])
-        return replace(value, shape=shape, source=self.made[key], dims=numbered(dims))
+        found = replace(value, shape=shape, source=self.made[key], dims=numbered(dims))
+        self._parts[self.made[key]] = value, found, dim, kept
+        return found
 
     def cut(self, value: Value, dim: int, start: int, stop: int) -> Value:
         """Return steps start to stop of a dimension that is one atom of the channels: a slice."""
@@ -282,7 +285,24 @@ class Sketch:
         dims = list(value.dims)
         dims[dim] = (Atom(CHANNELS, atom.stride, kept),)
         shape = (*value.shape[:dim], kept, *value.shape[dim + 1 :])
-        return replace(value, shape=shape, source=self.made[key], dims=_closed(tuple(dims), atom, kept))
+        found = replace(value, shape=shape, source=self.made[key], dims=_closed(tuple(dims), atom, kept))
+        self._parts[self.made[key]] = value, found, dim, range(start, stop)
+        return found
+
+    def whole_of(self, values: Sequence[Value], dim: int) -> Value | None:
+        """Return what was cut along a dimension into these parts, each taken once, in any order; None where it was not.
+
+        The order of channels is free, so that the parts together, or functions of them, are a function of the whole:
+        halves that rotary embeddings swap, features of which some are turned and others are not.
+        """
+        parts = [self._parts.get(value.source or "") for value in values]
+        found = [part for part in parts if part is not None]
+        if len(found) < len(values) or len({(whole.source, whole.dims, along) for whole, _, along, _ in found}) > 1:
+            return None
+        whole, _, along, _ = found[0]
+        steps = sorted(step for _, _, _, kept in found for step in kept)
+        lies = all((value.shape, value.dims) == (cut.shape, cut.dims) for value, (_, cut, _, _) in zip(values, found))
+        return whole if lies and along == dim and steps == list(range(whole.shape[dim])) else None
 
     # the network
 

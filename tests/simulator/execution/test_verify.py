@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -208,3 +210,21 @@ def test_verify_runs_streamed_layers_in_every_order(capacity):
         else:
             assert found.verified, found.message
     assert short == () or capacity < 1000, "beside their weights"
+
+
+def test_maps_are_scaled_down_only_as_far_as_they_have_a_tiling(monkeypatch):
+    """A map of 32 rows is one row at a scale of 32, which nothing enlarges: two paths have other strides there."""
+    module = import_module("simulator.execution.verify")
+    monkeypatch.setattr(module, "UPDATES", 0)
+    network = Network(
+        "neck",
+        (Tensor("x", 32, 32, 8),),
+        (
+            conv("first", "x", (32, 32, 8), 8, 1, 1, 0),
+            conv("down", "first", (16, 16, 8), 8, 3, 2, 1),
+            Layer("up", "resize", ("down",), 32, 32, 8, 8, (2, 2), (1, 1), (1, 1, 1, 1), upsample=(2, 2)),
+            Layer("both", "add", ("first", "up"), 32, 32, 8, 8),
+        ),
+    )
+    found = verify(network, Partition.from_ids(network, [[0, 1, 2, 3]]), Accelerator(shared_buffer=2**16))
+    assert found.verified and "scaled down by" in " ".join(found.notes)

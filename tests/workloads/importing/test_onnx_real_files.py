@@ -6,9 +6,9 @@ import pytest
 
 import workloads
 from cocco.cli import main
-from simulator import Accelerator, Partition
+from simulator import Accelerator, Partition, evaluate
 from simulator.execution import verify
-from tests.helpers.onnx_graphs import Graph, TensorProto
+from tests.helpers.onnx_graphs import Graph, TensorProto, helper
 from workloads import NetworkError
 
 
@@ -106,16 +106,18 @@ def test_recurrent_layers_have_their_weights_and_macs(tmp_path, op, gates):
     assert network.weight_bytes == 2 * gates * 8 * 14 and network.macs == 5 * network.weight_bytes
 
 
-def test_weights_applied_to_given_numbers_are_a_layer(tmp_path):
+@pytest.mark.parametrize("op", ["MatMul", "Gemm", "MatMulInteger", "QGemm"])
+def test_weights_applied_to_given_numbers_are_a_layer(tmp_path, op):
     """Steps of time [1, 16] made of an integer: the product with 16 x 8 weights stays."""
     g = Graph()
     step = g.node("Cast", g.input("step", 1, 1, kind=TensorProto.INT64), to=1)
     waves = g.node("Sin", g.node("Mul", step, g.weight(1, 16)))
-    network = workloads.load(g.save(tmp_path, g.node("MatMul", waves, g.weight(16, 8))))
+    between = [g.numbers(1.0, shape=()), g.numbers(0, shape=())] if op == "QGemm" else []
+    network = workloads.load(g.save(tmp_path, g.node(op, waves, *between, g.weight(16, 8))))
     assert (ops(network), network.weight_bytes) == (["fc"], 128)
 
 
-@pytest.mark.parametrize("op", ["NonZero", "TopK", "SplitToSequence"])
+@pytest.mark.parametrize("op", ["NonZero", "Unique", "SplitToSequence"])
 def test_what_changes_the_shape_hands_nothing_on(tmp_path, op):
     g = Graph()
     odd = g.node(op, g.node("Conv", g.input("x", 1, 4, 8, 8), g.weight(8, 4, 1, 1)))
@@ -140,3 +142,108 @@ def test_a_window_that_does_not_slide_along_channels_has_two_dimensions(tmp_path
     assert [(note.op, note.weights) for note in network.notes if note.how == "shared"] == [("batch of 8", 7 * 36)]
     together = Partition.from_groups(network, [[layer.name for layer in network.layers]])
     assert verify(network, together, Accelerator(shared_buffer=2**16)).verified
+
+
+@pytest.mark.parametrize(("op", "kept"), [("ArgMax", 1), ("ArgMin", 1), ("TopK", 3)])
+def test_the_first_of_a_row_by_size_are_a_softmax_and_a_slice(tmp_path, op, kept):
+    g = Graph()
+    scores = g.node("MatMul", g.input("x", 1, 5, 16), g.weight(16, 10))
+    first = g.node("TopK", scores, g.numbers(3), outputs=2)[1] if op == "TopK" else g.node(op, scores, axis=-1)
+    network = workloads.load(g.save(tmp_path, first))
+    assert ops(network) == ["fc", "softmax", "slice"] and network.layers[-1].channels == kept
+
+
+@pytest.mark.parametrize("op", ["Gather", "GatherElements"])
+def test_what_a_map_chooses_of_another_is_needed_whole(tmp_path, op):
+    """Both maps are operands of the rearrangement: neither branch vanishes."""
+    g = Graph()
+    x = g.input("x", 1, 5, 16)
+    places = g.node("ArgMax", g.node("MatMul", x, g.weight(16, 10)), axis=-1)
+    network = workloads.load(g.save(tmp_path, g.node(op, g.node("MatMul", x, g.weight(16, 4)), places, axis=-1)))
+    (order,) = (layer for layer in network.layers if layer.op == "rearrange")
+    assert len(order.inputs) == 2 and order.whole == (0, 1) and network.macs == 5 * 16 * 14
+
+
+def test_numbers_that_a_map_chooses_are_a_function_of_it(tmp_path):
+    g = Graph()
+    places = g.node("ArgMax", g.node("MatMul", g.input("x", 1, 5, 16), g.weight(16, 10)), axis=-1)
+    chosen = g.node("Gather", g.numbers(*map(float, range(10))), places)
+    assert ops(workloads.load(g.save(tmp_path, chosen))) == ["fc", "softmax", "slice"]
+
+
+def test_rows_of_a_table_that_a_map_chooses_are_refused(tmp_path):
+    g = Graph()
+    places = g.node("ArgMax", g.node("MatMul", g.input("x", 1, 5, 16), g.weight(16, 10)), axis=-1, keepdims=0)
+    with pytest.raises(NetworkError, match="chooses rows of a table by a map"):
+        workloads.load(g.save(tmp_path, g.node("Gather", g.weight(10, 16), places)))
+
+
+def test_a_batch_is_1_wherever_its_name_stands(tmp_path):
+    """A state [2, batch, 128] beside an input [batch, 16]."""
+    g = Graph()
+    x, state = g.input("x", "batch", 16), g.input("state", 2, "batch", 16)
+    rows = g.node("Gather", state, g.numbers(0), axis=0)
+    network = workloads.load(g.save(tmp_path, g.node("Add", x, g.node("Reshape", rows, g.numbers(1, 16)))))
+    assert network.inputs and max(tensor.elements for tensor in network.inputs) == 32
+
+
+def test_a_slice_may_end_before_every_number(tmp_path):
+    """From the last channel to the first: the end is the least integer of 64 bits."""
+    g = Graph()
+    turned = g.node("Slice", g.input("x", 1, 4, 6, 6), g.numbers(-1), g.numbers(-(2**63)), g.numbers(1), g.numbers(-1))
+    assert ops(workloads.load(g.save(tmp_path, g.node("Conv", turned, g.weight(8, 4, 1, 1)))))[-1] == "conv"
+
+
+def test_a_quantized_recurrent_layer_has_its_weights_turned(tmp_path):
+    """Weights [directions, 6, 4 x 8] and states [directions, 8, 4 x 8]."""
+    g = Graph()
+    every = g.node("DynamicQuantizeLSTM", g.input("x", 5, 1, 6), g.weight(2, 6, 32), g.weight(2, 8, 32), hidden_size=8,
+                   direction="bidirectional")  # fmt: skip
+    network = workloads.load(g.save(tmp_path, every))
+    assert network.weight_bytes == 2 * 32 * 14 and network.macs == 5 * network.weight_bytes
+
+
+def choice(g: Graph, condition):
+    """An If: a convolution to 8 channels, or one to 4; the names of the branches' outputs differ."""
+    branches = {}
+    for name, channels in (("then_branch", 8), ("else_branch", 4)):
+        weights = TensorProto(name=f"{name}.w", data_type=TensorProto.FLOAT, dims=[channels, 4, 1, 1])
+        node = helper.make_node("Conv", ["x", weights.name], [f"{name}.y"], name=f"{name}.conv")
+        out = helper.make_tensor_value_info(f"{name}.y", TensorProto.FLOAT, None)
+        branches[name] = helper.make_graph([node], name, [], [out], [weights])
+    return g.node("If", condition, **branches)
+
+
+@pytest.mark.parametrize(("extent", "channels"), [(1, 8), (6, 4)])
+def test_a_branch_that_the_shapes_choose_stands_in_the_place_of_its_node(tmp_path, extent, channels):
+    """Exporters ask whether an extent is 1."""
+    g = Graph()
+    shape = g.node("Shape", g.input("x", "N", 4, extent, 6))
+    is_one = g.node("Equal", g.node("Gather", shape, g.numbers(2, shape=())), g.numbers(1, shape=()))
+    network = workloads.load(g.save(tmp_path, g.node("Relu", choice(g, is_one))))
+    (layer,) = network.layers
+    assert (layer.name, layer.channels, network.weight_bytes) == (
+        f"{'then' if channels == 8 else 'else'}_branch.conv", channels, 4 * channels,
+    )  # fmt: skip
+
+
+def test_a_branch_that_the_caller_chooses_is_refused(tmp_path):
+    g = Graph()
+    g.input("x", "N", 4, 6, 6)
+    path = g.save(tmp_path, choice(g, g.node("Equal", g.input("rate", kind=TensorProto.INT64), g.numbers(1, shape=()))))
+    with pytest.raises(NetworkError, match="is control flow"):
+        workloads.load(path)
+
+
+def test_shared_weights_are_loaded_for_each_use_and_show_says_so(tmp_path, capsys):
+    """Two convolutions with the same 16 weights of 4 x 4 channels: 32 bytes are loaded, even in one subgraph."""
+    g = Graph()
+    weights = g.weight(4, 4, 1, 1)
+    path = g.save(tmp_path, g.node("Conv", g.node("Conv", g.input("x", "N", 4, 6, 6), weights), weights))
+    network = workloads.load(path)
+    together = Partition.from_groups(network, [[layer.name for layer in network.layers]])
+    price = evaluate(network, together, Accelerator(shared_buffer=2**16)).subgraphs[0]
+    assert (network.weight_bytes, price.ema_weight_bytes, price.weight_bytes) == (32, 32, 32)
+    assert main(["show", str(path)]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "weights, loaded for each use" in line)
+    assert "shared" in line and line.split()[-1] == "16"

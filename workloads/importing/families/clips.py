@@ -71,7 +71,8 @@ def _slide_beside(
     """A window of two dimensions over maps that lie side by side along channels, with the same weights for each."""
     order = [still, 1, *(i for i in (2, 3, 4) if i != still), 0]
     turned = transpose(sketch, value, order)
-    window = Window(*([number for i, number in enumerate(each, 2) if i != still] for each in numbers))
+    kernel, stride, before, after, dilation = ([n for i, n in enumerate(each, 2) if i != still] for each in numbers)
+    window = Window(kernel, stride, before, after, dilation)
     found = slide(sketch, op, reshape(sketch, turned, turned.shape[:4]), window, channels, groups, weights)
     return transpose(sketch, reshape(sketch, found, (*found.shape, 1)), [order.index(i) for i in range(5)])
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from workloads.importing import views
-from workloads.importing.families.moving import axis_of, expand, reshape
+from workloads.importing.families.moving import axis_of, expand, part, reshape
 from workloads.importing.sketch import Sketch, position_dims, size_of
 from workloads.importing.values import Value, broadcast, derived
 from workloads.importing.views import CHANNELS, extent_of, is_channels
@@ -110,6 +110,11 @@ def _beside(sketch: Sketch, value: Value, first: Value) -> Value:
 def softmax(sketch: Sketch, value: Value, axis: int) -> Value:
     """Return a softmax along one dimension."""
     return _along_channels(sketch, "softmax", value, [axis_of(value, axis)] if value.rank else [])
+
+
+def ranked(sketch: Sketch, value: Value, axis: int, kept: int) -> Value:
+    """Return the first of a dimension by size, or where they are: a row lies side by side, as for a softmax."""
+    return part(sketch, softmax(sketch, value, axis), axis, 0, kept)
 
 
 def normalise(sketch: Sketch, value: Value, axes: Sequence[int]) -> Value:

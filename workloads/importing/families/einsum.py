@@ -68,8 +68,8 @@ def _parsed(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     if arrow:
         result = right.replace(ELLIPSIS, "".join(free), 1)
     else:
-        own = (each for each in set(every) - set(free) if every.count(each) == 1)
-        result = "".join(free) + "".join(sorted(own))
+        single = [each for each in set(every) - set(free) if every.count(each) == 1]
+        result = "".join(free) + "".join(sorted(single))
     if len(set(result)) < len(result) or not set(result) <= set(every):
         raise NetworkError(f"has the equation {shown(equation)}, of which {shown(right)} is not known")
     return found, result

@@ -172,6 +172,9 @@ def concat(sketch: Sketch, values: Sequence[Value], axis: int) -> Value:
     maps = _joined(sketch, values, axis)
     if len(values) == 1:
         return maps[0]
+    whole = sketch.whole_of(maps, axis) if len(maps) == len(values) else None
+    if whole is not None:
+        return whole
     if len(maps) == len(values) and _joins_channels(sketch, maps, axis):
         sources = tuple(value.source for value in maps if value.source is not None)
         height, width, _ = sketch.map_of(maps[0])

@@ -59,7 +59,9 @@ def product(sketch: Sketch, first: Value, second: Value) -> Value:
     batch = broadcast([first.shape[:-2], second.shape[:-2]])
     shape = (*batch, first.shape[-2], second.shape[-1])
     if first.is_constant and second.is_constant:
-        return derived(shape, None, [first, second])
+        if not _meets_weights(sketch, first, second):
+            return derived(shape, None, [first, second])
+        first, second = (sketch.fed(each) if each.is_given else each for each in (first, second))
     if second.is_constant and prod(second.shape[:-2]) == 1:
         return linear(sketch, first, second.shape[-1], second)
     if first.is_constant and prod(first.shape[:-2]) == 1:
@@ -70,6 +72,12 @@ def product(sketch: Sketch, first: Value, second: Value) -> Value:
     if first.is_constant:
         return swapped(sketch, _by_batch(sketch, swapped(sketch, second), swapped(sketch, first), _turned(shape)))
     return _of_maps(sketch, sketch.settle(first), sketch.put_down(second), batch, shape)
+
+
+def _meets_weights(sketch: Sketch, first: Value, second: Value) -> bool:
+    """Whether stored weights meet what is given: a layer, for weights are not folded with what they meet."""
+    given, others = ([each for each in (first, second) if each.is_given == is_given] for is_given in (True, False))
+    return len(given) == 1 and bool(others[0].origins & sketch.matrices.keys())
 
 
 def _turned(shape: Sequence[int]) -> tuple[int, ...]:

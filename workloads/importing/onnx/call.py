@@ -85,6 +85,6 @@ class Call:
 
 
 def _whole(number: Any) -> int:
-    if isinstance(number, (int, float)) and abs(number) < 2**63:
+    if isinstance(number, (int, float)) and -(2**63) <= number < 2**63:
         return int(number)
     raise NetworkError(f"needs a whole number; found {shown(number)}")

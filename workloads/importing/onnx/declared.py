@@ -8,9 +8,9 @@ from typing import Any
 REAL_TYPES = (1, 10, 11, 16, 17, 18, 19, 20)  #: float, float16, double, bfloat16, float8: others are indices or masks
 STORED_TYPES = (*REAL_TYPES, 2, 3)  #: and those of quantized weights, uint8 and int8
 TYPES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 2: "uint8", 3: "int8", 6: "int32", 7: "int64"}
-LAST = ("ArgMax", "ArgMin", "TopK", "NonMaxSuppression")  #: at the end of a model its scores are its result
+LAST = ("NonMaxSuppression",)  #: at the end of a model its scores are its result
 RESHAPING = (
-    "ArgMax", "ArgMin", "TopK", "LSTM", "GRU", "RNN", "NonMaxSuppression", "RoiAlign", "OneHot",
+    "NonMaxSuppression", "RoiAlign", "OneHot",
     "NonZero", "Unique", "Compress", "MaxUnpool", "MaxRoiPool", "Col2Im", "GatherND", "ScatterND", "DFT", "STFT",
     "SequenceConstruct", "SequenceInsert", "SequenceAt", "SequenceErase", "SplitToSequence", "ConcatFromSequence",
 )  # fmt: skip

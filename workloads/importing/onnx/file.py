@@ -6,7 +6,7 @@ Limits, our choice: 2**17 nodes, constants of 2**16 numbers, and those of onnx_w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from os import PathLike
@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.errors import NetworkError, one_line, shown
+from workloads.importing.onnx.branches import check_names, chosen_branch
 from workloads.importing.onnx.caches import is_cache, readers_of
 from workloads.importing.onnx.declared import LAST, REAL_TYPES, RESHAPING, STORED_TYPES, TYPES, declared, lie
+from workloads.importing.onnx.order import ordered, title
 from workloads.importing.onnx.tensors import attribute_value, tensor_value
 from workloads.importing.onnx.wire import without_weights
 from workloads.importing.sketch import Sketch, size_of
@@ -73,7 +75,10 @@ class _Reader:
         self.unsupported, self.extents = unsupported, extents
         self.kinds: Counter[str] = Counter()  # types of stored matrices
         self.named: set[str] = set()  # extents that were used
+        self.nodes = 0  # of branches
         self.symbols: set[str] = set()  # extents that could be given
+        firsts = [info.type.tensor_type.shape.dim[:1] for info in model.graph.input]
+        self.batches = {dim.dim_param for dims in firsts for dim in dims if "batch" in dim.dim_param.lower()}
         versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
         self.opset = max(versions, default=1)
         self.values: dict[str, Value] = {}
@@ -81,32 +86,29 @@ class _Reader:
 
     def read(self) -> Network:
         """Return the network."""
-        self._check_names()
-        for tensor in self.graph.initializer:
-            self._define(tensor.name, self._stored(tensor.name, tensor_value(tensor), tensor.data_type))
-        for sparse in self.graph.sparse_initializer:
-            self._define(sparse.values.name, constant(tuple(sparse.dims)))
+        check_names(self.graph)
+        self._read_stored(self.graph)
         self._read_inputs()
         self._check_extents()
         self._note_types()
-        for node in self._ordered():
+        for node in ordered(self.graph.node, self.values.keys()):
             self._read_node(node)
-        outputs = []
-        for info in self.graph.output:
-            if info.name not in self.values:
-                raise NetworkError(f"has the output {shown(info.name)}, which no node makes")
-            outputs.append(self.values[info.name])
+        outputs = self._made(self.graph)
         self.sketch.at = "output"
         return self.sketch.finish(outputs)
 
-    def _check_names(self) -> None:
-        """Raise NetworkError where a name is no text: protobuf hands on bytes that are not UTF-8."""
-        infos = [*self.graph.input, *self.graph.output, *self.graph.initializer]
-        nodes = self.graph.node
-        names = [each.name for each in (*infos, *nodes)] + [node.op_type for node in nodes]
-        for name in (*names, *(name for node in nodes for name in (*node.input, *node.output))):
-            if type(name) is not str:
-                raise NetworkError(f"has the name {shown(name)}, which is no text")
+    def _made(self, graph: Any) -> list[Value]:
+        """The outputs of the graph, or of a branch."""
+        missing = [info.name for info in graph.output if info.name not in self.values]
+        if missing:
+            raise NetworkError(f"has the output {shown(missing[0])}, which no node makes")
+        return [self.values[info.name] for info in graph.output]
+
+    def _read_stored(self, graph: Any) -> None:
+        for tensor in graph.initializer:
+            self._define(tensor.name, self._stored(tensor.name, tensor_value(tensor), tensor.data_type))
+        for sparse in graph.sparse_initializer:
+            self._define(sparse.values.name, constant(tuple(sparse.dims)))
 
     def _define(self, name: str, value: Value) -> None:
         if name in self.values:
@@ -183,7 +185,7 @@ class _Reader:
         return tuple(shape)
 
     def _extent(self, name: str, axis: int, symbol: str) -> int:
-        """A symbolic extent: given by its name, or by input and axis; that of the batch is 1."""
+        """A symbolic extent: given by its name, or by input and axis; that of the batch is 1, wherever it stands."""
         place = f"{name}.{axis}"
         self.symbols.add(symbol or place)
         for key in (symbol, place):
@@ -191,7 +193,7 @@ class _Reader:
                 self.named.add(key)
                 self.sketch.notes.append(Note(name, f"{key} = {self.extents[key]}", "extent"))
                 return self.extents[key]
-        if axis == 0:
+        if axis == 0 or symbol in self.batches:
             self.sketch.notes.append(Note(name, f"{symbol or place} = 1", "extent"))
             return 1
         raise NetworkError(
@@ -203,44 +205,16 @@ class _Reader:
         """Whether the first extent of an input is its batch: not where a sequence stands before a batch of 1."""
         return kind in REAL_TYPES and not (len(shape) == 3 and shape[1] == 1)
 
-    def _ordered(self) -> Iterable[Any]:
-        """The nodes with every one behind what it reads; raises NetworkError where they form a cycle."""
-        makers: dict[str, int] = {}
-        for i, node in enumerate(self.graph.node):
-            for name in filter(None, node.output):
-                if makers.setdefault(name, i) != i:
-                    raise NetworkError(f"defines {shown(name)} twice")
-        waits, readers = [0] * len(self.graph.node), [[] for _ in self.graph.node]  # type: ignore[var-annotated]
-        for i, node in enumerate(self.graph.node):
-            for name in set(node.input):
-                if name in makers and name not in self.values:
-                    waits[i] += 1
-                    readers[makers[name]].append(i)
-        ready = [i for i in range(len(waits)) if not waits[i]]
-        if all(makers.get(name, -1) < i for i, node in enumerate(self.graph.node) for name in node.input):
-            return self.graph.node
-        order = []
-        for i in ready:
-            order.append(self.graph.node[i])
-            for reader in readers[i]:
-                waits[reader] -= 1
-                if not waits[reader]:
-                    ready.append(reader)
-        if len(order) < len(waits):
-            stuck = next(node for i, node in enumerate(self.graph.node) if waits[i])
-            raise NetworkError(f"{_title(stuck)} waits for itself: the graph has a cycle")
-        return order
-
     def _read_node(self, node: Any) -> None:
-        sketch, title = self.sketch, _title(node)
+        sketch, named = self.sketch, title(node)
         sketch.at = node.name or next(iter(node.output), "") or node.op_type
         layers = len(sketch.layers)
         try:
             answer, how = self._answer(node)
         except NetworkError as error:
-            raise NetworkError(f"{title}: {error}") from None
+            raise NetworkError(f"{named}: {error}") from None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise NetworkError(f"{title} is malformed: {one_line(error)}") from None
+            raise NetworkError(f"{named} is malformed: {one_line(error)}") from None
         values = answer if isinstance(answer, list) else [answer]
         for i, name in enumerate(node.output):
             if name:
@@ -256,7 +230,7 @@ class _Reader:
         from workloads.importing.onnx.table import CONTROL_FLOW, OPERATORS
 
         if node.op_type in CONTROL_FLOW or any(a.HasField("g") or a.graphs for a in node.attribute):
-            raise NetworkError("is control flow, which a layer graph has not; export the model without it")
+            return self._branch(node), "folded"
         inputs: list[Value | None] = []
         for name in node.input:
             if name and name not in self.values:
@@ -271,6 +245,18 @@ class _Reader:
         if operator is not None:
             return operator(call), "folded"
         return self._pass(call), "passed"
+
+    def _branch(self, node: Any) -> list[Value]:
+        """What a branch makes that stands in the place of its node."""
+        graph, at = chosen_branch(node, self.values.get(next(iter(node.input), ""))), self.sketch.at
+        self.nodes += len(graph.node)
+        if self.nodes > MAX_NODES:
+            raise NetworkError(f"has more than {MAX_NODES} nodes in branches")
+        self._read_stored(graph)
+        for inner in graph.node:
+            self._read_node(inner)
+        self.sketch.at = at
+        return self._made(graph)
 
     def _pass(self, call: Call) -> Value:
         """What an unknown operator hands on: its first map, in the shape that the file declares."""
@@ -292,7 +278,3 @@ class _Reader:
             else ""
         )
         raise NetworkError(f"is not understood; export the model without it{way}")
-
-
-def _title(node: Any) -> str:
-    return f"node {shown(node.name or next(iter(node.output), ''))} ({node.op_type[:64]})"

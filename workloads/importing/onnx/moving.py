@@ -12,7 +12,7 @@ from workloads.importing.families import combining, moving, multiplying
 from workloads.importing.families.moving import axis_of
 from workloads.importing.onnx.call import Answer, Call
 from workloads.importing.sketch import position_dims, size_of
-from workloads.importing.values import broadcast, derived
+from workloads.importing.values import Value, broadcast, derived
 from workloads.importing.views import is_channels
 
 
@@ -105,12 +105,16 @@ def gather(call: Call) -> Answer:
     table, indices = call.value(0), call.value(1)
     axis = axis_of(table, call.integer("axis", 0))
     shape = (*table.shape[:axis], *indices.shape, *table.shape[axis + 1 :])
+    if table.is_constant and not indices.is_constant:
+        if table.rank > 1:
+            raise NetworkError("chooses rows of a table by a map of the network")
+        return combining.activate(indices)
     if table.is_constant:
         if indices.is_given and not table.is_given and axis == 0 and table.rank == 2:
             return multiplying.embed(call.sketch, call.name, table, indices)
         return derived(shape, None, [table, indices])
     if not indices.is_constant:
-        raise NetworkError("gathers what a map of the network chooses")
+        return _chosen(call, table, indices, shape)
     if indices.data is not None and indices.data.size == 1:
         index = int(indices.data.reshape(-1)[0])
         return moving.reshape(call.sketch, moving.pick(call.sketch, table, axis, index), shape)
@@ -123,10 +127,32 @@ def gather_elements(call: Call) -> Answer:
     value, indices = call.value(0), call.value(1)
     if value.is_constant and indices.is_constant:
         return derived(indices.shape, None, [value, indices])
-    if not indices.is_constant or value.is_constant:
-        raise NetworkError("gathers what a map of the network chooses")
-    value = call.sketch.settle(value)
-    return call.sketch.rearranged([value], indices.shape, [i for i in range(indices.rank - 1) if indices.shape[i] > 1])
+    if value.is_constant:
+        raise NetworkError("chooses elements of a table by a map of the network")
+    return _chosen(call, value, indices, indices.shape)
+
+
+def _chosen(call: Call, value: Value, indices: Value, shape: tuple[int, ...]) -> Answer:
+    """Elements of a map that constants choose, or another map: any of them may be needed."""
+    maps = [call.sketch.settle(each) for each in (value, indices) if not each.is_constant]
+    return call.sketch.rearranged(maps, shape, [i for i in range(len(shape) - 1) if shape[i] > 1])
+
+
+def rank_by(call: Call) -> Answer:
+    """ArgMax, ArgMin, TopK: values or places of the first elements by size."""
+    value, is_top = call.value(0), call.op == "TopK"
+    axis = axis_of(value, call.integer("axis", -1 if is_top else 0))
+    kept = (call.integer("k", 1) if call.opset < 10 else (call.numbers(1) or [0])[0]) if is_top else 1
+    if not 0 < kept <= value.shape[axis]:
+        raise NetworkError(f"takes the first {kept} of {value.shape[axis]}")
+    shape = (*value.shape[:axis], kept, *value.shape[axis + 1 :])
+    if not is_top and not call.integer("keepdims", 1):
+        shape = (*value.shape[:axis], *value.shape[axis + 1 :])
+    if value.is_constant:
+        found = derived(shape, None, [value])
+    else:
+        found = moving.reshape(call.sketch, combining.ranked(call.sketch, value, axis, kept), shape)
+    return [found, found][: max(1, len(call.outputs))]
 
 
 def sample(call: Call) -> Answer:
@@ -196,6 +222,7 @@ MOVES: dict[str, Callable[[Call], Answer]] = {
     "Concat": concat,
     "Split": split,
     "Slice": take_slice,
+    **dict.fromkeys(("ArgMax", "ArgMin", "TopK"), rank_by),
     "Gather": gather,
     "GatherElements": gather_elements,
     "GridSample": sample,

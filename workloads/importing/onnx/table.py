@@ -37,9 +37,6 @@ def _gemm(call: Call) -> Answer:
 def _product(call: Call) -> Answer:
     """MatMul; a vector is a matrix of one row or column that is left out again."""
     first, second = call.value(0), call.value(1)
-    if first.is_constant and second.is_constant and first.is_given and not second.is_given:
-        if second.origins & call.sketch.matrices.keys() and second.rank == 2:
-            first = call.sketch.fed(first)  # a layer: its weights are not folded with what is given
     if first.rank == 1 and second.rank == 2:
         found = multiplying.product(call.sketch, moving.reshape(call.sketch, first, (1, *first.shape)), second)
         return moving.reshape(call.sketch, found, found.shape[1:])
@@ -56,12 +53,14 @@ def _by_letters(call: Call) -> Answer:
 def _recur(call: Call) -> Answer:
     """LSTM, GRU, RNN of one layer: X [steps, 1, features], W and R by direction; Y [steps, directions, 1, hidden]."""
     value, weights, states = (call.value(i) for i in range(3))
+    if call.op == "DynamicQuantizeLSTM":  # [directions, features, gates x hidden]
+        weights, states = (multiplying.swapped(call.sketch, each) for each in (weights, states))
     if value.rank != 3 or weights.rank != 3 or states.rank != 3 or call.integer("layout", 0):
         raise NetworkError("needs a sequence [steps, 1, features], and weights of 3 dimensions")
     hidden, both = states.shape[2], weights.shape[0]
     steps = value.shape[0]
     pairs = [(weights, states)] * both
-    found = recurrent.stacked(call.sketch, value, call.op.lower(), hidden, [pairs])
+    found = recurrent.stacked(call.sketch, value, call.op[-4:].lower(), hidden, [pairs])
     split = moving.reshape(call.sketch, found, (steps, value.shape[1], both, hidden))
     every = moving.transpose(call.sketch, split, (0, 2, 1, 3))
     last = moving.pick(call.sketch, every, 0, steps - 1)
@@ -221,7 +220,7 @@ OPERATORS: dict[str, Callable[[Call], Answer]] = {
     **dict.fromkeys(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Not", "Xor", "IsNaN"],
                     _given),
     "FusedMatMul": _product, "FusedGemm": _gemm, "Gemm": _gemm, "Attention": attend,
-    "LSTM": _recur, "GRU": _recur, "RNN": _recur,
+    **dict.fromkeys(["LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"], _recur),
     "MatMul": _product, "Einsum": _by_letters,
     "LRN": lambda call: combining.local_normalisation(call.sketch, call.value(0)),
     "LpNormalization": lambda call: combining.normalise(call.sketch, call.value(0), [call.integer("axis", -1)]),

@@ -21,7 +21,7 @@ LARGE = 2**16  #: bytes of a field that is looked into, or skipped where it is d
 #: message -> {field: message inside}; the data of a tensor are those of `DATA`
 INSIDE = {
     "model": {7: "graph"}, "graph": {1: "node", 5: "tensor", 15: "sparse"}, "node": {5: "attribute"},
-    "attribute": {5: "tensor", 10: "tensor"}, "sparse": {1: "tensor", 2: "tensor"}, "tensor": {},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor"}, "sparse": {1: "tensor", 2: "tensor"}, "tensor": {},
 }  # fmt: skip
 DATA = (4, 5, 6, 7, 9, 10, 11)  #: float, int32, string, int64, raw, double, uint64
 

@@ -200,14 +200,10 @@ def _rank_by(call: TorchCall) -> Answer:
     """topk, sort, argmax and the like: the order of a row's elements, which lie side by side."""
     value = call.value("self")
     axis = axis_of(value, call.get("dim", -1))
-    sorted_ = combining.softmax(call.sketch, value, axis)
     found = []
     for shape in call.shapes:
-        if len(shape) < value.rank:
-            part = moving.pick(call.sketch, sorted_, axis, 0)
-        else:
-            part = moving.part(call.sketch, sorted_, axis, 0, shape[axis])
-        found.append(moving.reshape(call.sketch, part, shape))
+        kept = 1 if len(shape) < value.rank else shape[axis]
+        found.append(moving.reshape(call.sketch, combining.ranked(call.sketch, value, axis, kept), shape))
     return found if len(found) > 1 else found[0]
 
 
