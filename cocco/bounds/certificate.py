@@ -19,6 +19,7 @@ from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 EFFORT = 120.0  #: deterministic time of the solver for one memory; our choice: some two minutes of one core
+QUICK_EFFORT = 10.0  #: of all memories together in a default search; our choice: some 15 seconds of one core
 MOST_CERTIFICATES = 40  #: where the memory is chosen; our choice: more than effort does for
 MOST_BYTES = 2**50  #: of all tensors and weights; our choice: sums stay far below 64 bits and exact as floats
 
@@ -123,3 +124,12 @@ def check_solvers() -> None:
         import scipy.optimize  # noqa: F401
     except ImportError as error:
         raise ValueError(f"a proof by solvers needs {error.name}; pip install 'cocco[solvers]'") from error
+
+
+def has_solvers() -> bool:
+    """Return whether the solvers are installed."""
+    try:
+        check_solvers()
+    except ValueError:
+        return False
+    return True
