@@ -61,7 +61,8 @@ class _Solver:
     """Asks the solvers for certificates, and counts what they take."""
 
     def __init__(self, problem: Problem, labels: Sequence[int]) -> None:
-        self.problem, self.groups = problem, [tuple(group) for group in groups_of(labels)]
+        self.problem = problem
+        self.groups = dict.fromkeys(tuple(group) for group in groups_of(labels))  # and what oracles met in any memory
         self.components = self.steps = 0
         self.spent = 0.0
 
@@ -104,6 +105,7 @@ class _Solver:
                 bound = solver.run((effort - spent) * len(layers) / left)
                 least, spent = bound.crossings, spent + bound.deterministic_time
                 self.steps, is_open = self.steps + bound.steps, is_open or bound.is_open
+                self.groups |= dict.fromkeys(solver.columns.groups)
                 for v, price in zip(layers, bound.prices):
                     found[v] = price
             crossing[given.network_of[layers[0]]] += least
