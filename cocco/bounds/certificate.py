@@ -19,7 +19,8 @@ from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 EFFORT = 120.0  #: deterministic time of the solver for one memory; our choice: some two minutes of one core
-QUICK_EFFORT = 10.0  #: of all memories together in a default search; our choice: some 15 seconds of one core
+QUICK_EFFORT = 10.0  #: at most, of all memories together in a default search; our choice: some 15 seconds of one core
+QUICK_SAMPLES = 1_000  #: of a default search for each unit of it; our choice: a fraction of what they take
 MOST_CERTIFICATES = 40  #: where the memory is chosen; our choice: more than effort does for
 MOST_BYTES = 2**50  #: of all tensors and weights; our choice: sums stay far below 64 bits and exact as floats
 
@@ -34,9 +35,7 @@ class Certificate(NamedTuple):
     deterministic_time: float  #: of the solver
 
 
-def certify(
-    problem: Problem, labels: Sequence[int], effort: float = EFFORT, best: float = math.inf
-) -> Certificate:
+def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT, best: float = math.inf) -> Certificate:
     """Return a lower bound of the cost of every plan, by the set-partition bound (docs/bounds.md).
 
     Where tensors may stay on chip (`Problem.keep`), of every partition, order and intervals. labels: a good partition
@@ -126,6 +125,11 @@ def check_solvers() -> None:
         import scipy.optimize  # noqa: F401
     except ImportError as error:
         raise ValueError(f"a proof by solvers needs {error.name}; pip install 'cocco[solvers]'") from error
+
+
+def quick_effort(samples: int) -> float:
+    """Return the deterministic time that the certificate of a default search takes at most."""
+    return min(QUICK_EFFORT, samples / QUICK_SAMPLES)
 
 
 def has_solvers() -> bool:
