@@ -19,6 +19,8 @@ from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 EFFORT = 120.0  #: deterministic time of the solver for one memory; our choice: some two minutes of one core
+QUICK_EFFORT = 10.0  #: at most, of all memories together in a default search; our choice: some 15 seconds of one core
+QUICK_SAMPLES = 1_000  #: of a default search for each unit of it; our choice: a fraction of what they take
 MOST_CERTIFICATES = 40  #: where the memory is chosen; our choice: more than effort does for
 MOST_BYTES = 2**50  #: of all tensors and weights; our choice: sums stay far below 64 bits and exact as floats
 
@@ -33,9 +35,7 @@ class Certificate(NamedTuple):
     deterministic_time: float  #: of the solver
 
 
-def certify(
-    problem: Problem, labels: Sequence[int], effort: float = EFFORT, best: float = math.inf
-) -> Certificate:
+def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT, best: float = math.inf) -> Certificate:
     """Return a lower bound of the cost of every plan, by the set-partition bound (docs/bounds.md).
 
     Where tensors may stay on chip (`Problem.keep`), of every partition, order and intervals. labels: a good partition
@@ -60,7 +60,8 @@ class _Solver:
     """Asks the solvers for certificates, and counts what they take."""
 
     def __init__(self, problem: Problem, labels: Sequence[int]) -> None:
-        self.problem, self.groups = problem, [tuple(group) for group in groups_of(labels)]
+        self.problem = problem
+        self.groups = dict.fromkeys(tuple(group) for group in groups_of(labels))  # and what oracles met in any memory
         self.components = self.steps = 0
         self.spent = 0.0
 
@@ -103,6 +104,7 @@ class _Solver:
                 bound = solver.run((effort - spent) * len(layers) / left)
                 least, spent = bound.crossings, spent + bound.deterministic_time
                 self.steps, is_open = self.steps + bound.steps, is_open or bound.is_open
+                self.groups |= dict.fromkeys(solver.columns.groups)
                 for v, price in zip(layers, bound.prices):
                     found[v] = price
             crossing[given.network_of[layers[0]]] += least
@@ -123,3 +125,17 @@ def check_solvers() -> None:
         import scipy.optimize  # noqa: F401
     except ImportError as error:
         raise ValueError(f"a proof by solvers needs {error.name}; pip install 'cocco[solvers]'") from error
+
+
+def quick_effort(samples: int) -> float:
+    """Return the deterministic time that the certificate of a default search takes at most."""
+    return min(QUICK_EFFORT, samples / QUICK_SAMPLES)
+
+
+def has_solvers() -> bool:
+    """Return whether the solvers are installed."""
+    try:
+        check_solvers()
+    except ValueError:
+        return False
+    return True

@@ -30,6 +30,11 @@ class Columns:
         """Number of sets."""
         return len(self._rows)
 
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The sets of more than one layer."""
+        return [group for group in self._known if len(group) > 1]
+
     def add(self, group: tuple[int, ...], crossings: int) -> bool:
         """Return whether the set is new, or crosses less than was known."""
         if group in self._known:

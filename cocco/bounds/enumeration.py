@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.least import lower_bound, totals_of
+from cocco.bounds.staircase import Staircase, forced_step, no_limit
 from cocco.problem.floor import floor_of
 from cocco.problem.genome import Genome, groups_of
 from cocco.problem.judge import judged
@@ -28,7 +29,10 @@ from cocco.search.pricing.genomes import Sample
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 QUICK_STEPS = 4_000_000  #: of one enumeration in a default search; our choice: under a second compiled
-QUICK_TOTAL = 30_000_000  #: of all candidates together in a default search; our choice: a few seconds
+QUICK_TOTAL = 30_000_000  #: of all candidates together where a front or a limit is asked for; our choice
+QUICK_PER_LAYER = 1_000_000  #: of all candidates together in a default search, for each layer; our choice
+AGAIN = 8  #: times the steps that a memory gets once more where the first ones led somewhere; our choice
+LOOKS = 12  #: memories whose own forced crossings are looked at where the proof is left open; our choice
 
 ROUNDING = 1e-9  #: relative; far above what the order of summation can change, far below any real difference
 
@@ -46,34 +50,44 @@ class Proof(NamedTuple):
 def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory: int, in_total: int) -> Proof:
     """Return what enumeration adds to the best sample of a search (None: there was no search).
 
-    per_memory: steps that one memory may take, in_total: all of them. Budgets count, so the answer does not
-    depend on the machine.
+    per_memory: steps that one memory may take; a multiple of these, once all have had them, where they led on to more
+    states than there are layers. in_total: all of them. Budgets count, so the answer does not depend on the machine.
     """
-    floor = lower_bound(problem)
-    solver = Solver(problem, engine)
-    spent, left = 0, [math.inf]
     known = None if best is None else best.genome.capacities
-    order = sorted(memory_bounds(problem), key=lambda entry: (entry[1] != known, entry))
-    for number, (bound, memory) in enumerate(order):
+    stairs, solver, spent = Staircase(problem), Solver(problem, engine), 0
+    left = sorted(stairs.bound, key=lambda memory: (memory != known, stairs.bound[memory], memory))
+    try:
+        for budget in (per_memory, AGAIN * per_memory):
+            again = []
+            for number, memory in enumerate(left):
+                cost = math.inf if best is None else best.cost
+                if stairs.bound[memory] >= cost:
+                    continue
+                tell("proof", number, len(left), "memories", best=cost, bound=stairs.least)
+                found, steps = solver.solve(memory, min(budget, in_total - spent), best)
+                spent += steps
+                if found is not None:
+                    best, stairs.bound[memory] = found, math.inf
+                    continue
+                again.append(memory)
+                if best is not None and not solver.led_on:  # too wide for one memory: so it is for the others
+                    return _open(stairs, solver, best)
+            left = again
+    except KeyboardInterrupt:
         cost = math.inf if best is None else best.cost
-        if bound >= cost:
-            continue
-        try:
-            tell("proof", number, len(order), "memories", best=cost, bound=floor)
-            found, steps = solver.solve(memory, min(per_memory, in_total - spent), best)
-        except KeyboardInterrupt:
-            reached = min(cost, *left, *(least for least, _ in order[number:]))
-            return Proof(best, max(floor, reached), False, solver.transitions, True)
-        spent += steps
-        if found is None:
-            left.append(bound)
-            if best is not None and memory == best.genome.capacities:  # too much for one memory: so is the proof
-                return Proof(best, floor, False, solver.transitions)
-        else:
-            best = found
+        reached = max(lower_bound(problem), min(cost, stairs.least))
+        return Proof(best, reached, False, solver.transitions, True)
+    return _open(stairs, solver, best)
+
+
+def _open(stairs: Staircase, solver: Solver, best: Sample | None) -> Proof:
+    """Return what is proven; where memories are left open, by what is forced across DRAM in them."""
+    problem, floor = stairs.problem, lower_bound(stairs.problem)
     if best is None:
         return Proof(None, floor, False, solver.transitions)
-    reached = min(best.cost, *left)
+    if problem.buffers:
+        stairs.climb(best.cost, no_limit, lambda memory, *_: forced_step(problem, memory), LOOKS)
+    reached = min(best.cost, stairs.least)
     return Proof(best, max(floor, reached), reached >= best.cost, solver.transitions)
 
 
@@ -93,6 +107,7 @@ class Solver:
     def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem = problem
         self.transitions = 0
+        self.led_on = True  #: whether the last network came to more states than it has layers
         self.parts = []
         for i, network in enumerate(problem.networks):
             objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
@@ -132,6 +147,7 @@ class Solver:
     ) -> tuple[Sequence[Sequence[int]] | None, float, int]:
         """Return the subgraphs of one network, None where the budget is spent, their Formula 1, and the steps."""
         if budget < 1:
+            self.led_on = True  # nothing was tried
             return None, 0.0, 0
 
         def compiled() -> Enumerated:
@@ -144,6 +160,7 @@ class Solver:
             groups = None if found.status == "gave_up" else groups_of(found.labels or [])
             return groups, found.states, found.transitions, found.steps, found.cost
 
-        groups, _, transitions, steps, cost = (first_of(compiled, readable) if self.compiled else readable)()
+        groups, states, transitions, steps, cost = (first_of(compiled, readable) if self.compiled else readable)()
         self.transitions += transitions
+        self.led_on = states > self.parts[i].size
         return groups, cost, steps

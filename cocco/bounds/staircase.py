@@ -10,16 +10,18 @@ raises many, until it has one of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cocco.bounds.buffers import least_buffered
-from cocco.bounds.forced import Traffic, largest_hulls, least_traffic
+from cocco.bounds.forced import Hulls, Traffic, largest_hulls, least_traffic
 from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.bounds.least import least_totals
 from cocco.problem.floor import floor_of
 from cocco.problem.planned import Memory
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, in_memory
+from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import Totals
 
 EACH = 6  #: one certificate takes a share of the effort, where the memory is chosen; our choice
@@ -99,3 +101,14 @@ class Staircase:
     def _totals(self, memory: Memory, traffic: Sequence[Traffic]) -> list[Totals]:
         machine = self.problem.accelerator_of(memory)
         return [least_totals(*row, machine) for row in zip(self.problem.rules, traffic, self._buffered)]
+
+
+def forced_step(problem: Problem, memory: Memory) -> Step:
+    """Return what is forced across DRAM in a memory where nothing is kept (cocco.bounds.forced)."""
+    given = in_memory(problem, memory)
+    return Step(tuple(least_traffic(problem, Hulls(given, SubgraphCosts(given)))))
+
+
+def no_limit() -> float:
+    """Return effort without end."""
+    return math.inf

@@ -229,9 +229,15 @@ def _without(question: Question, method: HardwareMethod | SpaceMethod, effort: E
 
 
 def _with_kept(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
+    from cocco.bounds import EFFORT, check_solvers, has_solvers, quick_effort
     from cocco.exploration import kept
 
-    return kept.answer(method, question, effort.prove)
+    if effort.prove:
+        check_solvers()
+    outcome = kept.answer(method, question, effort.prove)
+    if not effort.prove and (method != "auto" or not has_solvers()):
+        return outcome
+    return kept.certified(question.problem, outcome, EFFORT if effort.prove else quick_effort(question.samples))
 
 
 def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cocco.bounds.certificate import certify
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, KeptProof, Stopped, prove_kept
 from cocco.exploration import methods
@@ -120,6 +121,19 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
         trace.is_stopped = improve(question, known_best)
     name = "exact" if known_best.planned is known else found.method
     return Outcome(trace, samples, name, planned=known_best.planned, bound=_least(problem))
+
+
+def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
+    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
+    planned = answer.planned
+    if answer.trace.is_stopped or answer.is_proven or planned is None:
+        return answer
+    try:
+        found = certify(problem, problem.labels(planned.plans), effort, planned.cost)
+    except KeyboardInterrupt:
+        answer.trace.is_stopped = True
+        return answer
+    return answer._replace(bound=max(answer.bound, min(found.lower_bound, planned.cost)))
 
 
 def _told(progress: Progress | None, before: int, wanted: int) -> Progress | None:

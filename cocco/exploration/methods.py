@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Proof, prove
+from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, Proof, prove
 from cocco.bounds.least import lower_bound
 from cocco.exploration.founders import Founders, founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, polish
@@ -90,10 +90,11 @@ def automatic(question: Question) -> Outcome:
         found = search(question)
         if found.trace.is_stopped:
             return found
-        proof = prove(question.problem, found.trace.best, question.engine, QUICK_STEPS, QUICK_TOTAL)
+        in_total = QUICK_PER_LAYER * question.problem.size
+        proof = prove(question.problem, found.trace.best, question.engine, QUICK_STEPS, in_total)
         found.trace.is_stopped = proof.is_stopped
         return found._replace(proof=proof)
-    proof = prove(question.problem, None, question.engine, QUICK_STEPS, QUICK_STEPS)
+    proof = prove(question.problem, None, question.engine, QUICK_STEPS, AGAIN * QUICK_STEPS)
     if proof.is_stopped:
         return layerwise(question)
     return _proven(question, proof) if proof.best is not None else search(question)
@@ -223,7 +224,7 @@ def two_step(kind: str) -> Callable[[Question], Outcome]:
 
 def certified(problem: Problem, answer: Outcome) -> Outcome:
     """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
-    from cocco.bounds import certify
+    from cocco.bounds import EFFORT, certify
 
     proof = answer.proof or Proof(None, lower_bound(problem), False, 0)
     if answer.trace.is_stopped or proof.is_optimal:
@@ -231,7 +232,7 @@ def certified(problem: Problem, answer: Outcome) -> Outcome:
     best = proof.best or answer.trace.best
     try:
         tell("bound by solvers", best=best.cost, bound=proof.lower_bound)
-        bound = max(proof.lower_bound, certify(problem, best.genome.labels).lower_bound)
+        bound = max(proof.lower_bound, certify(problem, best.genome.labels, EFFORT, best.cost).lower_bound)
     except KeyboardInterrupt:
         answer.trace.is_stopped = True
         return answer

@@ -12,9 +12,9 @@ pytest.importorskip("scipy")
 
 from cocco.bounds import certify
 from cocco.bounds.components import components
+from cocco.bounds.crossings import crossings, tensors_of
 from cocco.bounds.forced import Hulls
 from cocco.bounds.least import lower_bound
-from cocco.bounds.crossings import crossings, tensors_of
 from cocco.bounds.oracle import Oracle
 from cocco.bounds.partition_bound import PartitionBound
 from cocco.problem.genome import connected_parts

@@ -14,9 +14,9 @@ pytest.importorskip("scipy")
 
 from cocco.bounds import certificate
 from cocco.bounds.certificate import certify
+from cocco.bounds.crossings import crossings, tensors_of
 from cocco.bounds.duals import Columns
 from cocco.bounds.forced import Hulls
-from cocco.bounds.crossings import crossings, tensors_of
 from cocco.bounds.oracle import Oracle
 from cocco.bounds.partition_bound import PartitionBound
 from cocco.problem.problem import Problem, on_hardware, over_space

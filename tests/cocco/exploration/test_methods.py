@@ -151,7 +151,7 @@ def test_a_certificate_raises_the_bound_and_proves_only_what_it_reaches(monkeypa
     assert (plain.lower_bound, plain.cost) == (2752, 3776)
     monkeypatch.setattr(bounds, "check_solvers", lambda: None)
     proof = bounds.Certificate(certified * plain.cost, "partition", 1, 1, 1.0)
-    monkeypatch.setattr(bounds, "certify", lambda problem, labels: proof)
+    monkeypatch.setattr(bounds, "certify", lambda *_: proof)
     found = cocco.partition(chain(3), machine, method="greedy", metric="ema", prove=True, keep="none")
     assert (found.status, found.lower_bound) == (status, plain.lower_bound if bound is None else bound * plain.cost)
 
