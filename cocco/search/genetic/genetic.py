@@ -52,12 +52,13 @@ def genetic(
             population = elite.joined(children)
             if not len(parents.cost) or population.cost.min() < parents.cost[0]:
                 improved = generation
-            trace.record(children, elite)
+            trace.record(children, population)
             generation += 1
     except KeyboardInterrupt as stop:
         if isinstance(stop, HalfGeneration) and len(stop.children.cost):
-            trace.record(stop.children, elite)
+            trace.record(stop.children, elite.joined(stop.children))
         if not generation and trace.samples == spent:
-            trace.record(engine.breed(seed, 0, nobody, initial, 1), nobody)
+            first = engine.breed(seed, 0, nobody, initial, 1)
+            trace.record(first, first)
         trace.is_stopped = True
     return trace
