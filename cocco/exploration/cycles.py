@@ -34,7 +34,7 @@ def circle(problem: Problem, labels: Sequence[int]) -> set[int]:
         return set()
     way = [min(waits)]
     while True:
-        before = min(each for each in needs[way[-1]] if each in waits)
-        if before in way:
-            return set(way[way.index(before) :])
-        way.append(before)
+        waited = min(each for each in needs[way[-1]] if each in waits)
+        if waited in way:
+            return set(way[way.index(waited) :])
+        way.append(waited)
