@@ -117,11 +117,15 @@ class _Columns:
         """Return the labels of the cheapest partition that integer programs find, or those given."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
+        if self.value == math.inf:  # some layer does not run
+            return labels
         self.costs.most_layers = math.inf  # what repair leaves may be new
         best, least = labels, self._cost(labels)
         excess = self._excess()
         near = np.argsort(excess, kind="stable")[:PICKED]
         near = near[excess[near] <= least - self.value + CLOSE * abs(least)]
+        known = {group: i for i, group in enumerate(self.groups)}
+        near = np.union1d(np.union1d(near, self.basis), [known[tuple(group)] for group in groups_of(labels)])
         groups, prices = [self.groups[i] for i in near], np.array([self.prices[i] for i in near])
         rules = [LinearConstraint(self._matrix(groups), 1, 1)]
         place = {group: i for i, group in enumerate(groups)}
