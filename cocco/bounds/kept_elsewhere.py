@@ -29,11 +29,9 @@ def bytes_beside(question: KeepQuestion, order: LayerOrder, group: int, seen: in
     for v in members(group):
         before, after = before | order.up[v], after | order.down[v]
         touched |= order.reads[v] | 1 << v
-    sizes = [
-        question.whole[u]
-        for u, readers in enumerate(order.readers)
-        if readers & ~(before & ~group) and not (seen | touched) >> u & 1 and (u >= order.count or not after >> u & 1)
-    ]
+    mine = seen | touched | after & (1 << order.count) - 1
+    others = members((1 << len(order.readers)) - 1 & ~mine)
+    sizes = [question.whole[u] for u in others if order.readers[u] & ~(before & ~group)]
     return sums_of(sizes, question.room)
 
 

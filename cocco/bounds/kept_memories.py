@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+from cocco.bounds.budgets import LAYERS, smaller
 from cocco.bounds.kept import ROUNDING, cheapest_plans
 from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.problem.names import EngineName
@@ -30,6 +31,7 @@ QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: abou
 QUICK_TOTAL = 256_000_000  #: of all memories together
 KNOWN = 64  #: memories whose floors and tables are kept for when they are tried again; our choice
 TIERS = (64, 8, 1)  #: the budgets of one memory are its share of these
+IN_A_ROW = 4  #: that give up, of a long network, then comes the next budget: each takes seconds beside its steps
 HOPELESS = (2, 2, 1)  #: memories that give up with each before any is solved, then the next one comes; our choices
 
 
@@ -69,9 +71,10 @@ def prove_kept(
     in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
     steps = failures = 0
     try:
-        for tier, hopeless in zip(TIERS, HOPELESS) if len(left) > 1 else ((1, 1),):
-            untried, most = order, failures + hopeless
-            while steps < in_total and (solved or failures < most):
+        tiers = [smaller(tier, problem.size) for tier in TIERS] if len(left) > 1 else [1]
+        for tier, hopeless in zip(tiers, HOPELESS[-len(tiers) :]):
+            untried, most, in_a_row = order, failures + hopeless, 0
+            while steps < in_total and (solved or failures < most) and in_a_row < _most_in_a_row(problem.size, tier):
                 known = math.inf if best is None else best.cost
                 untried, order = ([m for m in each if left[m] < known] for each in (untried, order))
                 untried = [m for m in untried if in_vain.get(m) != known]
@@ -83,11 +86,12 @@ def prove_kept(
                 found = solve(problem, memory, engine, min(per_memory // tier, in_total - steps), known)
                 steps += found.steps
                 if not found.is_decided:
-                    failures += 1
+                    failures, in_a_row = failures + 1, in_a_row + 1
                     left[memory] = max(left[memory], found.bound)
                     if found.is_wide:
                         in_vain[memory] = known
                     continue
+                in_a_row = 0
                 order.remove(memory)
                 left[memory] = known
                 if found.best is not None:
@@ -97,6 +101,10 @@ def prove_kept(
     except KeyboardInterrupt:
         raise Stopped(_proof(best, left.values(), steps, solved)) from None
     return _proof(best, left.values(), steps, solved)
+
+
+def _most_in_a_row(layers: int, tier: int) -> float:
+    return IN_A_ROW if layers > LAYERS and tier > 1 else math.inf
 
 
 def _next(untried: list[Memory], known: Memory | None, failures: int) -> Memory:

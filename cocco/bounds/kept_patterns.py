@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from itertools import chain, product
 from typing import NamedTuple
 
+from cocco.bounds.budgets import smaller
 from cocco.bounds.layer_order import LayerOrder
 from cocco.bounds.pattern_alone import Alone
 from cocco.bounds.pattern_runs import Budget, Runs, TooManyStepsError
@@ -59,7 +60,8 @@ def patterns_of(
 ) -> tuple[tuple[Pattern, ...], int]:
     """Return patterns that share nothing, and the steps that it took; is_whole: costs are whole numbers."""
     order, found, steps = LayerOrder(question), list[Pattern](), 0
-    left = (1 << len(question.network.layers)) - 1
+    most_steps = smaller(most_steps, order.count) if most_steps > 0 else most_steps
+    left = (1 << order.count) - 1
     while len(found) < MOST_PATTERNS and left:
         layers = order.narrow(left, MOST_FREE)
         if layers.bit_count() < LEAST_LAYERS:

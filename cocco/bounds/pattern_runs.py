@@ -80,17 +80,14 @@ class Runs:
             return self.found[executed, active]
         left = active & ~executed
         found, seen = list[Run](), set[int]()
-        stack = [self.order.up[v] & left for v in members(left)]
+        stack = self._starts(left)
         while stack:
             group = stack.pop()
             if group in seen:
                 continue
             seen.add(group)
             self.budget.count(1)
-            if group not in self.known:
-                self.budget.count(LOOK_STEPS)
-                self.known[group] = self._run(group)
-            run = self.known[group]
+            run = self._known(group)
             if run is None:
                 continue
             found.append(run)
@@ -101,6 +98,30 @@ class Runs:
                 stack.append(group | self.order.up[w] & left)
         self.found[executed, active] = found
         return found
+
+    def _starts(self, left: int) -> list[int]:
+        """Return each layer that is left with all that are left before it, where these may run together.
+
+        Where they may not, neither may those of a layer that comes after it: they are not looked at.
+        """
+        starts, rest = list[int](), left
+        while rest:
+            low = rest & -rest
+            v = low.bit_length() - 1
+            group, rest = self.order.up[v] & left, rest ^ low
+            if self._known(group) is None:
+                self.budget.count(1)
+                rest &= ~self.order.down[v]
+            else:
+                starts.append(group)
+        return starts
+
+    def _known(self, group: int) -> Run | None:
+        """Return how a group may run, worked out once."""
+        if group not in self.known:
+            self.budget.count(LOOK_STEPS)
+            self.known[group] = self._run(group)
+        return self.known[group]
 
     def _run(self, group: int) -> Run | None:
         question, layers = self.question, self.order.hull(group)

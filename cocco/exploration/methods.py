@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, Proof, prove
 from cocco.bounds.least import lower_bound
+from cocco.exploration.columns import MOST_LAYERS, Chosen, check_scipy, put_together
 from cocco.exploration.founders import Founders, founders
-from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, polish
+from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, Polished, polish
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome
 from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.problem.planned import Planned
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
 from cocco.problem.status import Unfinished
 from cocco.problem.stream import Stream
@@ -25,6 +26,7 @@ from cocco.search.baselines.greedy import greedy
 from cocco.search.baselines.two_step import Partitioned, grid_search, random_search
 from cocco.search.genetic.engine import make_engine
 from cocco.search.genetic.genetic import genetic
+from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
 from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import Pricer, Sample
@@ -108,24 +110,24 @@ def search(question: Question) -> Outcome:
     found = Founders([], 0)
     if settings.seeds:
         found = founders(problem, lambda given: subgraph_costs(given, engine), settings.islands, samples, seed)
+    columns = _column_samples(question)
     polishing = int(settings.polish * samples)
     if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
-    most = max(samples - polishing, found.samples + 1)
+    most = max(samples - columns - polishing, found.samples + 1)
     if found.is_stopped:
         return _of_founders(question, found)
     first, *others = found.islands or [[]]
     room = max(0, min(settings.population, most - found.samples) - len(initial))
     starts: list[Sequence[Sequence[int]]] = [[*initial, *first[:room]], *others]
-    trace = genetic(problem, most, seed, settings, starts, question.progress, chosen, found.samples)
+    ends: list[Population] | None = [] if columns else None
+    trace = genetic(problem, most, seed, settings, starts, question.progress, chosen, found.samples, ends)
+    if ends and not trace.is_stopped:
+        _choose(question, trace, ends, samples - polishing - trace.samples - 1)
     if polishing and not trace.is_stopped:
         genome = trace.best.genome
         polished = polish(problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
-        trace.spend(polished.samples)
-        better = Genome(polished.labels, genome.capacities)
-        trace.add(Pricer(problem).evaluate(better, Stream(seed, GENERATION, 0)))
-        trace.close()
-        trace.is_stopped = polished.is_stopped
+        _improved(question, trace, polished)
     return Outcome(trace, trace.samples, "ga")
 
 
@@ -139,6 +141,33 @@ def _of_founders(question: Question, found: Founders) -> Outcome:
     )  # fmt: skip
     trace.is_stopped = True
     return Outcome(trace, trace.samples, "ga")
+
+
+def _column_samples(question: Question) -> int:
+    """Return the samples for set partitions: none beside kept tensors, which have no price of their own."""
+    if not question.settings.columns or question.problem.keep != "none" or question.problem.size > MOST_LAYERS:
+        return 0
+    check_scipy()
+    return int(question.settings.columns * question.samples)
+
+
+def _choose(question: Question, trace: Trace, ends: Sequence[Population], samples: int) -> None:
+    """Improve the best genome by set partitions of what the populations ended with, in so many samples."""
+    if samples < 1:
+        return
+    genome = trace.best.genome
+    costs = subgraph_costs(in_memory(question.problem, genome.capacities), question.engine)
+    met = [labels for end in ends for labels in end.labels.tolist()]
+    _improved(question, trace, put_together(costs.problem, genome.labels, met, samples, costs))
+
+
+def _improved(question: Question, trace: Trace, found: Chosen | Polished) -> None:
+    """Count what improving the best genome took, and keep what came out as a sample."""
+    genome = Genome(found.labels, trace.best.genome.capacities)
+    trace.spend(found.samples)
+    trace.add(Pricer(question.problem).evaluate(genome, Stream(question.seed, GENERATION, 0)))
+    trace.close()
+    trace.is_stopped = found.is_stopped
 
 
 def enumeration(question: Question) -> Outcome:

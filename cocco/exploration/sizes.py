@@ -13,6 +13,7 @@ from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds import enumeration, kept_memories
+from cocco.bounds.budgets import larger, smaller
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.exploration.ranges import MARGINS, Candidate, Ranges, Terms
 from cocco.exploration.result import Result
@@ -98,17 +99,18 @@ class Sizes:
 
         settle: takes the size, the cost from which on plans are not looked for, and the most steps.
         """
+        setup = larger(SETUP, self.problem.size)
         for share, memory in product(TIERS, list(self.around())):
             known = self.found[memory]
             open_limits = [most for most in self._limits() if known.kind(most) == "open"]
             if not open_limits:
                 continue
-            if budget <= SETUP:
+            if budget <= setup:
                 return
             tell("other sizes", TOTAL - budget, TOTAL, "steps")
             most = open_limits[-1] * (1 + 2 * ABOVE)
-            found = settle(memory, most, min(budget - SETUP, STEPS // share))
-            budget -= found.steps + SETUP
+            found = settle(memory, most, min(budget - setup, STEPS // share))
+            budget -= found.steps + setup
             if not found.is_decided:
                 continue
             if found.plans is None:  # the least is `most` or more, or what is known
@@ -189,7 +191,7 @@ def ranges_of(problem: Problem, result: Result, engine: EngineName, is_proven: b
     sizes = Sizes(problem, result)
     if is_proven:
         settle = _kept(problem, engine) if problem.keep == "auto" else _enumerated(problem, engine)
-        sizes.settle(settle, TOTAL)
+        sizes.settle(settle, smaller(TOTAL, problem.size))
         sizes.settle_ends(settle)
     else:
         sizes.carry()

@@ -78,19 +78,19 @@ def annealing(
     cooling = cooling or Cooling()
     trace = Trace(problem, samples, progress, "reference" if settings.operators else engine)
     steps = _steps(problem, seed, settings, engine)
-    nobody = Population.empty(0, problem.size)
     walk: Walk | None = None
     try:
-        for block, first in enumerate(range(0, samples, BLOCK)):
-            last = min(first + BLOCK, samples)
-            temperatures = [cooling.at(count / samples) for count in range(first, last)]
-            done, walk = steps(block, initial[first:last], temperatures, walk)
-            trace.record(done, nobody)
+        for block, begun in enumerate(range(0, samples, BLOCK)):
+            last = min(begun + BLOCK, samples)
+            temperatures = [cooling.at(count / samples) for count in range(begun, last)]
+            done, walk = steps(block, initial[begun:last], temperatures, walk)
+            trace.record(done, done)
     except KeyboardInterrupt as stop:
         if isinstance(stop, HalfGeneration) and len(stop.children.cost):
-            trace.record(stop.children, nobody)
+            trace.record(stop.children, stop.children)
         if not trace.samples:
-            trace.record(steps(0, initial[:1], [cooling.first], None)[0], nobody)
+            first, _ = steps(0, initial[:1], [cooling.first], None)
+            trace.record(first, first)
         trace.is_stopped = True
     return trace
 

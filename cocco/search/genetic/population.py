@@ -62,4 +62,5 @@ class Population(NamedTuple):
     @property
     def distinct(self) -> int:
         """How many of the genomes differ."""
-        return len({a.tobytes() + b.tobytes() for a, b in zip(self.labels, self.capacities)})
+        rows = np.concatenate((self.labels, self.capacities), axis=1, dtype=np.int32, casting="same_kind")
+        return len(set(rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel().tolist()))

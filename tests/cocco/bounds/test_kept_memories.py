@@ -8,6 +8,7 @@ import pytest
 
 import workloads
 from cocco.bounds.kept import _patterns, keep_question
+from cocco.bounds import budgets, kept_memories
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import Solved, Stopped, prove_kept
 from cocco.problem.planned import confirmed, priced
@@ -73,6 +74,30 @@ def test_a_proof_is_one_on_more_random_spaces():
         check(seed, has_tables=seed % 2 == 1)
 
 
+def test_a_proof_is_one_with_the_budgets_of_long_networks(monkeypatch):
+    """As if each of these few layers were a thousand: larger budgets sooner, and the next one after a failure."""
+    monkeypatch.setattr(budgets, "LAYERS", 1)
+    monkeypatch.setattr(kept_memories, "LAYERS", 1)
+    monkeypatch.setattr(kept_memories, "IN_A_ROW", 1)
+    for seed in range(200, 215):
+        check(seed)
+
+
+@pytest.mark.slow
+def test_a_chain_of_2400_layers_is_proven():
+    """In a fifth of a minute of one core; with the budgets of short networks it was not in two."""
+    b = workloads.Builder("stack")
+    x = b.input("x", 28, 28, 128)
+    for i in range(600):
+        y = b.conv(f"b{i}_a", x, 32)
+        y = b.conv(f"b{i}_b", y, 32, kernel=3, padding=1)
+        x = b.add(f"b{i}_add", [b.conv(f"b{i}_c", y, 128), x])
+    problem = over_space(b.build(), keep="auto")
+    proof = prove_kept(problem, None, "fast")
+    assert proof.is_optimal and proof.best is not None
+    assert proof.best.cost == pytest.approx(8_088_520.29, abs=0.01)
+
+
 def test_resnet50_is_proven_over_the_space_of_the_paper():
     """8,906,181 at 960 KB was the proven optimum of the prototype, whose single layers moved more."""
     problem = over_space(workloads.load("resnet50"), keep="auto")
@@ -94,8 +119,6 @@ def test_a_network_too_wide_is_given_up_soon():
 
 def test_ctrl_c_leaves_what_was_solved(monkeypatch):
     problem, calls = over_space(workloads.load("vgg16"), keep="auto"), []
-    from cocco.bounds import kept_memories
-
     solve = kept_memories.solve
 
     def press(*question):

@@ -12,6 +12,8 @@ import workloads
 from cocco.bounds import kept, kept_patterns
 from cocco.bounds.kept import cheapest_plans, keep_question
 from cocco.bounds.kept_patterns import patterns_of
+from cocco.bounds.layer_order import LayerOrder
+from cocco.bounds.pattern_runs import Budget, Runs
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.keeping.exact import exact_plan
 from cocco.search.keeping.moves import Memo, Moves
@@ -19,6 +21,7 @@ from cocco.search.keeping.question import KeepQuestion, Pattern
 from cocco.search.keeping.window import Limits, Place, all_of
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
+from tests.helpers.kept_questions import random_question
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import dag
 
@@ -39,6 +42,23 @@ def every_state(question: KeepQuestion) -> dict[Place, float]:
         is_last = place.executed == window.goal.executed
         left[place] = 0.0 if is_last else min((cost + left[to] for to, cost in ways[place].items()), default=math.inf)
     return left
+
+
+def test_layers_that_come_after_what_cannot_run_together_are_not_looked_at():
+    """What may run next is the same as if each layer that is left were tried with all before it."""
+    groups = dropped = 0
+    for seed in range(40):
+        question = random_question(seed, 6)
+        order, count = LayerOrder(question), len(question.network.layers)
+        every = (1 << count) - 1
+        for executed in {0, *order.up}:
+            runs = Runs(question, order, every, 0, 0, Budget(10**9))
+            left = every & ~executed
+            tried = [order.up[v] & left for v in range(count) if left >> v & 1]
+            fitting = [group for group in tried if runs._run(group) is not None]
+            assert runs._starts(left) == fitting, seed
+            groups, dropped = groups + len(tried), dropped + len(tried) - len(fitting)
+    assert groups > 300 and dropped > 30
 
 
 def floor_of(question: KeepQuestion, patterns: tuple[Pattern, ...], place: Place) -> float:
