@@ -24,6 +24,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory, Planned
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
+from cocco.problem.steps import once, stored
 
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 QUICK_TOTAL = 256_000_000  #: of all memories together
@@ -42,6 +43,7 @@ class KeptProof(NamedTuple):
     solved: tuple[Planned, ...]  #: the cheapest of each memory that was solved, in that order
 
 
+@stored
 class Solved(NamedTuple):
     """One memory: its cheapest plans, or that none costs less than asked (None, decided), or that it is not known."""
 
@@ -76,7 +78,7 @@ def prove_kept(
                 memory = _next(untried, None if best is None else best.memory, failures if not solved else 0)
                 untried.remove(memory)
                 tell("proof", len(left) - len(order), len(left), "memories", best=known, bound=min(left.values()))
-                found = solve(problem, memory, engine, min(per_memory // tier, in_total - steps), known)
+                found = once(solve, problem, memory, engine, min(per_memory // tier, in_total - steps), known)
                 steps += found.steps
                 if not found.is_decided:
                     failures += 1

@@ -10,6 +10,7 @@ from cocco.cli.hardware import machine_of, space_of
 from cocco.cli.networks import load
 from cocco.cli.options import keep_of
 from cocco.cli.output import output_path
+from cocco.cli.resume import Resumed
 from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
 from cocco.exploration.front import Front
 from cocco.exploration.limits import Limited
@@ -49,4 +50,7 @@ def search_front(
 
         return Shown(content, lambda: text(found), save)
 
-    return run_search(options, folder, front_folder.FILES, find, show, "{} points on the front")
+    return run_search(
+        options, folder, front_folder.FILES, find, show, "{} points on the front",
+        lambda: Resumed(options, folder, networks),
+    )  # fmt: skip

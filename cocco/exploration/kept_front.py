@@ -23,6 +23,7 @@ from cocco.problem.names import Metric
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.planned import ROUNDING, Memory, Planned
 from cocco.problem.problem import Problem
+from cocco.problem.steps import once
 
 if TYPE_CHECKING:
     import pandas
@@ -81,7 +82,7 @@ def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], bu
                 if budget < 1 or failures == budgets.failures:
                     is_proven = False
                     break
-                solved = solve(valued, memory, question.engine, budget, below)
+                solved = once(solve, valued, memory, question.engine, budget, below)
                 steps += solved.steps
                 failures = 0 if solved.is_decided else failures + 1
                 is_proven &= solved.is_decided

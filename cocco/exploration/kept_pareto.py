@@ -24,6 +24,7 @@ from cocco.problem.names import FrontMethod
 from cocco.problem.plane import Plane
 from cocco.problem.planned import Planned
 from cocco.problem.problem import in_memory
+from cocco.problem.steps import once
 from cocco.search.keeping.window import MAX_STEPS
 
 MOST_MEMORIES = 100  #: all are solved with kept tensors; of more only those of the front without; our choice
@@ -55,7 +56,7 @@ def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint]
             plans = in_other_memory(valued, row.plans, memory, question.seed)
             if plans is None:
                 continue
-            better = improve_plans(in_memory(valued, memory), plans, steps, question.seed, question.engine)
+            better = once(improve_plans, in_memory(valued, memory), plans, steps, question.seed, question.engine)
             if better.cost < math.inf:
                 found.append(point_with(valued, plane, Planned(memory, better.partitions, better.cost, better.cost)))
             if better.is_stopped:

@@ -18,6 +18,7 @@ from cocco.problem.genome import Genome
 from cocco.problem.planned import Memory, Planned, priced
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
+from cocco.problem.steps import once
 from cocco.problem.stream import Stream
 from cocco.search.genetic.trace import Trace
 from cocco.search.keeping.genome import decoded
@@ -63,7 +64,7 @@ def improve(question: Question, best: Best) -> bool:
     try:
         tell("kept tensors", 0, 1 + MOVES, "memories", best=best.planned.cost)
         given, labels = in_memory(problem, memory), problem.labels(best.planned.plans)
-        best.offer(memory, first_plans(given, labels, question.engine, FIRST_STEPS * question.samples))
+        best.offer(memory, once(first_plans, given, labels, question.engine, FIRST_STEPS * question.samples))
         if _improve_in(question, best, memory, best.planned.plans, steps):
             return True
         seen, moves = {memory}, 0
@@ -85,7 +86,7 @@ def improve(question: Question, best: Best) -> bool:
 def _improve_in(
     question: Question, best: Best, memory: Memory, plans: tuple[Partition, ...], steps: int
 ) -> bool:  # fmt: skip
-    found = improve_plans(in_memory(best.problem, memory), plans, steps, question.seed, question.engine)
+    found = once(improve_plans, in_memory(best.problem, memory), plans, steps, question.seed, question.engine)
     if found.cost < math.inf:
         best.offer(memory, found.partitions)
     return found.is_stopped

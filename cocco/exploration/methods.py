@@ -12,11 +12,12 @@ from cocco.exploration.founders import Founders, founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, polish
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome
-from cocco.problem.names import HardwareMethod, SpaceMethod
+from cocco.problem.names import EngineName, HardwareMethod, SpaceMethod
 from cocco.problem.planned import Planned
 from cocco.problem.problem import Problem
 from cocco.problem.stages import tell
 from cocco.problem.status import Unfinished
+from cocco.problem.steps import once
 from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import annealing
 from cocco.search.baselines.dynamic import depth_order, dynamic
@@ -106,7 +107,7 @@ def search(question: Question) -> Outcome:
     chosen = make_engine(engine, problem, settings, question.threads)
     found = Founders([], 0)
     if settings.seeds:
-        found = founders(problem, lambda given: subgraph_costs(given, engine), settings.islands, samples, seed)
+        found = once(_founders, problem, engine, settings.islands, samples, seed)
     polishing = int(settings.polish * samples)
     if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
@@ -119,13 +120,17 @@ def search(question: Question) -> Outcome:
     trace = genetic(problem, most, seed, settings, starts, question.progress, chosen, found.samples)
     if polishing and not trace.is_stopped:
         genome = trace.best.genome
-        polished = polish(problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
+        polished = once(polish, problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
         trace.spend(polished.samples)
         better = Genome(polished.labels, genome.capacities)
         trace.add(Pricer(problem).evaluate(better, Stream(seed, GENERATION, 0)))
         trace.close()
         trace.is_stopped = polished.is_stopped
     return Outcome(trace, trace.samples, "ga")
+
+
+def _founders(problem: Problem, engine: EngineName, islands: int, samples: int, seed: int) -> Founders:
+    return founders(problem, lambda given: subgraph_costs(given, engine), islands, samples, seed)
 
 
 def _of_founders(question: Question, found: Founders) -> Outcome:
@@ -182,7 +187,7 @@ def iterated(question: Question) -> Outcome:
     problem, costs = question.problem, subgraph_costs(question.problem, question.engine)
     labels, _ = dynamic(problem, costs, depth_order(problem))
     left = max(1, question.samples - costs.samples)
-    polished = polish(problem, labels, (), left, question.seed, question.engine)
+    polished = once(polish, problem, labels, (), left, question.seed, question.engine)
     found = _of_labels(question, polished.labels, costs, "idp")
     found.trace.is_stopped = polished.is_stopped
     return found._replace(samples=costs.samples + polished.samples)
@@ -221,17 +226,21 @@ def two_step(kind: str) -> Callable[[Question], Outcome]:
     return run
 
 
-def certified(problem: Problem, answer: Outcome) -> Outcome:
-    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
+def _certified(problem: Problem, labels: list[int]) -> float:
     from cocco.bounds import certify
 
+    return certify(problem, labels).lower_bound
+
+
+def certified(problem: Problem, answer: Outcome) -> Outcome:
+    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
     proof = answer.proof or Proof(None, lower_bound(problem), False, 0)
     if answer.trace.is_stopped or proof.is_optimal:
         return answer
     best = proof.best or answer.trace.best
     try:
         tell("bound by solvers", best=best.cost, bound=proof.lower_bound)
-        bound = max(proof.lower_bound, certify(problem, best.genome.labels).lower_bound)
+        bound = max(proof.lower_bound, once(_certified, problem, best.genome.labels))
     except KeyboardInterrupt:
         answer.trace.is_stopped = True
         return answer

@@ -21,6 +21,7 @@ from cocco.problem.planned import Memory, Planned, confirmed
 from cocco.problem.problem import Problem
 from cocco.problem.stages import tell
 from cocco.problem.status import Status
+from cocco.problem.steps import once
 
 MEMORIES = 8  #: that are asked at most; our choice
 STEPS = QUICK_STEPS // TIERS[1]  #: of the exact search in each; our choice
@@ -44,7 +45,7 @@ def in_other_memories(question: Question, found: Result, place: Placing) -> Resu
             continue
         tell("other memories", asked, MEMORIES, "memories")
         asked += 1
-        solved = solve(problem, memory, question.engine, STEPS, most).best
+        solved = once(solve, problem, memory, question.engine, STEPS, most).best
         if solved is None:
             continue
         other = place(_with(problem, found, confirmed(problem, solved)))

@@ -21,6 +21,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem
 from cocco.problem.stages import tell
+from cocco.problem.steps import once
 from cocco.search.pricing.genomes import Sample
 from simulator.evaluate import Evaluation, evaluate
 from simulator.partition.partition import Partition
@@ -240,7 +241,7 @@ def _kept(problem: Problem, engine: EngineName) -> Settle:
     """Return what solves a size with kept tensors."""
 
     def settle(memory: Memory, most: float, budget: int) -> Settled:
-        found = kept_memories.solve(problem, memory, engine, budget, most)
+        found = once(kept_memories.solve, problem, memory, engine, budget, most)
         if found.best is None:
             return Settled(found.is_decided, None, 0.0, 0.0, found.steps)
         return Settled(True, found.best.plans, found.best.value, found.best.cost, found.steps)

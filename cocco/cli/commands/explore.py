@@ -27,6 +27,7 @@ from cocco.cli.options import (
 from cocco.cli.output import output_path
 from cocco.cli.plans import add_start, start_of
 from cocco.cli.proofs import proof
+from cocco.cli.resume import Resumed, add_resume
 from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
 from cocco.cli.usage import Parser, UsageError
 from cocco.exploration.compromise import Compromise, compromise
@@ -99,6 +100,7 @@ def add_options(parser: Parser) -> None:
         "-o", "--output", metavar="DIR",
         help="write result.json, partition.json, history.csv, samples.csv and pictures to this directory",
     )  # fmt: skip
+    add_resume(parser)
     add_json(parser)
 
 
@@ -146,7 +148,9 @@ def run(options: Namespace) -> int:
 
     settings = settings_of(options, networks, space, SETTINGS) | {"keep": question["keep"]}
     show = partial(_shown, options, networks, folder, settings, paid)
-    return run_search(options, folder, files, find, show, "best {:.6g}")
+    return run_search(
+        options, folder, files, find, show, "best {:.6g}", lambda: Resumed(options, folder, networks, initial)
+    )
 
 
 def _question(options: Namespace) -> dict[str, Any]:
@@ -217,7 +221,10 @@ def _explore_cores(options: Namespace) -> int:
 
         return Shown(axis.to_json(), lambda: cores_text(axis), save)
 
-    return run_search(options, folder, cores_folder.FILES, find, show, "best {:.6g}")
+    return run_search(
+        options, folder, cores_folder.FILES, find, show, "best {:.6g}",
+        lambda: Resumed(options, folder, networks, initial),
+    )  # fmt: skip
 
 
 def _explore_limited(options: Namespace) -> int:

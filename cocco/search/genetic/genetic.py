@@ -10,6 +10,7 @@ from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import Engine, HalfGeneration, ReferenceEngine
 from cocco.search.genetic.islands import Islands
 from cocco.search.genetic.population import Population
+from cocco.search.genetic.snapshot import Snapshot, keeper_of
 from cocco.search.genetic.trace import Trace
 
 
@@ -34,30 +35,31 @@ def genetic(
     trace = Trace(problem, samples, progress, engine.name)
     trace.spend(spent)
     nobody = Population.empty(0, problem.size)
-    population = nobody
     islands = Islands(settings, samples - spent)
-    waiting = [list(each) for each in founders[::-1]]
-    initial = waiting.pop() if waiting else []
-    generation = improved = 0
+    waiting = [[list(labels) for labels in each] for each in founders[::-1]]
+    at = Snapshot(nobody, waiting, waiting.pop() if waiting else [])
+    keeper = keeper_of(problem, samples, seed, settings, founders)
+    keeper.find(at, trace, islands)
     try:
         while trace.left:
-            parents = population.by_cost()  # ties stay in the order of their making
-            renewed = islands.next(parents, generation - improved, trace.samples - spent)
+            parents = at.population.by_cost()  # ties stay in the order of their making
+            renewed = islands.next(parents, at.generation - at.improved, trace.samples - spent)
             if renewed is not None:
-                parents, improved = renewed, generation
-                initial = waiting.pop() if waiting and not len(parents.cost) else []
+                parents, at.improved = renewed, at.generation
+                at.initial = at.waiting.pop() if at.waiting and not len(parents.cost) else []
             elite = parents.rows(0, settings.elite)
             count = min(settings.population - len(elite.cost), trace.left)
-            children = engine.breed(seed, generation, parents, initial, count)
-            population = elite.joined(children)
-            if not len(parents.cost) or population.cost.min() < parents.cost[0]:
-                improved = generation
+            children = engine.breed(seed, at.generation, parents, at.initial, count)
+            at.population = elite.joined(children)
+            if not len(parents.cost) or at.population.cost.min() < parents.cost[0]:
+                at.improved = at.generation
             trace.record(children, elite)
-            generation += 1
+            at.generation += 1
+            keeper.keep(at, trace, islands)
     except KeyboardInterrupt as stop:
         if isinstance(stop, HalfGeneration) and len(stop.children.cost):
             trace.record(stop.children, elite)
-        if not generation and trace.samples == spent:
-            trace.record(engine.breed(seed, 0, nobody, initial, 1), nobody)
+        if not at.generation and trace.samples == spent:
+            trace.record(engine.breed(seed, 0, nobody, at.initial, 1), nobody)
         trace.is_stopped = True
     return trace
