@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
+from cocco.cli.effort import say_expected
 from cocco.cli.hardware import machine_of, space_of
 from cocco.cli.networks import load
 from cocco.cli.options import keep_of
@@ -33,7 +34,7 @@ def search_front(
         name: getattr(options, name)
         for name in ("samples", "seed", "weights", "tile_rule", "engine", "threads", "count")
     }
-    common["keep"] = keep_of(options)
+    common |= {"keep": keep_of(options), "level": options.effort}
 
     def find(progress: Progress | None) -> Front | Limited:
         found: Front | Limited = search(networks, space=space, **common, **machine_of(options), progress=progress)
@@ -50,6 +51,7 @@ def search_front(
 
         return Shown(content, lambda: text(found), save)
 
+    say_expected(options, networks)
     return run_search(
         options, folder, front_folder.FILES, find, show, "{} points on the front",
         lambda: Resumed(options, folder, networks),

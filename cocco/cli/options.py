@@ -7,6 +7,7 @@ from argparse import Namespace
 from typing import Any, get_args
 
 from cocco.cli import values
+from cocco.cli.effort import add_search_effort
 from cocco.cli.usage import Parser
 from cocco.problem.names import Count, Keep
 
@@ -188,8 +189,9 @@ def keep_of(options: Namespace) -> Keep:
 def add_samples(parser: Parser) -> Any:
     """Add samples, seed, engine and threads; return the group."""
     group = parser.add_argument_group("search")
+    add_search_effort(group)
     group.add_argument(
-        "--samples", type=values.count, default=50_000, metavar="N", help="genomes to price; default 50000"
+        "--samples", type=values.count, metavar="N", help="genomes to price; default: those of the effort, 50000"
     )
     add_seed(group)
     group.add_argument(

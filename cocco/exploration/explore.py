@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack, get_args
 from cocco.exploration.result import Result
 from cocco.problem.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.problem.exchange import exchange_of, exchanged
+from cocco.problem.levels import LevelName
 from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.settings import Settings
@@ -34,7 +35,7 @@ def partition(
     metric: Metric = DEFAULT_METRIC,
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    effort: Effort | None = None,
+    effort: Effort | LevelName | None = None,
     **fields: Unpack[PartitionFields],
 ) -> Result:
     """Return the best partition found for this hardware: Formula 1 minimized (Cocco, Sec. 4.1.1).
@@ -60,7 +61,8 @@ def partition(
         and intervals, which is a proof where it finishes; what is left to the other methods is never worse than
         without.
     effort
-        Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
+        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Or "quick", "normal",
+        "thorough".
     **fields
         Fields of the effort by their names, in place of its own: samples, seed, settings, initial, engine, threads,
         progress, stages, prove, check_addresses. Also population: genomes per generation, of which at most half are its
@@ -104,7 +106,7 @@ def explore(
     method: SpaceMethod = "auto",
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    effort: Effort | None = None,
+    effort: Effort | LevelName | None = None,
     **fields: Unpack[ExploreFields],
 ) -> Result:
     """Return the best memory found, with a partition of each network on it: Formula 2 minimized (Cocco, Sec. 4.1.2).
@@ -134,7 +136,8 @@ def explore(
     keep
         As in `partition`: every memory is solved with its kept tensors, or ruled out.
     effort
-        Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
+        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Or "quick", "normal",
+        "thorough".
     **fields
         Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...; and
         count, whose buffer bytes the cost has: "one" core's, as in the paper (the default), or "all"; and exchange, in
@@ -212,7 +215,7 @@ def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
     from cocco.exploration.sizes import ranges_of
 
     try:
-        return replace(result, ranges=ranges_of(question.problem, result, question.engine, is_proven))
+        return replace(result, ranges=ranges_of(question, result, is_proven))
     except KeyboardInterrupt:
         raise Interrupted(result) from None
 

@@ -61,7 +61,7 @@ def limited_points(question: Question, judge: Judge, known: FrontPoint) -> Limit
                 continue
             least = list(values)
             for metric in metrics:
-                budget = min(QUICK_STEPS, QUICK_TOTAL - steps)
+                budget = min(question.budget(QUICK_STEPS), question.budget(QUICK_TOTAL) - steps)
                 if budget < 1 or failures >= FAILURES:
                     continue
                 valued, below = of_value(problem, metric), _below(judge, best, metric)

@@ -39,7 +39,7 @@ def points_with_kept(question: Question, plane: Plane, method: FrontMethod, rows
     if method == "exact":
         return solved_points(question, plane, every, Budgets(MAX_STEPS, len(every) * MAX_STEPS, None))
     chosen = every if len(every) <= MOST_MEMORIES else [memory_of(question, row) for row in rows]
-    kept = solved_points(question, plane, chosen, Budgets(QUICK_STEPS, QUICK_TOTAL))
+    kept = solved_points(question, plane, chosen, Budgets(question.budget(QUICK_STEPS), question.budget(QUICK_TOTAL)))
     return kept if kept.is_proven or kept.is_stopped else improved_points(question, plane, rows, kept)
 
 

@@ -26,6 +26,7 @@ from cocco.exploration.placed_points import best_placed
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
 from cocco.problem.effort import Effort, FrontFields
+from cocco.problem.levels import LevelName
 from cocco.problem.names import Keep
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
@@ -128,7 +129,7 @@ def minimize(
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    effort: Effort | None = None,
+    effort: Effort | LevelName | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:
     """Return the memory and partitions with the least of one criterion that keep these limits.
@@ -311,7 +312,8 @@ def _prove(question: Question, cloud: Cloud, judge: _Judge) -> tuple[float, Stat
         for metric, solver in solvers.items():
             if any(metric == name and all(map(le, small, bound.memory)) for name, small in failed):
                 continue  # a larger memory takes no fewer steps
-            found, steps = solver.solve(bound.memory, min(QUICK_STEPS, QUICK_TOTAL - spent), None)
+            budget = min(question.budget(QUICK_STEPS), question.budget(QUICK_TOTAL) - spent)
+            found, steps = solver.solve(bound.memory, budget, None)
             spent += steps
             if found is None:
                 failed.append((metric, bound.memory))

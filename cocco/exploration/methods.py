@@ -91,10 +91,12 @@ def automatic(question: Question) -> Outcome:
         found = search(question)
         if found.trace.is_stopped:
             return found
-        proof = prove(question.problem, found.trace.best, question.engine, QUICK_STEPS, QUICK_TOTAL)
+        steps, total = question.budget(QUICK_STEPS), question.budget(QUICK_TOTAL)
+        proof = prove(question.problem, found.trace.best, question.engine, steps, total)
         found.trace.is_stopped = proof.is_stopped
         return found._replace(proof=proof)
-    proof = prove(question.problem, None, question.engine, QUICK_STEPS, QUICK_STEPS)
+    steps = question.budget(QUICK_STEPS)
+    proof = prove(question.problem, None, question.engine, steps, steps)
     if proof.is_stopped:
         return layerwise(question)
     return _proven(question, proof) if proof.best is not None else search(question)

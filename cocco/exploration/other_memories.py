@@ -45,7 +45,7 @@ def in_other_memories(question: Question, found: Result, place: Placing) -> Resu
             continue
         tell("other memories", asked, MEMORIES, "memories")
         asked += 1
-        solved = once(solve, problem, memory, question.engine, STEPS, most).best
+        solved = once(solve, problem, memory, question.engine, question.budget(STEPS), most).best
         if solved is None:
             continue
         other = place(_with(problem, found, confirmed(problem, solved)))

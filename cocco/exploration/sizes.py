@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from cocco.bounds import enumeration, kept_memories
 from cocco.bounds.kept_bounds import KeptBounds
+from cocco.exploration.question import Question
 from cocco.exploration.ranges import MARGINS, Candidate, Ranges, Terms
 from cocco.exploration.result import Result
 from cocco.problem.genome import Genome, groups_of
@@ -99,6 +100,7 @@ class Sizes:
 
         settle: takes the size, the cost from which on plans are not looked for, and the most steps.
         """
+        most_steps = budget
         for share, memory in product(TIERS, list(self.around())):
             known = self.found[memory]
             open_limits = [most for most in self._limits() if known.kind(most) == "open"]
@@ -106,7 +108,7 @@ class Sizes:
                 continue
             if budget <= SETUP:
                 return
-            tell("other sizes", TOTAL - budget, TOTAL, "steps")
+            tell("other sizes", most_steps - budget, most_steps, "steps")
             most = open_limits[-1] * (1 + 2 * ABOVE)
             found = settle(memory, most, min(budget - SETUP, STEPS // share))
             budget -= found.steps + SETUP
@@ -182,15 +184,16 @@ class Sizes:
         self.found[memory] = replace(self.found[memory], terms=terms)
 
 
-def ranges_of(problem: Problem, result: Result, engine: EngineName, is_proven: bool) -> Ranges | None:
+def ranges_of(question: Question, result: Result, is_proven: bool) -> Ranges | None:
     """Return the sizes around an answer; None where none was found. is_proven: whether its search proved it."""
     if not result.plans or not all(each.fits for each in result.evaluations):
         return None
+    problem, engine = question.problem, question.engine
     tell("other sizes")
     sizes = Sizes(problem, result)
     if is_proven:
         settle = _kept(problem, engine) if problem.keep == "auto" else _enumerated(problem, engine)
-        sizes.settle(settle, TOTAL)
+        sizes.settle(settle, question.budget(TOTAL))
         sizes.settle_ends(settle)
     else:
         sizes.carry()

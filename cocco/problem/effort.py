@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
+from cocco.problem.levels import LEVELS, LevelName, level_of
 from cocco.problem.names import Count, EngineName
 from cocco.problem.operators import Operators, operators_of
 from cocco.problem.settings import Settings
@@ -26,6 +27,7 @@ class SearchFields(TypedDict, total=False):
     """The fields of an Effort that every search has, as keywords."""
 
     samples: int
+    level: LevelName
     seed: int
     settings: Settings | None
     engine: EngineName | None
@@ -71,6 +73,9 @@ class Effort:
     ----------
     samples
         Genomes to price, and other work counted as such.
+    level
+        What the counted budgets of proofs are: those of "quick", "normal" or "thorough" (`Effort.of` has the samples of
+        such a word, too; the searches take the word in place of an effort).
     seed
         Names the random numbers: the same question gives the same answer, to the byte.
     settings
@@ -108,7 +113,8 @@ class Effort:
     True
     """
 
-    samples: int = 50_000
+    samples: int = LEVELS["normal"].samples
+    level: LevelName = "normal"
     seed: int = 0
     settings: Settings | None = None
     initial: Initial = ()
@@ -124,14 +130,28 @@ class Effort:
     def __post_init__(self) -> None:
         if isinstance(self.samples, bool) or not isinstance(self.samples, int) or not 1 <= self.samples <= MAX_SAMPLES:
             raise ValueError(f"samples must be an integer from 1 to {MAX_SAMPLES}, got {self.samples!r}")
+        level_of(self.level)
         check_seed(self.seed)
         if not isinstance(self.settings, Settings | None):
             raise ValueError(f"settings must be a cocco.Settings, got {self.settings!r}")
         operators_of(self.operators)
 
+    @classmethod
+    def of(cls, name: LevelName) -> Effort:
+        """Return the effort of a word: its samples, and its budgets of proofs.
 
-def effort_of(effort: Effort | None, keywords: Mapping[str, Any]) -> Effort:
+        Examples
+        --------
+        >>> Effort.of("thorough").samples
+        200000
+        """
+        return cls(samples=level_of(name).samples, level=name)
+
+
+def effort_of(effort: Effort | LevelName | None, keywords: Mapping[str, Any]) -> Effort:
     """Return the effort, or the default one, with what the keywords say in place of its fields."""
+    if isinstance(effort, str):
+        effort = Effort.of(effort)
     if not isinstance(effort, Effort | None):
         raise ValueError(f"effort must be a cocco.Effort, got {effort!r}")
     found = with_fields(effort or Effort(), keywords)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cocco.cli import values
+from cocco.cli.effort import say_expected
 from cocco.cli.fronts import search_front
 from cocco.cli.hardware import flag, machine_of, space_of
 from cocco.cli.networks import load
@@ -148,6 +149,7 @@ def run(options: Namespace) -> int:
 
     settings = settings_of(options, networks, space, SETTINGS) | {"keep": question["keep"]}
     show = partial(_shown, options, networks, folder, settings, paid)
+    say_expected(options, networks)
     return run_search(
         options, folder, files, find, show, "best {:.6g}", lambda: Resumed(options, folder, networks, initial)
     )
@@ -159,7 +161,8 @@ def _question(options: Namespace) -> dict[str, Any]:
         "prove", "check_addresses", "count",
     )  # fmt: skip
     settings = Settings.plain() if options.plain else Settings()
-    return {**{name: getattr(options, name) for name in names}, "settings": settings, "keep": keep_of(options)}
+    asked = {name: getattr(options, name) for name in names}
+    return asked | {"settings": settings, "keep": keep_of(options), "level": options.effort}
 
 
 def _shown(
@@ -221,6 +224,7 @@ def _explore_cores(options: Namespace) -> int:
 
         return Shown(axis.to_json(), lambda: cores_text(axis), save)
 
+    say_expected(options, networks)
     return run_search(
         options, folder, cores_folder.FILES, find, show, "best {:.6g}",
         lambda: Resumed(options, folder, networks, initial),

@@ -136,8 +136,10 @@ class RunStore:
             if found.get(name) != self.question[name]:
                 told = shown(found.get(name))
                 raise FileFormatError(f"{where}: it is of {name} {told}, this is {self.question[name]}; {anew}")
-        theirs, ours = found.get("question"), json.loads(json.dumps(self.question["question"]))
-        for name in ours if isinstance(theirs, dict) else ():
+        asked = found.get("question")
+        theirs: dict[str, Any] = asked if isinstance(asked, dict) else {}
+        ours = json.loads(json.dumps(self.question["question"]))
+        for name in ours:
             if theirs.get(name) != ours[name]:
                 told = f"{name} {shown(theirs.get(name))}, this one {shown(ours[name])}"
                 raise FileFormatError(f"{where}: the search there has {told}; {anew}")
