@@ -14,7 +14,7 @@ a search that gives up has not ruled out is its memory's bound. (Our choices.)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory, Planned
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
-from cocco.problem.steps import once, stored
+from cocco.problem.steps import ahead, once, stored
 
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 QUICK_TOTAL = 256_000_000  #: of all memories together
@@ -62,6 +62,11 @@ def prove_kept(
     per_memory: steps that one memory may take, in_total: all of them. Budgets count, so the answer does not depend on
     the machine. After Ctrl-C what was found so far, not proven, is in the exception (Stopped).
     """
+
+    def job(memory: Memory, share: int) -> tuple[Problem, Memory, EngineName, int, float]:
+        known = math.inf if best is None else best.cost
+        return problem, memory, engine, min(per_memory // share, in_total - steps), known
+
     bounds = KeptBounds(problem)
     left = {memory: bounds.cost(memory) for memory in memories(problem)}
     order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
@@ -78,7 +83,9 @@ def prove_kept(
                 memory = _next(untried, None if best is None else best.memory, failures if not solved else 0)
                 untried.remove(memory)
                 tell("proof", len(left) - len(order), len(left), "memories", best=known, bound=min(left.values()))
-                found = once(solve, problem, memory, engine, min(per_memory // tier, in_total - steps), known)
+                after = _Order(untried, order, None if best is None else best.memory, bool(solved), failures, most)
+                ahead(solve, (job(each, share) for each, share in after.likely(memory, tier)))
+                found = once(solve, *job(memory, tier))
                 steps += found.steps
                 if not found.is_decided:
                     failures += 1
@@ -93,6 +100,35 @@ def prove_kept(
     except KeyboardInterrupt:
         raise Stopped(_proof(best, left.values(), steps, solved)) from None
     return _proof(best, left.values(), steps, solved)
+
+
+class _Order(NamedTuple):
+    """Where a proof is: which memories follow where none of them makes a difference."""
+
+    untried: list[Memory]  #: with the budget of the moment
+    order: list[Memory]  #: with any
+    known: Memory | None
+    is_solved: bool  #: whether a memory was solved; if not, those that follow are taken to give up
+    failures: int
+    most: int
+
+    def likely(self, first: Memory, tier: int) -> Iterator[tuple[Memory, int]]:
+        """Yield memories with the shares of their budgets, as the proof would ask for them."""
+        yield first, tier
+        rest, failures, most = list(self.untried), self.failures, self.most
+        later = [each for each in zip(TIERS, HOPELESS) if each[0] < tier]
+        while True:
+            failures += 1
+            if not rest or (failures >= most and not self.is_solved):
+                if self.is_solved or not later:
+                    return
+                (tier, hopeless), *later = later
+                rest, most = list(self.order), failures + hopeless
+                if not rest:
+                    return
+            memory = _next(rest, self.known, 0 if self.is_solved else failures)
+            rest.remove(memory)
+            yield memory, tier
 
 
 def _next(untried: list[Memory], known: Memory | None, failures: int) -> Memory:

@@ -32,7 +32,7 @@ def search_front(
     folder = output_path(options.output)
     common = {
         name: getattr(options, name)
-        for name in ("samples", "seed", "weights", "tile_rule", "engine", "threads", "count")
+        for name in ("samples", "seed", "weights", "tile_rule", "engine", "threads", "count", "workers", "dask")
     }
     common |= {"keep": keep_of(options), "level": options.effort}
 

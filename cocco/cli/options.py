@@ -200,6 +200,14 @@ def add_samples(parser: Parser) -> Any:
     )  # fmt: skip
     group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
     group.add_argument(
+        "--workers", type=values.count, default=1, metavar="N",
+        help="processes that work for one search (of several numbers of --cores: each for one of them), with the same "
+        "answer; default 1",
+    )  # fmt: skip
+    group.add_argument(
+        "--dask", metavar="tcp://HOST:PORT", help="a dask scheduler whose workers do so instead (extra 'dask')"
+    )
+    group.add_argument(
         "--progress", action="store_true",
         help="say on standard error what the search is at, and the gap so far; on a terminal a bar always does",
     )  # fmt: skip

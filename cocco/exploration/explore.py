@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, get_args
 
+from cocco.exploration.jobs import helped
 from cocco.exploration.result import Result
 from cocco.problem.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.problem.exchange import exchange_of, exchanged
@@ -14,7 +15,7 @@ from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
-from cocco.problem.stages import tell, watched_by
+from cocco.problem.stages import tell
 from cocco.problem.status import Interrupted, Status
 from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
@@ -91,7 +92,7 @@ def partition(
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=keep)
-    with watched_by(chosen.stages):
+    with helped(chosen):
         return _search(problem, method, chosen)
 
 
@@ -171,7 +172,7 @@ def explore(
     exchange = fields.get("exchange")
     if exchange is not None:
         problem = exchanged(problem, exchange)
-    with watched_by(chosen.stages):
+    with helped(chosen):
         return _search(problem, method, chosen)
 
 

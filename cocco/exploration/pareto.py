@@ -11,6 +11,7 @@ import numpy as np
 
 from cocco.bounds.enumeration import Solver
 from cocco.exploration.front import Front, FrontPoint
+from cocco.exploration.jobs import helped
 from cocco.exploration.kept_front import KeptPoints, best_points, with_points
 from cocco.exploration.kept_pareto import points_with_kept
 from cocco.exploration.placed_points import placed_front
@@ -120,8 +121,12 @@ def pareto(
         tile_rule=tile_rule, keep=keep, count=fields.get("count", "one"),
     )  # fmt: skip
     question, plane = front_question(problem, effort, fields), Plane(problem, checked)
-    if keep == "auto":
-        return _with_kept(question, plane, method)
+    with helped(effort_of(effort, fields)):
+        return _with_kept(question, plane, method) if keep == "auto" else _without(question, plane, method)
+
+
+def _without(question: Question, plane: Plane, method: FrontMethod) -> Front:
+    """Return the front without kept tensors."""
     if method == "exact":
         cloud, is_proven = enumerated(question, plane)
         return front_of_cloud(cloud, question.seed, "exact", "optimal" if is_proven else "gave_up")

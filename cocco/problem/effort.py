@@ -15,7 +15,9 @@ from cocco.problem.stream import check_seed
 from simulator.accelerator import MachineFields
 from simulator.keywords import with_fields
 from simulator.partition.partition import Partition
+from workloads.errors import check_count
 
+MAX_WORKERS = 4096  #: our choice: above any number that could be meant
 MAX_SAMPLES = 10**8  #: our choice: hours of the fastest engine; each sample keeps some 30 bytes
 
 Initial = Partition | Sequence[Partition] | Sequence[Sequence[Partition]]
@@ -32,6 +34,8 @@ class SearchFields(TypedDict, total=False):
     settings: Settings | None
     engine: EngineName | None
     threads: int
+    workers: int
+    dask: str | None
     progress: Progress | None
     stages: Stages | None
     operators: Operators
@@ -87,6 +91,11 @@ class Effort:
         "fast" (compiled; the default where it is built) or "reference", with the same answers.
     threads
         Of the fast engine.
+    workers
+        Processes that work for one search: memories, and points of fronts, are solved at the same time. The answer is
+        the same to the byte for any number. With dask so many jobs are given out at a time.
+    dask
+        The address of a scheduler, "tcp://HOST:PORT", whose workers do so instead (extra "dask").
     progress
         Called now and then with (samples done, samples in total, best cost so far).
     stages
@@ -120,6 +129,8 @@ class Effort:
     initial: Initial = ()
     engine: EngineName | None = None
     threads: int = 1
+    workers: int = 1
+    dask: str | None = None
     progress: Progress | None = None
     stages: Stages | None = None
     prove: bool = False
@@ -131,6 +142,7 @@ class Effort:
         if isinstance(self.samples, bool) or not isinstance(self.samples, int) or not 1 <= self.samples <= MAX_SAMPLES:
             raise ValueError(f"samples must be an integer from 1 to {MAX_SAMPLES}, got {self.samples!r}")
         level_of(self.level)
+        check_count("workers", self.workers, MAX_WORKERS)
         check_seed(self.seed)
         if not isinstance(self.settings, Settings | None):
             raise ValueError(f"settings must be a cocco.Settings, got {self.settings!r}")

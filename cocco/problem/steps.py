@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import islice
 from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 import numpy as np
@@ -80,14 +81,15 @@ class Steps:
         return found
 
     def look_ahead(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> None:
-        """Compute the first of these at the same time, as many as there are workers, unless the first is there."""
+        """Compute these at the same time, unless the first is there: then workers are given out when it is needed."""
         if self.jobs is None or len(jobs) < 2:
             return
-        keyed = [(key_of(_name(function), asked), asked) for asked in jobs[: self.workers]]
+        keyed = [(key_of(_name(function), asked), asked) for asked in jobs]
         if self._is_there(keyed[0][0]):
             return
         left = [(key, asked) for key, asked in keyed if not self._is_there(key)]
-        self._ahead = dict(zip([key for key, _ in left], self.jobs(function, [asked for _, asked in left])))
+        found = self.jobs(function, [asked for _, asked in left])
+        self._ahead |= dict(zip([key for key, _ in left], found))
 
     def _is_there(self, key: str) -> bool:
         return key in self._ahead or (self.store is not None and self.store.find(key) is not None)
@@ -109,20 +111,27 @@ def taken_by(steps: Steps | None) -> Iterator[None]:
         _steps.reset(token)
 
 
+@contextmanager
+def shared_out(jobs: Jobs, workers: int) -> Iterator[None]:
+    """Let so many workers compute steps ahead in the `with` block; what keeps them stays."""
+    with taken_by(Steps(store_of_states(), jobs, workers)):
+        yield
+
+
 def once(function: Callable[[*Asked], Answered], *asked: *Asked) -> Answered:
     """Return what a function of a module answers, which is computed unless it is there already."""
     steps = _steps.get()
     return function(*asked) if steps is None else steps.answer(function, asked)
 
 
-def ahead(function: Callable[..., Any], jobs: Callable[[int], Sequence[tuple[Any, ...]]]) -> None:
+def ahead(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> None:
     """Let workers compute what will be asked for next: a function of each of these arguments, the likeliest first.
 
-    jobs: gives the arguments for so many workers; it is asked only where there are any.
+    jobs: as many are taken as there are workers, none where there are none.
     """
     steps = _steps.get()
     if steps is not None and steps.jobs is not None:
-        steps.look_ahead(function, jobs(steps.workers))
+        steps.look_ahead(function, list(islice(jobs, steps.workers)))
 
 
 def store_of_states() -> Store | None:

@@ -89,10 +89,6 @@ def add_options(parser: Parser) -> None:
     _add_limits(parser)
     add_start(parser)
     parser.add_argument(
-        "--workers", type=values.count, metavar="N",
-        help="of several numbers of --cores so many are searched at the same time, in processes; default 1",
-    )  # fmt: skip
-    parser.add_argument(
         "--compare", action="store_true",
         help="search the best memory for each network alone too, and say what the common one costs it: as many "
         "samples again for each",
@@ -122,8 +118,6 @@ def run(options: Namespace) -> int:
     """Search with alpha or under limits."""
     if isinstance(options.cores, tuple):
         return _explore_cores(options)
-    if options.workers is not None:
-        raise UsageError("--workers needs several numbers of --cores, which it shares out")
     if options.minimize is not None or options.limits:
         return _explore_limited(options)
     if options.compare and len(options.networks) == 1:
@@ -158,7 +152,7 @@ def run(options: Namespace) -> int:
 def _question(options: Namespace) -> dict[str, Any]:
     names = (
         "alpha", "exchange", "metric", "method", "samples", "seed", "weights", "tile_rule", "engine", "threads",
-        "prove", "check_addresses", "count",
+        "prove", "check_addresses", "count", "workers", "dask",
     )  # fmt: skip
     settings = Settings.plain() if options.plain else Settings()
     asked = {name: getattr(options, name) for name in names}
@@ -203,8 +197,9 @@ def _explore_cores(options: Namespace) -> int:
     space, counts = space_of(options), options.cores
     networks = [load(name, options) for name in options.networks]
     question = {"space": space, **_question(options), **machine_of(options)}
-    del question["cores"]
-    initial, workers = start_of(options, networks), options.workers or 1
+    for name in ("cores", "workers", "dask"):
+        del question[name]
+    initial, workers = start_of(options, networks), options.workers
     folder = output_path(options.output)
 
     def find(progress: Progress | None) -> CoresAxis:

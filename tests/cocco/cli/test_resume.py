@@ -233,6 +233,6 @@ def test_steps_ahead_are_the_same_steps():
         return [function(*each) for each in asked]
 
     with taken_by(Steps(None, jobs, 2)):
-        ahead(plans_of, lambda workers: [(problem, count) for count in (1, 2, 3)][:workers])
+        ahead(plans_of, ((problem, count) for count in (1, 2, 3)))
         assert [len(once(plans_of, problem, count)) for count in (1, 2, 3)] == [1, 2, 3]
     assert CALLS == [-2, 1, 2, 3]
