@@ -190,7 +190,7 @@ def _shown(
 
 def _explore_cores(options: Namespace) -> int:
     """Search for each of several numbers of cores."""
-    for name in ("minimize", "limits", "compare", "addresses", "check_addresses"):
+    for name in ("minimize", "limits", "compare", "addresses", "check_addresses", "dask"):
         if getattr(options, name):
             option = "--limit" if name == "limits" else flag(name)
             raise UsageError(f"{option} not allowed with several numbers of --cores")
