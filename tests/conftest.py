@@ -1,4 +1,4 @@
-"""Settings of the property tests: no time limit per example, because the machine may be shared. Memory is given back."""
+"""Settings of the property tests: no time limit per example, because the machine may be shared. Memory comes back."""
 
 from __future__ import annotations
 

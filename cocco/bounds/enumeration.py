@@ -23,6 +23,7 @@ from cocco.problem.judge import judged
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
+from cocco.problem.steps import once
 from cocco.search.baselines.exact import LOOK_STEPS, MAX_CANDIDATES, MAX_STATES, PRICE_STEPS, exact
 from cocco.search.kernel.compiled import Compiled, Enumerated, first_of
 from cocco.search.pricing.genomes import Sample
@@ -105,14 +106,13 @@ class Solver:
     """Enumerates the partitions of a problem for one memory after the other."""
 
     def __init__(self, problem: Problem, engine: EngineName) -> None:
-        self.problem = problem
+        self.problem, self.engine = problem, engine
         self.transitions = 0
         self.led_on = True  #: whether the last network came to more states than it has layers
         self.parts = []
         for i, network in enumerate(problem.networks):
             objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
             self.parts.append(replace(problem, networks=(network,), objective=objective))
-        self.compiled = [Compiled(part) for part in self.parts] if engine == "fast" else None
 
     def solve(self, memory: tuple[int, ...], budget: int, best: Sample | None) -> tuple[Sample | None, int]:
         """Return the better of the optimum with this memory and `best`, None if out of budget; and the steps.
@@ -149,18 +149,25 @@ class Solver:
         if budget < 1:
             self.led_on = True  # nothing was tried
             return None, 0.0, 0
-
-        def compiled() -> Enumerated:
-            assert self.compiled is not None
-            return self.compiled[i].exact(MAX_STATES, MAX_CANDIDATES, budget, LOOK_STEPS, PRICE_STEPS, *memory)
-
-        def readable() -> Enumerated:
-            given = in_memory(self.parts[i], memory)
-            found = exact(given, SubgraphCosts(given), MAX_STATES, budget)
-            groups = None if found.status == "gave_up" else groups_of(found.labels or [])
-            return groups, found.states, found.transitions, found.steps, found.cost
-
-        groups, states, transitions, steps, cost = (first_of(compiled, readable) if self.compiled else readable)()
+        groups, states, transitions, steps, cost = once(enumerated, self.parts[i], memory, budget, self.engine)
         self.transitions += transitions
         self.led_on = states > self.parts[i].size
         return groups, cost, steps
+
+
+def enumerated(part: Problem, memory: tuple[int, ...], budget: int, engine: EngineName) -> Enumerated:
+    """Return the cheapest partition of one network with one memory, groups None where the budget is spent."""
+
+    def compiled() -> Enumerated:
+        twin: Compiled | None = part.memo.get(enumerated)
+        if twin is None:
+            twin = part.memo[enumerated] = Compiled(part)
+        return twin.exact(MAX_STATES, MAX_CANDIDATES, budget, LOOK_STEPS, PRICE_STEPS, *memory)
+
+    def readable() -> Enumerated:
+        given = in_memory(part, memory)
+        found = exact(given, SubgraphCosts(given), MAX_STATES, budget)
+        groups = None if found.status == "gave_up" else groups_of(found.labels or [])
+        return groups, found.states, found.transitions, found.steps, found.cost
+
+    return (first_of(compiled, readable) if engine == "fast" else readable)()

@@ -15,7 +15,7 @@ again only for a lower cost, and where there is one memory only, it gets the lar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory, Planned
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
+from cocco.problem.steps import ahead, once, stored
 
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 QUICK_TOTAL = 256_000_000  #: of all memories together
@@ -45,6 +46,7 @@ class KeptProof(NamedTuple):
     solved: tuple[Planned, ...]  #: the cheapest of each memory that was solved, in that order
 
 
+@stored
 class Solved(NamedTuple):
     """One memory: its cheapest plans, or that none costs less than asked (None, decided), or that it is not known."""
 
@@ -64,6 +66,11 @@ def prove_kept(
     per_memory: steps that one memory may take, in_total: all of them. Budgets count, so the answer does not depend on
     the machine. After Ctrl-C what was found so far, not proven, is in the exception (Stopped).
     """
+
+    def job(memory: Memory, share: int) -> tuple[Problem, Memory, EngineName, int, float]:
+        known = math.inf if best is None else best.cost
+        return problem, memory, engine, min(per_memory // share, in_total - steps), known
+
     bounds = KeptBounds(problem)
     left = {memory: bounds.cost(memory) for memory in memories(problem)}
     order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
@@ -71,8 +78,8 @@ def prove_kept(
     in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
     steps = failures = 0
     try:
-        tiers = [smaller(tier, problem.size) for tier in TIERS] if len(left) > 1 else [1]
-        for tier, hopeless in zip(tiers, HOPELESS[-len(tiers) :]):
+        tiers = [*zip([smaller(tier, problem.size) for tier in TIERS], HOPELESS)] if len(left) > 1 else [(1, 1)]
+        for i, (tier, hopeless) in enumerate(tiers):
             untried, most, in_a_row = order, failures + hopeless, 0
             while steps < in_total and (solved or failures < most) and in_a_row < _most_in_a_row(problem.size, tier):
                 known = math.inf if best is None else best.cost
@@ -80,10 +87,13 @@ def prove_kept(
                 untried = [m for m in untried if in_vain.get(m) != known]
                 if not untried:
                     break
-                memory = _next(untried, None if best is None else best.memory, failures if not solved else 0)
+                at = None if best is None else best.memory
+                memory = _next(untried, at, failures if not solved else 0)
                 untried.remove(memory)
                 tell("proof", len(left) - len(order), len(left), "memories", best=known, bound=min(left.values()))
-                found = solve(problem, memory, engine, min(per_memory // tier, in_total - steps), known)
+                after = _Order(untried, order, at, bool(solved), failures, most, tuple(tiers[i + 1 :]))
+                ahead(solve, (job(each, share) for each, share in after.likely(memory, tier)))
+                found = once(solve, *job(memory, tier))
                 steps += found.steps
                 if not found.is_decided:
                     failures, in_a_row = failures + 1, in_a_row + 1
@@ -105,6 +115,36 @@ def prove_kept(
 
 def _most_in_a_row(layers: int, tier: int) -> float:
     return IN_A_ROW if layers > LAYERS and tier > 1 else math.inf
+
+
+class _Order(NamedTuple):
+    """Where a proof is: which memories follow where none of them makes a difference."""
+
+    untried: list[Memory]  #: with the budget of the moment
+    order: list[Memory]  #: with any
+    known: Memory | None
+    is_solved: bool  #: whether a memory was solved; if not, those that follow are taken to give up
+    failures: int
+    most: int
+    later: tuple[tuple[int, int], ...]  #: the budgets that come next, and how many may give up with each
+
+    def likely(self, first: Memory, tier: int) -> Iterator[tuple[Memory, int]]:
+        """Yield memories with the shares of their budgets, as the proof would ask for them."""
+        yield first, tier
+        rest, failures, most = list(self.untried), self.failures, self.most
+        later = list(self.later)
+        while True:
+            failures += 1
+            if not rest or (failures >= most and not self.is_solved):
+                if self.is_solved or not later:
+                    return
+                (tier, hopeless), *later = later
+                rest, most = list(self.order), failures + hopeless
+                if not rest:
+                    return
+            memory = _next(rest, self.known, 0 if self.is_solved else failures)
+            rest.remove(memory)
+            yield memory, tier
 
 
 def _next(untried: list[Memory], known: Memory | None, failures: int) -> Memory:

@@ -6,10 +6,12 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
+from cocco.cli.effort import say_expected
 from cocco.cli.hardware import machine_of, space_of
 from cocco.cli.networks import load
 from cocco.cli.options import keep_of
 from cocco.cli.output import output_path
+from cocco.cli.resume import Resumed
 from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
 from cocco.exploration.front import Front
 from cocco.exploration.limits import Limited
@@ -30,9 +32,9 @@ def search_front(
     folder = output_path(options.output)
     common = {
         name: getattr(options, name)
-        for name in ("samples", "seed", "weights", "tile_rule", "engine", "threads", "count")
+        for name in ("samples", "seed", "weights", "tile_rule", "engine", "threads", "count", "workers", "dask")
     }
-    common["keep"] = keep_of(options)
+    common |= {"keep": keep_of(options), "level": options.effort}
 
     def find(progress: Progress | None) -> Front | Limited:
         found: Front | Limited = search(networks, space=space, **common, **machine_of(options), progress=progress)
@@ -49,4 +51,8 @@ def search_front(
 
         return Shown(content, lambda: text(found), save)
 
-    return run_search(options, folder, front_folder.FILES, find, show, "{} points on the front")
+    say_expected(options, networks)
+    return run_search(
+        options, folder, front_folder.FILES, find, show, "{} points on the front",
+        lambda: Resumed(options, folder, networks),
+    )  # fmt: skip

@@ -7,6 +7,7 @@ from argparse import Namespace
 from typing import Any, get_args
 
 from cocco.cli import values
+from cocco.cli.effort import add_search_effort
 from cocco.cli.usage import Parser
 from cocco.problem.names import Count, Keep
 
@@ -193,8 +194,9 @@ def keep_of(options: Namespace) -> Keep:
 def add_samples(parser: Parser) -> Any:
     """Add samples, seed, engine and threads; return the group."""
     group = parser.add_argument_group("search")
+    add_search_effort(group)
     group.add_argument(
-        "--samples", type=values.count, default=50_000, metavar="N", help="genomes to price; default 50000"
+        "--samples", type=values.count, metavar="N", help="genomes to price; default: those of the effort, 50000"
     )
     add_seed(group)
     group.add_argument(
@@ -202,6 +204,14 @@ def add_samples(parser: Parser) -> Any:
         help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
     )  # fmt: skip
     group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
+    group.add_argument(
+        "--workers", type=values.count, default=1, metavar="N",
+        help="processes that work for one search (of several numbers of --cores: each for one of them), with the same "
+        "answer; default 1",
+    )  # fmt: skip
+    group.add_argument(
+        "--dask", metavar="tcp://HOST:PORT", help="a dask scheduler whose workers do so instead (extra 'dask')"
+    )
     group.add_argument(
         "--progress", action="store_true",
         help="say on standard error what the search is at, and the gap so far; on a terminal a bar always does",

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
+from cocco.cli.effort import settle_samples
 from cocco.cli.usage import Parser, UsageError, Version
 
 PURPOSE = "Which on-chip memory to build for your networks, and how to run them on it."
@@ -52,6 +53,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if found.command is None:
         *names, last = COMMANDS
         raise UsageError(f"no command; name {', '.join(names)} or {last} ('cocco --help' says more)")
+    settle_samples(found)
     return found
 
 

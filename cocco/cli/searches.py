@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from cocco.cli.hardware import MAPPER
 from cocco.cli.output import CODES, STOPPED, print_answer, searched
 from cocco.cli.progress import shown as progress_shown
+from cocco.cli.resume import Resumed
 from cocco.exploration.cores import CoresAxis
 from cocco.exploration.front import Front
 from cocco.exploration.limits import Limited
@@ -45,17 +46,19 @@ def run_search(
     find: Callable[[Progress | None], Found],
     show: Callable[[Any], Shown],
     best: str,
+    resumed: Callable[[], Resumed] | None = None,
 ) -> int:
     """Search, say how it ended, save into the folder if there is one, print; return the exit code.
 
     The files are checked before the search starts, and the answer is printed even where saving it fails. best: how
-    the bar says what was found so far.
+    the bar says what was found so far. resumed: the steps of a search that can go on where it was killed.
     """
     written: Sequence[Path] = ()
     with ready(folder, files) if folder else nullcontext():
+        steps = resumed() if resumed is not None else None
         start = time.monotonic()
         with progress_shown(options.samples, best, options.progress) as view:
-            with watched_by(None if view is None else view.told):
+            with watched_by(None if view is None else view.told), steps.steps() if steps else nullcontext():
                 found, is_stopped = searched(lambda: find(None if view is None else view.samples))
         seconds = time.monotonic() - start
         how = "stopped by Ctrl-C, this is the best so far: " if is_stopped else ""
@@ -67,6 +70,8 @@ def run_search(
                 written = shown.save(seconds)
         finally:
             print_answer(options.json, lambda: shown.content, shown.text)
+        if steps is not None and not is_stopped:
+            steps.end()
     if written:
         parts = ["\n  ".join(["\nWritten:", *map(str, written)])]
         parts += ["\n  ".join(["Prove it by execution:", *shown.proofs])] if shown.proofs else []

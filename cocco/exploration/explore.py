@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, get_args
 
+from cocco.exploration.jobs import helped
 from cocco.exploration.result import Result
 from cocco.problem.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.problem.exchange import exchange_of, exchanged
+from cocco.problem.levels import LevelName
 from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
-from cocco.problem.stages import tell, watched_by
+from cocco.problem.stages import tell
 from cocco.problem.status import Interrupted, Status
 from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
@@ -34,7 +36,7 @@ def partition(
     metric: Metric = DEFAULT_METRIC,
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    effort: Effort | None = None,
+    effort: Effort | LevelName | None = None,
     **fields: Unpack[PartitionFields],
 ) -> Result:
     """Return the best partition found for this hardware: Formula 1 minimized (Cocco, Sec. 4.1.1).
@@ -60,7 +62,8 @@ def partition(
         and intervals, which is a proof where it finishes; what is left to the other methods is never worse than
         without.
     effort
-        Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
+        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Or "quick", "normal",
+        "thorough".
     **fields
         Fields of the effort by their names, in place of its own: samples, seed, settings, initial, engine, threads,
         progress, stages, prove, check_addresses. Also population: genomes per generation, of which at most half are its
@@ -89,7 +92,7 @@ def partition(
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=keep)
-    with watched_by(chosen.stages):
+    with helped(chosen):
         return _search(problem, method, chosen)
 
 
@@ -104,7 +107,7 @@ def explore(
     method: SpaceMethod = "auto",
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    effort: Effort | None = None,
+    effort: Effort | LevelName | None = None,
     **fields: Unpack[ExploreFields],
 ) -> Result:
     """Return the best memory found, with a partition of each network on it: Formula 2 minimized (Cocco, Sec. 4.1.2).
@@ -134,7 +137,8 @@ def explore(
     keep
         As in `partition`: every memory is solved with its kept tensors, or ruled out.
     effort
-        Samples, seed, engine, and the rest of how to search; by default 50,000 samples.
+        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Or "quick", "normal",
+        "thorough".
     **fields
         Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...; and
         count, whose buffer bytes the cost has: "one" core's, as in the paper (the default), or "all"; and exchange, in
@@ -168,7 +172,7 @@ def explore(
     exchange = fields.get("exchange")
     if exchange is not None:
         problem = exchanged(problem, exchange)
-    with watched_by(chosen.stages):
+    with helped(chosen):
         return _search(problem, method, chosen)
 
 
@@ -212,7 +216,7 @@ def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
     from cocco.exploration.sizes import ranges_of
 
     try:
-        return replace(result, ranges=ranges_of(question.problem, result, question.engine, is_proven))
+        return replace(result, ranges=ranges_of(question, result, is_proven))
     except KeyboardInterrupt:
         raise Interrupted(result) from None
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
 from cocco.problem.status import Unfinished
+from cocco.problem.steps import stored
 from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
@@ -21,6 +22,7 @@ SHARE = 0.25  #: of the samples, at most, for all others; our choices
 Costs = Callable[[Problem], SubgraphCosts]
 
 
+@stored
 class Founders(NamedTuple):
     """Labels of the partitions that each island starts from, the samples they took, and whether Ctrl-C came."""
 

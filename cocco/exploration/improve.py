@@ -14,6 +14,7 @@ from cocco.bounds.kept import keep_question, searcher
 from cocco.problem.genome import groups_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
+from cocco.problem.steps import stored
 from cocco.problem.stream import Stream
 from cocco.search.keeping.neighbourhood import STATES, STEPS, Neighbourhood
 from cocco.search.keeping.orders import several_orders
@@ -29,6 +30,7 @@ FIRST_CAPS = (1, 3, 0)  #: layers of a subgraph in the first plans, 0 for any nu
 REMEMBERED = 20_000_000  #: as many steps' prices are remembered; our choice, some 100 MB
 
 
+@stored
 class Improved(NamedTuple):
     """The plans of all networks, what they cost, and what it took."""
 

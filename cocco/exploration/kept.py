@@ -36,10 +36,11 @@ AGAIN = 64  #: the second proof takes a share of the first, where that solved no
 def answer(method: HardwareMethod | SpaceMethod, question: Question, is_thorough: bool = False) -> Outcome:
     """Return the method's answer with kept tensors; is_thorough: "auto" takes the budgets of "exact"."""
     most = MAX_STEPS
+    if method == "auto" and not is_thorough:
+        steps = question.budget(QUICK_STEPS if question.problem.buffers else QUICK_HARDWARE)
+        return automatic(question, steps, question.budget(QUICK_TOTAL))
     if method == "auto":
-        if not is_thorough:
-            most = QUICK_STEPS if question.problem.buffers else QUICK_HARDWARE
-        return automatic(question, most, QUICK_TOTAL if most < MAX_STEPS else MANY * MAX_STEPS)
+        return automatic(question, most, MANY * MAX_STEPS)
     if method == "exact":
         found = automatic(question, most, MANY * MAX_STEPS)
         return found._replace(method="exact", gave_up=not found.is_proven)

@@ -23,6 +23,7 @@ from cocco.problem.names import Metric
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.planned import ROUNDING, Memory, Planned
 from cocco.problem.problem import Problem
+from cocco.problem.steps import ahead, once
 
 if TYPE_CHECKING:
     import pandas
@@ -73,7 +74,7 @@ def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], bu
         for metric in metrics:
             valued = of_value(problem, metric)
             bounds, least, failures = KeptBounds(valued), math.inf, 0
-            for memory in ascending:
+            for number, memory in enumerate(ascending):
                 below = least if is_plane else math.inf
                 if bounds.cost(memory) >= below:
                     continue
@@ -81,7 +82,9 @@ def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], bu
                 if budget < 1 or failures == budgets.failures:
                     is_proven = False
                     break
-                solved = solve(valued, memory, question.engine, budget, below)
+                following = [each for each in ascending[number:] if bounds.cost(each) < below]
+                ahead(solve, ((valued, each, question.engine, budget, below) for each in following))
+                solved = once(solve, valued, memory, question.engine, budget, below)
                 steps += solved.steps
                 failures = 0 if solved.is_decided else failures + 1
                 is_proven &= solved.is_decided

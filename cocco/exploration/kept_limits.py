@@ -21,6 +21,7 @@ from cocco.problem.names import Metric
 from cocco.problem.plane import Plane
 from cocco.problem.planned import ROUNDING
 from cocco.problem.status import Status
+from cocco.problem.steps import once
 
 
 class Judge(Protocol):
@@ -60,11 +61,11 @@ def limited_points(question: Question, judge: Judge, known: FrontPoint) -> Limit
                 continue
             least = list(values)
             for metric in metrics:
-                budget = min(QUICK_STEPS, QUICK_TOTAL - steps)
+                budget = min(question.budget(QUICK_STEPS), question.budget(QUICK_TOTAL) - steps)
                 if budget < 1 or failures >= FAILURES:
                     continue
                 valued, below = of_value(problem, metric), _below(judge, best, metric)
-                solved = solve(valued, memory, question.engine, budget, below)
+                solved = once(solve, valued, memory, question.engine, budget, below)
                 steps += solved.steps
                 failures = 0 if solved.is_decided else failures + 1
                 if solved.best is not None:

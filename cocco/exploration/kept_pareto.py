@@ -24,6 +24,7 @@ from cocco.problem.names import FrontMethod
 from cocco.problem.plane import Plane
 from cocco.problem.planned import Planned
 from cocco.problem.problem import in_memory
+from cocco.problem.steps import ahead, once
 from cocco.search.keeping.window import MAX_STEPS
 
 MOST_MEMORIES = 100  #: all are solved with kept tensors; of more only those of the front without; our choice
@@ -38,7 +39,7 @@ def points_with_kept(question: Question, plane: Plane, method: FrontMethod, rows
     if method == "exact":
         return solved_points(question, plane, every, Budgets(MAX_STEPS, len(every) * MAX_STEPS, None))
     chosen = every if len(every) <= MOST_MEMORIES else [memory_of(question, row) for row in rows]
-    kept = solved_points(question, plane, chosen, Budgets(QUICK_STEPS, QUICK_TOTAL))
+    kept = solved_points(question, plane, chosen, Budgets(question.budget(QUICK_STEPS), question.budget(QUICK_TOTAL)))
     return kept if kept.is_proven or kept.is_stopped else improved_points(question, plane, rows, kept)
 
 
@@ -49,13 +50,17 @@ def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint]
     """
     valued = of_value(question.problem, metrics_of(plane.names)[0])
     steps, found = IMPROVING_STEPS * question.samples // max(1, len(rows)), list(kept.found)
+    chosen = [(row, memory_of(question, row)) for row in rows]
     try:
-        for row in rows:
-            memory = memory_of(question, row)
-            plans = in_other_memory(valued, row.plans, memory, question.seed)
-            if plans is None:
-                continue
-            better = improve_plans(in_memory(valued, memory), plans, steps, question.seed, question.engine)
+        given = [(memory, in_other_memory(valued, row.plans, memory, question.seed)) for row, memory in chosen]
+        jobs = [
+            (memory, (in_memory(valued, memory), plans, steps, question.seed, question.engine))
+            for memory, plans in given
+            if plans is not None
+        ]
+        for number, (memory, job) in enumerate(jobs):
+            ahead(improve_plans, (each for _, each in jobs[number:]))
+            better = once(improve_plans, *job)
             if better.cost < math.inf:
                 found.append(point_with(valued, plane, Planned(memory, better.partitions, better.cost, better.cost)))
             if better.is_stopped:

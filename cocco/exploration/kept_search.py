@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from cocco.exploration import methods
 from cocco.exploration.improve import first_plans, improve_plans
@@ -18,6 +19,7 @@ from cocco.problem.genome import Genome
 from cocco.problem.planned import Memory, Planned, priced
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
+from cocco.problem.steps import ahead, once
 from cocco.problem.stream import Stream
 from cocco.search.genetic.trace import Trace
 from cocco.search.keeping.genome import decoded
@@ -63,7 +65,7 @@ def improve(question: Question, best: Best) -> bool:
     try:
         tell("kept tensors", 0, 1 + MOVES, "memories", best=best.planned.cost)
         given, labels = in_memory(problem, memory), problem.labels(best.planned.plans)
-        best.offer(memory, first_plans(given, labels, question.engine, FIRST_STEPS * question.samples))
+        best.offer(memory, once(first_plans, given, labels, question.engine, FIRST_STEPS * question.samples))
         if _improve_in(question, best, memory, best.planned.plans, steps):
             return True
         seen, moves = {memory}, 0
@@ -73,6 +75,8 @@ def improve(question: Question, best: Best) -> bool:
                 return False
             seen.add(tried[0])
             moves += 1
+            following = tried[: 1 + MOVES - moves]
+            ahead(improve_plans, _jobs(question, best, following, steps // 4))
             tell("kept tensors", moves, 1 + MOVES, "memories", best=best.planned.cost)
             plans = in_other_memory(problem, best.planned.plans, tried[0], question.seed)
             if plans is not None and _improve_in(question, best, tried[0], plans, steps // 4):
@@ -85,10 +89,22 @@ def improve(question: Question, best: Best) -> bool:
 def _improve_in(
     question: Question, best: Best, memory: Memory, plans: tuple[Partition, ...], steps: int
 ) -> bool:  # fmt: skip
-    found = improve_plans(in_memory(best.problem, memory), plans, steps, question.seed, question.engine)
+    found = once(improve_plans, *_job(question, best, memory, plans, steps))
     if found.cost < math.inf:
         best.offer(memory, found.partitions)
     return found.is_stopped
+
+
+def _job(question: Question, best: Best, memory: Memory, plans: tuple[Partition, ...], steps: int) -> tuple[Any, ...]:
+    return in_memory(best.problem, memory), plans, steps, question.seed, question.engine
+
+
+def _jobs(question: Question, best: Best, following: Sequence[Memory], steps: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the jobs of these memories where none of those before it has better plans."""
+    for memory in following:
+        plans = in_other_memory(best.problem, best.planned.plans, memory, question.seed)
+        if plans is not None:
+            yield _job(question, best, memory, plans, steps)
 
 
 def in_other_memory(

@@ -18,6 +18,7 @@ from cocco.bounds.forced import largest_hulls
 from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import totals_of
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.jobs import helped
 from cocco.exploration.kept_front import with_points
 from cocco.exploration.kept_limited_search import searched_points
 from cocco.exploration.kept_limits import limited_points
@@ -25,7 +26,8 @@ from cocco.exploration.pareto import cheapest, front_question, of_metric, point_
 from cocco.exploration.placed_points import best_placed
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
-from cocco.problem.effort import Effort, FrontFields
+from cocco.problem.effort import Effort, FrontFields, effort_of
+from cocco.problem.levels import LevelName
 from cocco.problem.names import Keep
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
@@ -128,7 +130,7 @@ def minimize(
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    effort: Effort | None = None,
+    effort: Effort | LevelName | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:
     """Return the memory and partitions with the least of one criterion that keep these limits.
@@ -175,8 +177,16 @@ def minimize(
         networks, space, machine=machine_of(machine, fields), metric=metrics_of(objectives)[0], weights=weights,
         tile_rule=tile_rule, count=fields.get("count", "one"),
     )  # fmt: skip
-    problem = _narrowed(whole, bounds)
-    question = replace(front_question(whole, effort, fields), problem=problem)
+    question = replace(front_question(whole, effort, fields), problem=_narrowed(whole, bounds))
+    with helped(effort_of(effort, fields)):
+        return _minimized(question, criterion, bounds, objectives, keep)
+
+
+def _minimized(
+    question: Question, criterion: str, bounds: dict[str, float], objectives: tuple[str, ...], keep: Keep
+) -> Limited:
+    """Return the answer to a checked question: search, focus on single memories, prove, then with kept tensors."""
+    problem = question.problem
     is_focused = criterion not in MEMORY or len(metrics_of(objectives)) == 1
     share = -(-question.samples // 2) if is_focused else question.samples
     cloud = searched(replace(question, samples=share), Plane(problem, objectives))
@@ -311,7 +321,8 @@ def _prove(question: Question, cloud: Cloud, judge: _Judge) -> tuple[float, Stat
         for metric, solver in solvers.items():
             if any(metric == name and all(map(le, small, bound.memory)) for name, small in failed):
                 continue  # a larger memory takes no fewer steps
-            found, steps = solver.solve(bound.memory, min(QUICK_STEPS, QUICK_TOTAL - spent), None)
+            budget = min(question.budget(QUICK_STEPS), question.budget(QUICK_TOTAL) - spent)
+            found, steps = solver.solve(bound.memory, budget, None)
             spent += steps
             if found is None:
                 failed.append((metric, bound.memory))

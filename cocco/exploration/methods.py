@@ -13,11 +13,12 @@ from cocco.exploration.founders import Founders, founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, Polished, polish
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome
-from cocco.problem.names import HardwareMethod, SpaceMethod
+from cocco.problem.names import EngineName, HardwareMethod, SpaceMethod
 from cocco.problem.planned import Planned
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
 from cocco.problem.status import Unfinished
+from cocco.problem.steps import once
 from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import annealing
 from cocco.search.baselines.dynamic import depth_order, dynamic
@@ -92,11 +93,12 @@ def automatic(question: Question) -> Outcome:
         found = search(question)
         if found.trace.is_stopped:
             return found
-        in_total = QUICK_PER_LAYER * question.problem.size
-        proof = prove(question.problem, found.trace.best, question.engine, QUICK_STEPS, in_total)
+        steps, total = question.budget(QUICK_STEPS), question.budget(QUICK_PER_LAYER * question.problem.size)
+        proof = prove(question.problem, found.trace.best, question.engine, steps, total)
         found.trace.is_stopped = proof.is_stopped
         return found._replace(proof=proof)
-    proof = prove(question.problem, None, question.engine, QUICK_STEPS, AGAIN * QUICK_STEPS)
+    steps = question.budget(QUICK_STEPS)
+    proof = prove(question.problem, None, question.engine, steps, AGAIN * steps)
     if proof.is_stopped:
         return layerwise(question)
     return _proven(question, proof) if proof.best is not None else search(question)
@@ -109,7 +111,7 @@ def search(question: Question) -> Outcome:
     chosen = make_engine(engine, problem, settings, question.threads)
     found = Founders([], 0)
     if settings.seeds:
-        found = founders(problem, lambda given: subgraph_costs(given, engine), settings.islands, samples, seed)
+        found = once(_founders, problem, engine, settings.islands, samples, seed)
     columns = _column_samples(question)
     polishing = int(settings.polish * samples)
     if polishing < LEAST_SAMPLES * problem.size:
@@ -126,9 +128,13 @@ def search(question: Question) -> Outcome:
         _choose(question, trace, ends, samples - polishing - trace.samples - 1)
     if polishing and not trace.is_stopped:
         genome = trace.best.genome
-        polished = polish(problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
+        polished = once(polish, problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
         _improved(question, trace, polished)
     return Outcome(trace, trace.samples, "ga")
+
+
+def _founders(problem: Problem, engine: EngineName, islands: int, samples: int, seed: int) -> Founders:
+    return founders(problem, lambda given: subgraph_costs(given, engine), islands, samples, seed)
 
 
 def _of_founders(question: Question, found: Founders) -> Outcome:
@@ -212,7 +218,7 @@ def iterated(question: Question) -> Outcome:
     problem, costs = question.problem, subgraph_costs(question.problem, question.engine)
     labels, _ = dynamic(problem, costs, depth_order(problem))
     left = max(1, question.samples - costs.samples)
-    polished = polish(problem, labels, (), left, question.seed, question.engine)
+    polished = once(polish, problem, labels, (), left, question.seed, question.engine)
     found = _of_labels(question, polished.labels, costs, "idp")
     found.trace.is_stopped = polished.is_stopped
     return found._replace(samples=costs.samples + polished.samples)
@@ -251,17 +257,21 @@ def two_step(kind: str) -> Callable[[Question], Outcome]:
     return run
 
 
-def certified(problem: Problem, answer: Outcome) -> Outcome:
-    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
+def _certified(problem: Problem, labels: list[int], best: float) -> float:
     from cocco.bounds import EFFORT, certify
 
+    return certify(problem, labels, EFFORT, best).lower_bound
+
+
+def certified(problem: Problem, answer: Outcome) -> Outcome:
+    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
     proof = answer.proof or Proof(None, lower_bound(problem), False, 0)
     if answer.trace.is_stopped or proof.is_optimal:
         return answer
     best = proof.best or answer.trace.best
     try:
         tell("bound by solvers", best=best.cost, bound=proof.lower_bound)
-        bound = max(proof.lower_bound, certify(problem, best.genome.labels, EFFORT, best.cost).lower_bound)
+        bound = max(proof.lower_bound, once(_certified, problem, best.genome.labels, best.cost))
     except KeyboardInterrupt:
         answer.trace.is_stopped = True
         return answer

@@ -17,10 +17,12 @@ from cocco.exploration.moves import Moved
 from cocco.exploration.question import Question
 from cocco.exploration.result import Result
 from cocco.problem.judge import judged_plans
+from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory, Planned, confirmed
 from cocco.problem.problem import Problem
 from cocco.problem.stages import tell
 from cocco.problem.status import Status
+from cocco.problem.steps import ahead, once
 
 MEMORIES = 8  #: that are asked at most; our choice
 STEPS = QUICK_STEPS // TIERS[1]  #: of the exact search in each; our choice
@@ -36,15 +38,22 @@ def in_other_memories(question: Question, found: Result, place: Placing) -> Resu
     problem = question.problem
     chosen, best = _memory(problem, found), found
     bounds, asked = KeptBounds(problem), 0
-    for memory in _nearest(problem, chosen):
+    nearest, steps = _nearest(problem, chosen), question.budget(STEPS)
+
+    def job(memory: Memory) -> tuple[Problem, Memory, EngineName, int, float]:
+        return problem, memory, question.engine, steps, most
+
+    for number, memory in enumerate(nearest):
         most = best.cost if best.placed else math.inf
         if asked == MEMORIES:
             break
         if bounds.cost(memory) >= most:
             continue
         tell("other memories", asked, MEMORIES, "memories")
+        following = [each for each in nearest[number:] if bounds.cost(each) < most][: MEMORIES - asked]
+        ahead(solve, map(job, following))
         asked += 1
-        solved = solve(problem, memory, question.engine, STEPS, most).best
+        solved = once(solve, *job(memory)).best
         if solved is None:
             continue
         other = place(_with(problem, found, confirmed(problem, solved)))

@@ -11,6 +11,7 @@ import numpy as np
 
 from cocco.bounds.enumeration import Solver
 from cocco.exploration.front import Front, FrontPoint
+from cocco.exploration.jobs import helped
 from cocco.exploration.kept_front import KeptPoints, best_points, with_points
 from cocco.exploration.kept_pareto import points_with_kept
 from cocco.exploration.placed_points import placed_front
@@ -19,6 +20,7 @@ from cocco.exploration.question import Question, question_of
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
 from cocco.problem.effort import Effort, FrontFields, effort_of
 from cocco.problem.judge import judged
+from cocco.problem.levels import LevelName
 from cocco.problem.names import FrontMethod, Keep, Metric
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, in_memory, over_space
@@ -52,7 +54,7 @@ def pareto(
     method: FrontMethod = "nsga2",
     tile_rule: TileRule = "exact",
     keep: Keep = "auto",
-    effort: Effort | None = None,
+    effort: Effort | LevelName | None = None,
     **fields: Unpack[FrontFields],
 ) -> Front:
     """Return the memories, with partitions, of which none found is better than another in all objectives.
@@ -82,8 +84,9 @@ def pareto(
         As in `explore`. With "auto" every memory is also solved with kept tensors, where the exact search finishes; the
         front is never above the one without.
     effort
-        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Its progress is called with
-        the points on the front; initial, prove and check_addresses are not for fronts.
+        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Or "quick", "normal",
+        "thorough". Its progress is called with the points on the front; initial, prove and check_addresses are not
+        for fronts.
     **fields
         Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...; and
         count: with "one" (the default) capacity is that of one core, as in the paper, with "all" of all cores.
@@ -118,8 +121,12 @@ def pareto(
         tile_rule=tile_rule, keep=keep, count=fields.get("count", "one"),
     )  # fmt: skip
     question, plane = front_question(problem, effort, fields), Plane(problem, checked)
-    if keep == "auto":
-        return _with_kept(question, plane, method)
+    with helped(effort_of(effort, fields)):
+        return _with_kept(question, plane, method) if keep == "auto" else _without(question, plane, method)
+
+
+def _without(question: Question, plane: Plane, method: FrontMethod) -> Front:
+    """Return the front without kept tensors."""
     if method == "exact":
         cloud, is_proven = enumerated(question, plane)
         return front_of_cloud(cloud, question.seed, "exact", "optimal" if is_proven else "gave_up")
@@ -153,7 +160,7 @@ def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
     return front
 
 
-def front_question(problem: Problem, effort: Effort | None, fields: Mapping[str, object]) -> Question:
+def front_question(problem: Problem, effort: Effort | LevelName | None, fields: Mapping[str, object]) -> Question:
     """Return the question of a search for a front, checked."""
     chosen = effort_of(effort, fields)
     for name in ("initial", "prove", "check_addresses"):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
+from cocco.problem.steps import stored
 from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import dissolved, improve
 from cocco.search.kernel.compiled import Compiled, first_of
@@ -25,6 +26,7 @@ MEMO = 2**17  #: prices remembered; some 15 MB compiled
 Rounds = Callable[[Sequence[int], int], tuple[list[int], float, int]]
 
 
+@stored
 class Polished(NamedTuple):
     """Labels that are no worse than those given, the samples that it took, and whether the user stopped it."""
 

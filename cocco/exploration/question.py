@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cocco.problem.effort import Effort, Initial, Progress
+from cocco.problem.levels import LEVELS, Level, level_of
 from cocco.problem.names import EngineName
 from cocco.problem.operators import operators_of
 from cocco.problem.problem import Problem
@@ -29,6 +30,11 @@ class Question:
     threads: int = 1
     progress: Progress | None = None
     initial: Sequence[Sequence[int]] = ()
+    level: Level = LEVELS["normal"]
+
+    def budget(self, count: int) -> int:
+        """Return how much of some counted work may be done; count: in a normal search."""
+        return self.level.of(count)
 
 
 def question_of(problem: Problem, effort: Effort, default: Settings) -> Question:
@@ -46,6 +52,7 @@ def question_of(problem: Problem, effort: Effort, default: Settings) -> Question
         effort.threads,
         effort.progress,
         _labels_of(problem, effort.initial, min(effort.samples, settings.population)),
+        level_of(effort.level),
     )
 
 

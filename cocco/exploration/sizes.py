@@ -15,6 +15,7 @@ from typing import NamedTuple
 from cocco.bounds import enumeration, kept_memories
 from cocco.bounds.budgets import larger, smaller
 from cocco.bounds.kept_bounds import KeptBounds
+from cocco.exploration.question import Question
 from cocco.exploration.ranges import MARGINS, Candidate, Ranges, Terms
 from cocco.exploration.result import Result
 from cocco.problem.genome import Genome, groups_of
@@ -22,6 +23,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem
 from cocco.problem.stages import tell
+from cocco.problem.steps import once
 from cocco.search.pricing.genomes import Sample
 from simulator.evaluate import Evaluation, evaluate
 from simulator.partition.partition import Partition
@@ -100,6 +102,7 @@ class Sizes:
         settle: takes the size, the cost from which on plans are not looked for, and the most steps.
         """
         setup = larger(SETUP, self.problem.size)
+        most_steps = budget
         for share, memory in product(TIERS, list(self.around())):
             known = self.found[memory]
             open_limits = [most for most in self._limits() if known.kind(most) == "open"]
@@ -107,7 +110,7 @@ class Sizes:
                 continue
             if budget <= setup:
                 return
-            tell("other sizes", TOTAL - budget, TOTAL, "steps")
+            tell("other sizes", most_steps - budget, most_steps, "steps")
             most = open_limits[-1] * (1 + 2 * ABOVE)
             found = settle(memory, most, min(budget - setup, STEPS // share))
             budget -= found.steps + setup
@@ -183,15 +186,16 @@ class Sizes:
         self.found[memory] = replace(self.found[memory], terms=terms)
 
 
-def ranges_of(problem: Problem, result: Result, engine: EngineName, is_proven: bool) -> Ranges | None:
+def ranges_of(question: Question, result: Result, is_proven: bool) -> Ranges | None:
     """Return the sizes around an answer; None where none was found. is_proven: whether its search proved it."""
     if not result.plans or not all(each.fits for each in result.evaluations):
         return None
+    problem, engine = question.problem, question.engine
     tell("other sizes")
     sizes = Sizes(problem, result)
     if is_proven:
         settle = _kept(problem, engine) if problem.keep == "auto" else _enumerated(problem, engine)
-        sizes.settle(settle, smaller(TOTAL, problem.size))
+        sizes.settle(settle, question.budget(smaller(TOTAL, problem.size)))
         sizes.settle_ends(settle)
     else:
         sizes.carry()
@@ -242,7 +246,7 @@ def _kept(problem: Problem, engine: EngineName) -> Settle:
     """Return what solves a size with kept tensors."""
 
     def settle(memory: Memory, most: float, budget: int) -> Settled:
-        found = kept_memories.solve(problem, memory, engine, budget, most)
+        found = once(kept_memories.solve, problem, memory, engine, budget, most)
         if found.best is None:
             return Settled(found.is_decided, None, 0.0, 0.0, found.steps)
         return Settled(True, found.best.plans, found.best.value, found.best.cost, found.steps)

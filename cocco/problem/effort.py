@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
+from cocco.problem.levels import LEVELS, LevelName, level_of
 from cocco.problem.names import Count, EngineName
 from cocco.problem.operators import Operators, operators_of
 from cocco.problem.settings import Settings
@@ -14,7 +15,9 @@ from cocco.problem.stream import check_seed
 from simulator.accelerator import MachineFields
 from simulator.keywords import with_fields
 from simulator.partition.partition import Partition
+from workloads.errors import check_count
 
+MAX_WORKERS = 4096  #: our choice: above any number that could be meant
 MAX_SAMPLES = 10**8  #: our choice: hours of the fastest engine; each sample keeps some 30 bytes
 
 Initial = Partition | Sequence[Partition] | Sequence[Sequence[Partition]]
@@ -26,10 +29,13 @@ class SearchFields(TypedDict, total=False):
     """The fields of an Effort that every search has, as keywords."""
 
     samples: int
+    level: LevelName
     seed: int
     settings: Settings | None
     engine: EngineName | None
     threads: int
+    workers: int
+    dask: str | None
     progress: Progress | None
     stages: Stages | None
     operators: Operators
@@ -71,6 +77,9 @@ class Effort:
     ----------
     samples
         Genomes to price, and other work counted as such.
+    level
+        What the counted budgets of proofs are: those of "quick", "normal" or "thorough" (`Effort.of` has the samples of
+        such a word, too; the searches take the word in place of an effort).
     seed
         Names the random numbers: the same question gives the same answer, to the byte.
     settings
@@ -82,6 +91,11 @@ class Effort:
         "fast" (compiled; the default where it is built) or "reference", with the same answers.
     threads
         Of the fast engine.
+    workers
+        Processes that work for one search: memories, and points of fronts, are solved at the same time. The answer is
+        the same to the byte for any number. With dask so many jobs are given out at a time.
+    dask
+        The address of a scheduler, "tcp://HOST:PORT", whose workers do so instead (extra "dask").
     progress
         Called now and then with (samples done, samples in total, best cost so far).
     stages
@@ -108,12 +122,15 @@ class Effort:
     True
     """
 
-    samples: int = 50_000
+    samples: int = LEVELS["normal"].samples
+    level: LevelName = "normal"
     seed: int = 0
     settings: Settings | None = None
     initial: Initial = ()
     engine: EngineName | None = None
     threads: int = 1
+    workers: int = 1
+    dask: str | None = None
     progress: Progress | None = None
     stages: Stages | None = None
     prove: bool = False
@@ -124,14 +141,29 @@ class Effort:
     def __post_init__(self) -> None:
         if isinstance(self.samples, bool) or not isinstance(self.samples, int) or not 1 <= self.samples <= MAX_SAMPLES:
             raise ValueError(f"samples must be an integer from 1 to {MAX_SAMPLES}, got {self.samples!r}")
+        level_of(self.level)
+        check_count("workers", self.workers, MAX_WORKERS)
         check_seed(self.seed)
         if not isinstance(self.settings, Settings | None):
             raise ValueError(f"settings must be a cocco.Settings, got {self.settings!r}")
         operators_of(self.operators)
 
+    @classmethod
+    def of(cls, name: LevelName) -> Effort:
+        """Return the effort of a word: its samples, and its budgets of proofs.
 
-def effort_of(effort: Effort | None, keywords: Mapping[str, Any]) -> Effort:
+        Examples
+        --------
+        >>> Effort.of("thorough").samples
+        200000
+        """
+        return cls(samples=level_of(name).samples, level=name)
+
+
+def effort_of(effort: Effort | LevelName | None, keywords: Mapping[str, Any]) -> Effort:
     """Return the effort, or the default one, with what the keywords say in place of its fields."""
+    if isinstance(effort, str):
+        effort = Effort.of(effort)
     if not isinstance(effort, Effort | None):
         raise ValueError(f"effort must be a cocco.Effort, got {effort!r}")
     found = with_fields(effort or Effort(), keywords)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cocco.problem.judge import judged_plans
 from cocco.problem.problem import Problem
+from cocco.problem.steps import stored
 from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition
 
@@ -14,6 +15,7 @@ ROUNDING = 1e-9  #: relative; far above what the order of summation can change, 
 Memory = tuple[int, ...]  #: positions in the candidates of each buffer; none on given hardware
 
 
+@stored
 class Planned(NamedTuple):
     """Plans of all networks on one memory, and what they cost."""
 

@@ -13,11 +13,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cocco.output.folders.about import version
+from cocco.output.folders.code import code_version
 from workloads.errors import FileFormatError, shown
 from workloads.files import MAX_JSON_BYTES, read_mapping, write_atomic
 
@@ -25,9 +24,6 @@ FORMAT = "cocco-sweep/1"
 MARKER = ".sweep"
 POINTS = "points"
 KEY_DIGITS = 24  #: hexadecimal digits of SHA-256; our choice: 96 bits never collide by chance
-ROOMS = ("workloads", "simulator", "cocco")  #: whose code decides what a point answers
-CODE = (".py", ".pyx", ".pxi")
-ROOT = Path(__file__).resolve().parents[2]  #: where the rooms are
 
 Point = dict[str, Any]
 Run = Callable[[Point], Any]
@@ -35,24 +31,6 @@ Run = Callable[[Point], Any]
 
 class SweepError(ValueError):
     """A sweep that cannot start or go on: one line that names the folder or the point, the rule and the way out."""
-
-
-@cache
-def code_version() -> str:
-    """Return the version of the package and a fingerprint of its code, such as '0.1.0+1f2e3d4c'.
-
-    A point is only taken up again by the code that stored it: an edit may change what it answers.
-    """
-    return f"{version('cocco')}+{fingerprint(ROOT)}"
-
-
-def fingerprint(root: Path) -> str:
-    """Return 8 hexadecimal digits that change with the name or the text of any file of code in the rooms below root."""
-    digest = hashlib.sha256()
-    for room in ROOMS:
-        for path in sorted(path for path in (root / room).rglob("*") if path.suffix in CODE):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:8]
 
 
 def name_of(run: Run) -> str:

@@ -8,9 +8,11 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from cocco.allocation.allocate import allocate
+from cocco.allocation.allocate import DEFAULT_NODES, allocate
 from cocco.allocation.answer import AllocationResult
+from cocco.allocation.complete import NODES
 from cocco.cli import values
+from cocco.cli.effort import add_effort, scaled
 from cocco.cli.options import add_json
 from cocco.cli.output import CODES, STOPPED, file_path, output_path, print_answer, searched
 from cocco.cli.usage import Parser
@@ -37,8 +39,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--minimize", action="store_true", help="find the least height within the capacity")
     parser.add_argument(
         "--nodes", type=values.count, metavar="N",
-        help="limit of the method, counted; default 200000 (telamalloc: 500000 steps)",
+        help="limit of the method, counted; default: that of the effort, 200000 (telamalloc: 500000 steps)",
     )  # fmt: skip
+    add_effort(parser, "--nodes (1/8, 1, 8 times 200000)")
     parser.add_argument("--engine", choices=("fast", "reference"), help="compiled or in Python; the same answers")
     parser.add_argument("--inclusive", action="store_true", help="upper is the last live step: add 1")
     parser.add_argument("--ignore-offsets", action="store_true", help="do not fix what the column 'offset' fixes")
@@ -54,7 +57,8 @@ def run(options: Namespace) -> int:
     buffers = read_buffers(options.file, options.inclusive, options.ignore_offsets)
     with ready_files(output, picture):
         start = time.monotonic()
-        asked = (options.capacity, options.method, options.minimize, options.nodes, options.engine)
+        nodes = int(scaled(options, options.nodes, DEFAULT_NODES.get(options.method, NODES)))
+        asked = (options.capacity, options.method, options.minimize, nodes, options.engine)
         result, is_stopped = searched(lambda: allocate(buffers, *asked))
         print(f"cocco: {result.status} after {time.monotonic() - start:.2f} s", file=sys.stderr)
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cocco.cli import values
+from cocco.cli.effort import say_expected
 from cocco.cli.fronts import search_front
 from cocco.cli.hardware import flag, machine_of, space_of
 from cocco.cli.networks import load
@@ -27,6 +28,7 @@ from cocco.cli.options import (
 from cocco.cli.output import output_path
 from cocco.cli.plans import add_start, start_of
 from cocco.cli.proofs import proof
+from cocco.cli.resume import Resumed, add_resume
 from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
 from cocco.cli.usage import Parser, UsageError
 from cocco.exploration.compromise import Compromise, compromise
@@ -87,10 +89,6 @@ def add_options(parser: Parser) -> None:
     _add_limits(parser)
     add_start(parser)
     parser.add_argument(
-        "--workers", type=values.count, metavar="N",
-        help="of several numbers of --cores so many are searched at the same time, in processes; default 1",
-    )  # fmt: skip
-    parser.add_argument(
         "--compare", action="store_true",
         help="search the best memory for each network alone too, and say what the common one costs it: as many "
         "samples again for each",
@@ -99,6 +97,7 @@ def add_options(parser: Parser) -> None:
         "-o", "--output", metavar="DIR",
         help="write result.json, partition.json, history.csv, samples.csv and pictures to this directory",
     )  # fmt: skip
+    add_resume(parser)
     add_json(parser)
 
 
@@ -119,8 +118,6 @@ def run(options: Namespace) -> int:
     """Search with alpha or under limits."""
     if isinstance(options.cores, tuple):
         return _explore_cores(options)
-    if options.workers is not None:
-        raise UsageError("--workers needs several numbers of --cores, which it shares out")
     if options.minimize is not None or options.limits:
         return _explore_limited(options)
     if options.compare and len(options.networks) == 1:
@@ -146,16 +143,20 @@ def run(options: Namespace) -> int:
 
     settings = settings_of(options, networks, space, SETTINGS) | {"keep": question["keep"]}
     show = partial(_shown, options, networks, folder, settings, paid)
-    return run_search(options, folder, files, find, show, "best {:.6g}")
+    say_expected(options, networks)
+    return run_search(
+        options, folder, files, find, show, "best {:.6g}", lambda: Resumed(options, folder, networks, initial)
+    )
 
 
 def _question(options: Namespace) -> dict[str, Any]:
     names = (
         "alpha", "exchange", "metric", "method", "samples", "seed", "weights", "tile_rule", "engine", "threads",
-        "prove", "check_addresses", "count",
+        "prove", "check_addresses", "count", "workers", "dask",
     )  # fmt: skip
     settings = Settings.plain() if options.plain else Settings()
-    return {**{name: getattr(options, name) for name in names}, "settings": settings, "keep": keep_of(options)}
+    asked = {name: getattr(options, name) for name in names}
+    return asked | {"settings": settings, "keep": keep_of(options), "level": options.effort}
 
 
 def _shown(
@@ -189,15 +190,16 @@ def _shown(
 
 def _explore_cores(options: Namespace) -> int:
     """Search for each of several numbers of cores."""
-    for name in ("minimize", "limits", "compare", "addresses", "check_addresses"):
+    for name in ("minimize", "limits", "compare", "addresses", "check_addresses", "dask"):
         if getattr(options, name):
             option = "--limit" if name == "limits" else flag(name)
             raise UsageError(f"{option} not allowed with several numbers of --cores")
     space, counts = space_of(options), options.cores
     networks = [load(name, options) for name in options.networks]
     question = {"space": space, **_question(options), **machine_of(options)}
-    del question["cores"]
-    initial, workers = start_of(options, networks), options.workers or 1
+    for name in ("cores", "workers", "dask"):
+        del question[name]
+    initial, workers = start_of(options, networks), options.workers
     folder = output_path(options.output)
 
     def find(progress: Progress | None) -> CoresAxis:
@@ -217,7 +219,11 @@ def _explore_cores(options: Namespace) -> int:
 
         return Shown(axis.to_json(), lambda: cores_text(axis), save)
 
-    return run_search(options, folder, cores_folder.FILES, find, show, "best {:.6g}")
+    say_expected(options, networks)
+    return run_search(
+        options, folder, cores_folder.FILES, find, show, "best {:.6g}",
+        lambda: Resumed(options, folder, networks, initial),
+    )  # fmt: skip
 
 
 def _explore_limited(options: Namespace) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import workloads
 from cocco.cli import values
+from cocco.cli.effort import add_effort, scaled
 from cocco.cli.options import NETWORK, add_json, add_seed
 from cocco.cli.output import output_path, print_answer
 from cocco.cli.usage import Parser, UsageError
@@ -22,6 +23,7 @@ from simulator.mapping import SIMBA, read_architecture
 from workloads.files import write_atomic
 
 METHODS = ("closed", "cosa", "random", "climb")
+LIMIT = 20.0  #: deterministic time of a layer at a normal effort; our choice
 
 
 def add_options(parser: Parser) -> None:
@@ -54,9 +56,10 @@ def _add_method(parser: Parser) -> None:
     )  # fmt: skip
     add_seed(parser)
     parser.add_argument(
-        "--limit", type=positive, default=20.0, metavar="D",
-        help="cosa: units of deterministic time for a layer, about seconds; default 20",
+        "--limit", type=positive, metavar="D",
+        help="cosa: units of deterministic time for a layer, about seconds; default: that of the effort, 20",
     )  # fmt: skip
+    add_effort(parser, "--limit (1/8, 1, 8 times 20)")
     parser.add_argument("--solver", choices=("cp", "highs"), default="highs", help="cosa: which solver; default highs")
 
 
@@ -98,7 +101,8 @@ def run(options: Namespace) -> int:
     rows = read_layers(options.layers) if is_file else layers_of(workloads.load(options.layers))
     if rows and all(row.shape is None for row in rows):
         raise UsageError(f"{rows[0].name}: {rows[0].error}" + (f" (and {len(rows) - 1} more)" if rows[1:] else ""))
-    settings = {name: getattr(options, name) for name in ("solver", "limit", "samples", "seed")}
+    settings = {name: getattr(options, name) for name in ("solver", "samples", "seed")}
+    settings["limit"] = scaled(options, options.limit, LIMIT)
     output = output_path(options.output)
     with ready_files(output):
         start = time.process_time()

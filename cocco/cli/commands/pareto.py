@@ -17,6 +17,7 @@ from cocco.cli.options import (
     add_samples,
     add_space,
 )
+from cocco.cli.resume import add_resume
 from cocco.cli.usage import Parser
 from cocco.exploration.pareto import pareto
 from cocco.output.text.front import front_text
@@ -49,6 +50,7 @@ def add_options(parser: Parser) -> None:
         "-o", "--output", metavar="DIR",
         help="write pareto.csv, samples.csv, result.json, a picture, and partitions/ to this directory",
     )  # fmt: skip
+    add_resume(parser)
     add_json(parser)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from cocco.cli.effort import say_expected
 from cocco.cli.hardware import accelerator_of
 from cocco.cli.networks import load
 from cocco.cli.options import (
@@ -52,8 +53,8 @@ def run(options: Namespace) -> int:
     accelerator = accelerator_of(options)
     network = load(options.network, options)
     output = _partition_file(options.output)
-    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove")
-    question = {name: getattr(options, name) for name in names} | {"keep": keep_of(options)}
+    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove", "workers", "dask")
+    question = {name: getattr(options, name) for name in names} | {"keep": keep_of(options), "level": options.effort}
     settings = Settings.plain() if options.plain else Settings()
     initial = start_of(options, [network], accelerator)
 
@@ -77,6 +78,7 @@ def run(options: Namespace) -> int:
         return Shown(content, text, save, proofs)
 
     folder, files = (output.parent, [output.name]) if output else (None, [])
+    say_expected(options, [network])
     return run_search(options, folder, files, find, show, "best {:.6g}")
 
 

@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from cocco.cli import values
+from cocco.cli.effort import add_effort, scaled
 from cocco.cli.networks import load
 from cocco.cli.options import add_json, add_network
 from cocco.cli.output import CODES, file_path, print_answer
@@ -22,6 +23,7 @@ from simulator.schedule.files import read_order, read_schedule, write_schedule
 from workloads.network.network import Network
 
 METHODS = ("auto", "tight", "gap", "windows", "divide", "paper", "beam", "belady", "greedy")
+LIMIT = 60.0  #: deterministic time of a normal effort, about a minute; our choice
 
 
 def add_options(parser: Parser) -> None:
@@ -50,9 +52,10 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--input-has-host-copy", action="store_true", help="a model input is never spilled")
     parser.add_argument("--alignment", type=values.count, default=1, metavar="N", help="of addresses; default 1")
     parser.add_argument(
-        "--limit", type=values.number, default=60.0, metavar="D",
-        help="deterministic time of the solver, about one second per unit; default 60",
+        "--limit", type=values.number, metavar="D",
+        help="deterministic time of the solver, about one second per unit; default: that of the effort, 60",
     )  # fmt: skip
+    add_effort(parser, "--limit (1/8, 1, 8 times 60)")
     parser.add_argument(
         "--seconds", type=values.number, metavar="S",
         help="the solver stops after so many seconds in all: the answer then depends on the computer",
@@ -87,7 +90,7 @@ def _answer(network: Network, options: Namespace) -> ScheduleResult:
     order = options.order
     if order is not None and order not in ORDERS:
         order = read_order(order)
-    limits = {"limit": options.limit, "seconds": options.seconds}
+    limits = {"limit": scaled(options, options.limit, LIMIT), "seconds": options.seconds}
     return schedule(network, options.scratchpad, method=options.method, order=order, **limits, **shared)
 
 

@@ -10,6 +10,7 @@ from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import Engine, HalfGeneration, ReferenceEngine
 from cocco.search.genetic.islands import Islands
 from cocco.search.genetic.population import Population
+from cocco.search.genetic.snapshot import Keeper, Snapshot, keeper_of
 from cocco.search.genetic.trace import Trace
 
 
@@ -36,35 +37,36 @@ def genetic(
     trace = Trace(problem, samples, progress, engine.name)
     trace.spend(spent)
     nobody = Population.empty(0, problem.size)
-    population = nobody
     islands = Islands(settings, samples - spent)
-    waiting = [list(each) for each in founders[::-1]]
-    initial = waiting.pop() if waiting else []
-    generation = improved = 0
+    waiting = [[list(labels) for labels in each] for each in founders[::-1]]
+    at = Snapshot(nobody, waiting, waiting.pop() if waiting else [])
+    keeper = keeper_of(problem, samples, seed, settings, founders) if ends is None else Keeper(None, "")
+    keeper.find(at, trace, islands)
     try:
         while trace.left:
-            parents = population.by_cost()  # ties stay in the order of their making
-            renewed = islands.next(parents, generation - improved, trace.samples - spent)
+            parents = at.population.by_cost()  # ties stay in the order of their making
+            renewed = islands.next(parents, at.generation - at.improved, trace.samples - spent)
             if renewed is not None:
                 if ends is not None:
                     ends.append(parents.rows(0, settings.elite))
-                parents, improved = renewed, generation
-                initial = waiting.pop() if waiting and not len(parents.cost) else []
+                parents, at.improved = renewed, at.generation
+                at.initial = at.waiting.pop() if at.waiting and not len(parents.cost) else []
             elite = parents.rows(0, settings.elite)
             count = min(settings.population - len(elite.cost), trace.left)
-            children = engine.breed(seed, generation, parents, initial, count)
-            population = elite.joined(children)
-            if not len(parents.cost) or population.cost.min() < parents.cost[0]:
-                improved = generation
-            trace.record(children, population)
-            generation += 1
+            children = engine.breed(seed, at.generation, parents, at.initial, count)
+            at.population = elite.joined(children)
+            if not len(parents.cost) or at.population.cost.min() < parents.cost[0]:
+                at.improved = at.generation
+            trace.record(children, at.population)
+            at.generation += 1
+            keeper.keep(at, trace, islands)
     except KeyboardInterrupt as stop:
         if isinstance(stop, HalfGeneration) and len(stop.children.cost):
             trace.record(stop.children, elite.joined(stop.children))
-        if not generation and trace.samples == spent:
-            first = engine.breed(seed, 0, nobody, initial, 1)
+        if not at.generation and trace.samples == spent:
+            first = engine.breed(seed, 0, nobody, at.initial, 1)
             trace.record(first, first)
         trace.is_stopped = True
-    if ends is not None and len(population.cost):
-        ends.append(population.by_cost().rows(0, settings.elite))
+    if ends is not None and len(at.population.cost):
+        ends.append(at.population.by_cost().rows(0, settings.elite))
     return trace

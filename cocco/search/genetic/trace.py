@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from deap import tools
 
 from cocco.problem.effort import Progress
+from cocco.problem.genome import Genome
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.genetic.individual import Individual
@@ -16,6 +18,9 @@ from cocco.search.pricing.genomes import Sample
 
 if TYPE_CHECKING:
     import pandas
+
+
+COLUMNS = ("number", "generation", "capacities", "subgraphs", "value", "cost")  #: what is kept of a sample
 
 
 class Trace:
@@ -102,6 +107,25 @@ class Trace:
         self._closed += later.samples
         self.is_stopped = later.is_stopped
 
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return all of a trace whose generations are closed, as plain data and arrays."""
+        best = self.best
+        plain = {
+            "samples": self._closed, "logbook": [_plain(record) for record in self.logbook],
+            "best": [best.genome.labels, list(best.genome.capacities), best.value, best.cost],
+        }  # fmt: skip
+        joined = [np.concatenate(column) for column in zip(*self._columns)]
+        return plain, {f"samples_{name}": column for name, column in zip(COLUMNS, joined)}
+
+    def restore(self, plain: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Become the trace with this state."""
+        labels, capacities, value, cost = plain["best"]
+        self.hall.update([Champion(Sample(Genome(labels, tuple(capacities)), value, cost))])
+        self._columns = [tuple(arrays[f"samples_{name}"] for name in COLUMNS)]
+        for record in plain["logbook"]:
+            self.logbook.record(**record)
+        self._closed = plain["samples"]
+
     def stop(self) -> None:
         """End the search where it is; what was priced of the open generation counts."""
         self.is_stopped = True
@@ -131,6 +155,11 @@ class Trace:
             columns[f"{name}_bytes"] = sizes
         columns |= {"subgraphs": subgraphs, "value": value, "cost": cost, "best_cost": np.minimum.accumulate(cost)}
         return pandas.DataFrame(columns)
+
+
+def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with the numbers of numpy as those of Python."""
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}
 
 
 class Champion(Individual):

@@ -7,8 +7,8 @@ import math
 import pytest
 
 import workloads
-from cocco.bounds.kept import _patterns, keep_question
 from cocco.bounds import budgets, kept_memories
+from cocco.bounds.kept import _patterns, keep_question
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import Solved, Stopped, prove_kept
 from cocco.problem.planned import confirmed, priced

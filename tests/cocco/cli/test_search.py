@@ -32,8 +32,8 @@ FILES = {
 
 
 def files_in(folder: Path) -> set[str]:
-    """The files of a run; beside them is a folder of the plans of other sizes, where the run has some."""
-    assert all(path.is_file() or path.name == "sizes" for path in folder.iterdir())
+    """The files of a run; beside them are folders, of the plans of other sizes and to go on from a Ctrl-C."""
+    assert all(path.is_file() or path.name in ("sizes", ".resume") for path in folder.iterdir())
     return {path.name for path in folder.iterdir() if path.is_file()}
 
 

@@ -121,7 +121,6 @@ def test_what_has_no_axis_is_said_in_one_line():
     several = ("explore", "vgg16", "--cores", 1, 2)
     assert_malformed(cocco(*several, "--addresses"), ["--addresses not allowed with several numbers of --cores"])
     assert_malformed(cocco(*several, "--minimize", "energy"), ["--minimize not allowed with several numbers"])
-    assert_malformed(cocco("explore", "vgg16", "--workers", 2), ["--workers needs several numbers of --cores"])
     assert_malformed(cocco("explore", "vgg16", "--cores", 2, 2), ["each number once"])
     assert_malformed(cocco("explore", "vgg16", "--cores", "two"), ["--cores", "'two'"])
     assert_malformed(cocco("partition", "vgg16", "--cores", 2, 4), ["unrecognized"])

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cocco.output.folders import code
 from experiments.sweep import points as stored
 from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep
@@ -76,8 +77,8 @@ def test_key_does_not_depend_on_the_order_of_the_settings():
 
 def test_version_changes_with_the_code_that_answers(tmp_path: Path):
     """A file that is edited, renamed or added; a picture beside it, or an experiment, changes nothing."""
-    assert stored.code_version().endswith(f"+{stored.fingerprint(ROOT)}")
-    seen = [stored.fingerprint(tmp_path)]
+    assert code.code_version().endswith(f"+{code.fingerprint(ROOT)}")
+    seen = [code.fingerprint(tmp_path)]
     (tmp_path / "cocco" / "search").mkdir(parents=True)
     file = tmp_path / "cocco" / "search" / "greedy.py"
     for change in (
@@ -86,11 +87,11 @@ def test_version_changes_with_the_code_that_answers(tmp_path: Path):
         lambda: file.rename(tmp_path / "cocco" / "a.pyx"),
     ):
         change()
-        seen.append(stored.fingerprint(tmp_path))
-    assert len(set(seen)) == 4 and stored.fingerprint(ROOT) not in seen
+        seen.append(code.fingerprint(tmp_path))
+    assert len(set(seen)) == 4 and code.fingerprint(ROOT) not in seen
     (tmp_path / "cocco" / "a.png").write_text("")
     (tmp_path / "a.py").write_text("")
-    assert stored.fingerprint(tmp_path) == seen[-1]
+    assert code.fingerprint(tmp_path) == seen[-1]
 
 
 def test_function_has_the_same_name_as_a_script(tmp_path: Path):

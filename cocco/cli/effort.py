@@ -1,0 +1,84 @@
+"""--effort: how thorough a command is, in one word, with the seconds to expect."""
+
+from __future__ import annotations
+
+import math
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from cocco.problem.levels import LEVELS, Level
+
+if TYPE_CHECKING:
+    from workloads.network.network import Network
+
+# Seconds of one core, measured once on NASNet (681 layers) and RandWire-B (303), which no proof finishes, with 10,000
+# samples: `cocco explore nasnet --samples 10000 --progress`. Only what is printed depends on them.
+START = 0.5  #: of any command
+PER_PROOF = 0.072  #: and layer: all memories together, before and after the search
+PER_SEARCH = 1.3e-6  #: and sample, times layers ** 0.79 (docs/search-and-proof.md)
+PER_WINDOW = 1.8e-6  #: and sample and layer: windows of plans with kept tensors
+PER_ADDRESS = 1.1e-4  #: and square of the layers: addresses of what is kept, in this memory and in others
+LAYERS_POWER = 0.79
+
+SEARCHES = ("partition", "explore", "pareto")  #: commands whose --samples are those of the effort
+
+
+def add_effort(parser: Any, what: str) -> None:
+    """Add --effort; what: of the command's counted work it scales."""
+    parser.add_argument(
+        "--effort", choices=tuple(LEVELS), default="normal",
+        help=f"how thorough: quick, normal (default) or thorough, which sets {what}",
+    )  # fmt: skip
+
+
+def add_search_effort(parser: Any) -> None:
+    """Add --effort of a command that has samples and proofs."""
+    samples = ", ".join(f"{level.samples:,}" for level in LEVELS.values())
+    add_effort(parser, f"--samples ({samples}) and the counted budgets of proofs (1/8, 1, 8 times)")
+
+
+def level(options: Namespace) -> Level:
+    """Return what the word of a command line stands for."""
+    return LEVELS[options.effort]
+
+
+def scaled(options: Namespace, asked: float | None, normal: float) -> float:
+    """Return what was asked for, else what the effort makes of a default."""
+    return normal * float(level(options).times) if asked is None else asked
+
+
+def settle_samples(options: Namespace) -> None:
+    """Put in the samples of the effort where none are asked for."""
+    if options.command in SEARCHES and options.samples is None:
+        options.samples = level(options).samples
+
+
+def expected_seconds(options: Namespace, networks: Sequence[Network]) -> float:
+    """Return about how many seconds of one core a search takes where no proof ends it sooner, by counted work."""
+    layers = sum(len(network.layers) for network in networks)
+    seconds = START + options.samples * PER_SEARCH * layers**LAYERS_POWER
+    if getattr(options, "keep", None) == "none" or getattr(options, "plain", False):
+        return seconds
+    proofs = PER_PROOF * float(level(options).times)
+    return seconds + layers * (proofs + options.samples * PER_WINDOW) + PER_ADDRESS * layers**2
+
+
+def say_expected(options: Namespace, networks: Sequence[Network]) -> None:
+    """Say what the effort is and how long it may take, where it was asked for or somebody watches."""
+    if options.effort == "normal" and not options.progress and not _is_watched():
+        return
+    seconds = expected_seconds(options, networks)
+    said = f"{options.effort} effort, {options.samples:,} samples: about {_rounded(seconds)} s of one core"
+    print(f"cocco: {said}, less where a proof ends it", file=sys.stderr)
+
+
+def _is_watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _rounded(seconds: float) -> str:
+    """Return seconds with one digit that counts: nobody knows more."""
+    digits = max(0, int(math.log10(max(1.0, seconds))))
+    return f"{math.ceil(seconds / 10**digits) * 10**digits:,}"

@@ -1,0 +1,76 @@
+"""Workers solve memories and points of fronts at the same time: the same bytes for any number of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import cocco
+import workloads
+from cocco.bounds import kept_memories
+from cocco.exploration import jobs, kept, kept_pareto
+from cocco.problem.problem import on_hardware
+from simulator import Accelerator
+from tests.helpers.search_graphs import chain
+
+SPACE = cocco.SharedBuffer(512 * 2**10, 1024 * 2**10, 256 * 2**10)
+ASKED: dict[str, Any] = {"space": SPACE, "samples": 300, "seed": 3}
+QUESTIONS = {
+    "explore": lambda network, **more: cocco.explore(network, metric="ema", alpha=0.05, **ASKED, **more),
+    "pareto": lambda network, **more: cocco.pareto(network, **ASKED, **more),
+    "minimize": lambda network, **more: cocco.minimize(network, "capacity", {"ema": 145e6}, **ASKED, **more),
+}
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Let workers be this process, and count what they are given; let no proof over all layers finish."""
+    given: list[int] = []
+
+    def run(function: Any, asked: Any) -> list[Any]:
+        given.append(len(asked))
+        return [jobs.in_worker(function, each) for each in asked]
+
+    monkeypatch.setattr(jobs, "_jobs", lambda *_: run)
+    monkeypatch.setattr(jobs.signal, "signal", lambda *_: None)
+    for module in (kept, kept_pareto):
+        monkeypatch.setattr(module, "QUICK_STEPS", 64)
+    return given
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("workers", [2, 5])
+def test_any_number_of_workers_gives_the_same_answer(name, workers, here):
+    network = workloads.load("vgg16")
+    one, many = (QUESTIONS[name](network, workers=count) for count in (1, workers))
+    assert many.to_json() == one.to_json()
+    assert many.points.equals(one.points)
+    if name != "minimize":
+        assert here and max(here) > 1
+
+
+def test_a_proof_that_finishes_is_the_same_too(monkeypatch, here):
+    monkeypatch.undo()
+    monkeypatch.setattr(jobs, "_jobs", lambda *_: lambda function, asked: [function(*each) for each in asked])
+    network = workloads.load("vgg16")
+    one, many = (QUESTIONS["explore"](network, workers=count) for count in (1, 3))
+    assert one.status == "optimal" and many.to_json() == one.to_json()
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_answer():
+    network = workloads.load("googlenet")
+    one, two = (cocco.explore(network, samples=300, workers=count) for count in (1, 2))
+    assert one.to_json() == two.to_json()
+
+
+def test_a_worker_remembers_problems_and_what_it_worked_out():
+    first, again, other = (on_hardware(chain(4), Accelerator(shared_buffer=size)) for size in (4096, 4096, 8192))
+    seen = [jobs.in_worker(kept_memories.KeptBounds, (each,)).problem for each in (first, again, other)]
+    assert seen[0] is seen[1] and seen[1] is not seen[2]
+
+
+def test_workers_are_counted():
+    with pytest.raises(ValueError, match="workers"):
+        cocco.explore(chain(4), workers=0)
