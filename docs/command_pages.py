@@ -56,7 +56,7 @@ def _page(name: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _group(title: str | None, actions: list[argparse.Action]) -> str:
-    told = [action for action in actions if "--help" not in action.option_strings]
+    told = [action for action in actions if "--help" not in action.option_strings and action.help != argparse.SUPPRESS]
     if not told:
         return ""
     heading = {"positional arguments": "What it takes", "options": "Options"}.get(title or "", title or "Options")

@@ -52,8 +52,9 @@ def _run(arguments: list[str]) -> int:
     options.line = shlex.join(["cocco", *arguments])  # kept in run folders
     if "hardware_file" in options:
         from cocco.cli.hardware import settle
+        from cocco.cli.runs import settle_plans
 
-        settle(options)
+        settle(options, settle_plans(options))
     code: int = import_module(f"cocco.cli.commands.{options.command}").run(options)
     return code
 

@@ -63,7 +63,7 @@ def run_search(
             if folder:
                 written = shown.save(seconds)
         finally:
-            print_answer(options.json, lambda: shown.content, shown.text)
+            print_answer(options, lambda: shown.content, shown.text)
     if written:
         parts = ["\n  ".join(["\nWritten:", *map(str, written)])]
         parts += ["\n  ".join(["Prove it by execution:", *shown.proofs])] if shown.proofs else []
