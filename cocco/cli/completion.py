@@ -8,7 +8,7 @@ from typing import Any
 
 from cocco.cli.usage import UsageError
 
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh")
 NETWORKS = "_cocco_networks"  #: the shell function that completes what a NETWORK may be
 
 
@@ -33,7 +33,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     for command in _commands(parser):
         for action in command._actions:
             if (kind := _completes(action)) is not None:
-                action.complete = getattr(shtab, kind, None) or {"bash": NETWORKS, "zsh": NETWORKS, "tcsh": "f"}  # type: ignore[attr-defined]
+                action.complete = getattr(shtab, kind, None) or {"bash": NETWORKS, "zsh": NETWORKS}  # type: ignore[attr-defined]
     text: str = shtab.complete(parser, shell=shell, root_prefix="cocco", preamble=_preamble())
     return text
 

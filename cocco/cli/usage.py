@@ -43,9 +43,19 @@ class Old(argparse.Action):
         setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
 
 
+_old: list[tuple[str, str]] = []  #: spellings of this command line that are said when it is answered
+
+
 def old_spelling(option: str, instead: str) -> None:
-    """Say on stderr how an option is spelled now."""
-    print(f"cocco: note: {option} is deprecated in this command; it is {instead} now", file=sys.stderr)
+    """Remember to say how an option is spelled now."""
+    _old.append((option, instead))
+
+
+def say_old_spellings(are_said: bool = True) -> None:
+    """Say on stderr how options are spelled now; where the command line is malformed, that alone is said."""
+    for option, instead in dict.fromkeys(_old) if are_said else ():
+        print(f"cocco: note: {option} is deprecated in this command; it is {instead} now", file=sys.stderr)
+    _old.clear()
 
 
 class Version(argparse.Action):

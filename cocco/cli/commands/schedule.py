@@ -7,8 +7,8 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-import workloads
 from cocco.cli import values
+from cocco.cli.networks import load
 from cocco.cli.options import add_json, add_network
 from cocco.cli.output import CODES, file_path, print_answer
 from cocco.cli.usage import Old, Parser, UsageError
@@ -41,7 +41,7 @@ def add_options(parser: Parser) -> None:
         "--method", choices=METHODS, default="auto",
         help="the algorithm. auto: tight up to 250 operators, else windows; gap where an order is given (default); "
         "tight: the joint optimum; gap: the optimum of an order; divide, paper: COSMA's; beam: without a solver; "
-        "belady, greedy: baselines with the linear allocator. tight, windows, divide and paper need the extra 'solvers'",
+        "belady, greedy: with the linear allocator. tight, windows, divide and paper need the extra 'solvers'",
     )  # fmt: skip
     parser.add_argument(
         "--concat", choices=("copy", "dissolved"), default="copy",
@@ -68,7 +68,7 @@ def run(options: Namespace) -> int:
     """Read, schedule or check, write what was asked for, print the answer."""
     picture = file_path(options.picture, "--picture", PICTURE_FORMATS)
     output = file_path(options.output, "-o", (".json",))
-    network = workloads.load(options.network)
+    network = load(options.network, options)
     with ready_files(output, picture):
         start = time.monotonic()
         result = _answer(network, options)

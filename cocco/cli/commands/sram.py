@@ -9,7 +9,7 @@ from pathlib import Path
 from cocco.cli import values
 from cocco.cli.options import add_json
 from cocco.cli.output import file_path, print_answer
-from cocco.cli.usage import Old, Parser, UsageError
+from cocco.cli.usage import Parser, UsageError
 from cocco.memory.cacti import CELLS, NODES, find_cacti, table_from_cacti
 from cocco.output.text.memory import table_text
 from simulator.memory.reading import read_table
@@ -24,16 +24,10 @@ SIZES = tuple(each * KiB for each in (32, 64, 128, 256, 512, 1024, 2048, 4096, 8
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
     parser.add_argument(
-        "source", metavar="cacti|FILE", nargs="?",
+        "--from", dest="source", metavar="cacti|FILE", required=True,
         help="cacti: run it; FILE: a .csv of a memory compiler or OpenRAM, its columns known by name",
     )  # fmt: skip
-    parser.add_argument("--from", action=Old, instead="an argument without --from", dest="old_source")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write the answer to this file: the table (.csv), for sram: of hardware files",
-    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file: the table (.csv)")
     parser.add_argument("--node", choices=sorted(NODES), help="technology of CACTI (default: 22nm)")
     parser.add_argument("--cells", choices=CELLS, help="cells of CACTI (default: hp, high performance)")
     parser.add_argument("--sizes", nargs="+", metavar="SIZE", type=values.size, help="default: 32KB to 8MB")
@@ -43,16 +37,13 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Make the table, save it, and print it."""
-    options.source = options.source or options.old_source
-    if options.source is None:
-        raise UsageError("sram needs where the table comes from: cacti, or a FILE of a memory compiler (.csv)")
     output = file_path(options.output, "-o", (".csv",))
     table = _from_cacti(options) if options.source == "cacti" else _from_file(options)
     if output is not None:
         table = replace(table, name=output.name)
         write_atomic(output, file_text(table))
     content = {"name": table.name, "source": table.source, "rows": [row._asdict() for row in table.rows]}
-    print_answer(options, lambda: content, lambda: table_text(table))
+    print_answer(options.json, lambda: content, lambda: table_text(table))
     return 0
 
 
@@ -68,6 +59,6 @@ def _from_file(options: Namespace) -> SramTable:
     """Return the table of a file, in ascending order of capacity, with where it comes from."""
     for name in ("node", "cells", "sizes", "cacti"):
         if getattr(options, name) is not None:
-            raise UsageError(f"--{name} not allowed with {options.source!r}: it is for cacti")
+            raise UsageError(f"--{name} not allowed with --from {options.source!r}: it is for --from cacti")
     table = read_table(options.source)
     return table if table.source else replace(table, source=f"from {Path(options.source).name}")
