@@ -49,6 +49,8 @@ def settle(options: Namespace, known: Accelerator | None = None) -> None:
 
 def hardware_at(path: str) -> dict[str, Any]:
     """Return what a hardware file says, or the hardware of a run folder, as keywords for Accelerator."""
+    if not Path(path).suffix and not Path(path).exists():
+        raise UsageError(f"{path}: is not there; hardware is a file (.yaml, .json) or the folder of a run")
     if not Path(path).is_dir():
         return read_hardware(path)
     from cocco.output.folders.made_for import RunFolder

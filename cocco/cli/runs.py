@@ -33,6 +33,10 @@ def settle_plans(options: Namespace) -> Accelerator | None:
     for word in dict.fromkeys(_plans(options)):
         if word != LAYERWISE:
             path = Path(word)
+            if not path.suffix and not path.exists():
+                raise UsageError(
+                    f"{word}: is not there; a plan is a file (.json, .yaml), the folder of a run, or layerwise"
+                )
             options.made[word] = RunFolder(path).accelerator if path.is_dir() else made_for(path)
     known = list(dict.fromkeys(each for each in options.made.values() if each is not None))
     return known[0] if len(known) == 1 else None

@@ -53,6 +53,8 @@ def _compare_runs(options: Namespace) -> int:
     if options.given or options.hardware_file is not None:
         option = flag(options.given[0]) if options.given else "--hardware"
         raise UsageError(f"{option} not allowed with two runs: each has found its hardware")
+    if Path(options.network) == Path(others[0]):
+        raise UsageError(f"the run {others[0]!r} is given twice; give each once")
     pair = read_pair(Path(options.network), Path(others[0]))
     print_answer(options, pair.to_json, lambda: runs_text(pair.names, pair.answers, pair.questions))
     return 0 if pair.first.networks and pair.second.networks else 1
