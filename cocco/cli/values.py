@@ -150,7 +150,7 @@ def limit(text: str) -> tuple[str, float]:
         raise ArgumentTypeError(f"a limit is WHAT=MOST, such as latency=2000000 or capacity=1MB; got {text!r}")
     if name in ("capacity", "ema"):
         return name, float(size(most, is_whole=name == "capacity"))
-    match = re.fullmatch("([0-9.][0-9.,]*(?:[eE][+-]?[0-9]+)?) ?([A-Za-z\u00b5][A-Za-z0-9/ ]*)?", most)
+    match = re.fullmatch("([+-]?[0-9.][0-9.,]*(?:[eE][+-]?[0-9]+)?) ?([A-Za-z\u00b5][A-Za-z0-9/ ]*)?", most)
     units = CRITERIA[name].units if name in CRITERIA else {"": 1.0}
     clocked = CRITERIA[name].clocked if name in CRITERIA else {}
     unit = (match[2] or "").replace("\u00b5", "u") if match else ""

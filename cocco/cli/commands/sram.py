@@ -43,7 +43,7 @@ def run(options: Namespace) -> int:
         table = replace(table, name=output.name)
         write_atomic(output, file_text(table))
     content = {"name": table.name, "source": table.source, "rows": [row._asdict() for row in table.rows]}
-    print_answer(options.json, lambda: content, lambda: table_text(table))
+    print_answer(options, lambda: content, lambda: table_text(table))
     return 0
 
 

@@ -118,7 +118,7 @@ def _questions(first: Run, second: Run) -> Iterator[tuple[str, Any, Any]]:
     for name in dict.fromkeys([*asked[0], *asked[1]]):
         values = [each.get(name) for each in asked]
         if values[0] != values[1]:
-            yield name, *values
+            yield name, values[0], values[1]
 
 
 def _said(value: object) -> str:
