@@ -106,8 +106,8 @@ def _unpriced(run: Run, drawn: Chart) -> str:
         return ""
     networks = " ".join(run.about.settings.get("networks", ["NETWORK"]))
     return (
-        f"{without} of {counted(len(drawn.x), 'size')} have no dot: too far to be the answer, they were not searched, "
-        f"only their bound is known; 'cocco pareto {networks}' searches them. "
+        f"{without} of {counted(len(drawn.x), 'size')} have no dot: no plan was priced there, only their bound "
+        f"is known; 'cocco pareto {networks}' searches all. "
     )
 
 
