@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cocco.cli import parser as command_line
+from cocco.cli.usage import Old
 
 INTRODUCTION = """\
 The ``cocco`` command
@@ -70,7 +71,8 @@ def _option(action: argparse.Action) -> str:
     forms = ", ".join(f"{form} {value}".strip() for form in action.option_strings) or value
     notes = ["required"] if action.required and action.option_strings else []
     notes += [f"default: {action.default}"] if _says_default(action) else []
-    text = _prose(". ".join(filter(None, [action.help or "", "; ".join(notes)])))
+    said = f"an earlier spelling of {action.instead}" if isinstance(action, Old) else action.help or ""
+    text = _prose(". ".join(filter(None, [said, "; ".join(notes)])))
     return f".. option:: {forms}\n\n   {text}\n"
 
 

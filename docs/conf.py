@@ -12,7 +12,7 @@ from sphinx.ext import autosummary
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs import command_pages, draw_rooms  # noqa: E402 - found by the line above
+from docs import command_pages, draw_rooms, option_table  # noqa: E402 - found by the line above
 from docs.docstrings import read_as_plain_text  # noqa: E402
 
 project = "Cocco"
@@ -45,11 +45,12 @@ autosummary_filename_map = {
 
 
 def write_pages(_: Any) -> None:
-    """Write what the code says: the commands, and the picture and the table of the rooms."""
+    """Write what the code says: the commands, their options, and the picture and the table of the rooms."""
     for folder in ("api", "commands", "generated"):  # what was there may tell of names that are gone
         shutil.rmtree(HERE / folder, ignore_errors=True)
     command_pages.write(HERE / "commands")
     draw_rooms.write(HERE / "generated")
+    option_table.write(HERE / "generated")
 
 
 def setup(app: Any) -> None:

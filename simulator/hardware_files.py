@@ -105,7 +105,11 @@ def read_hardware(path: str | PathLike[str]) -> dict[str, Any]:
 
     Each value is checked; a file may have no buffers, and leave them to whoever builds the accelerator.
     """
-    content = read_mapping(path)
+    return hardware_of(path, read_mapping(path))
+
+
+def hardware_of(path: str | PathLike[str], content: dict[str, Any]) -> dict[str, Any]:
+    """Return what a mapping in a file gives, as `read_hardware` does; path: the file that errors name."""
     _check_keys(path, content, KEYS, "hardware")
     found: dict[str, Any] = {}
     memory = _memory(path, content)

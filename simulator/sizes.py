@@ -1,4 +1,7 @@
-"""Sizes as people write them: '1344KB', '1.5MB', 65536. 1 KB = 1 KiB = 1024 bytes."""
+"""Sizes as people write them: '1344KB', '1.5MB', 65536, and as they are printed: '1,344.0 KB', '65536 bytes'.
+
+1 KB = 1 KiB = 1024 bytes.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,26 @@ from fractions import Fraction
 
 from simulator.accelerator import MAX_CAPACITY
 
-UNITS = {"": 1, "B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
+UNITS = {"": 1, "B": 1, "BYTES": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
 
-_SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
+_SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?|[0-9]{1,3}(?:,[0-9]{3}){1,6}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
 
 
-def parse_size(text: str) -> int:
-    """Return bytes: '1344KB' is 1344 * 1024, '1.5MB' is 1572864, '65536' is itself. Whole bytes only.
+def parse_size(text: str, is_whole: bool = True) -> int:
+    """Return bytes: '1344KB' is 1344 * 1024, '1.5MB' is 1572864, '65536' is itself.
 
-    Raises ValueError that names the rule and the value.
+    is_whole: whether a size must come to whole bytes; else it is rounded down. Raises ValueError that names the rule
+    and the value.
     """
     match = _SIZE.fullmatch(text)
     if not match or match[2].upper() not in UNITS:
         raise ValueError(
             f"a size is a whole number of bytes, or a number with KB, MB or GB (1 KB = 1024 bytes); got {text!r}"
         )
-    found = Fraction(match[1]) * UNITS[match[2].upper()]
+    found = Fraction(match[1].replace(",", "")) * UNITS[match[2].upper()]
     if "." in match[1] and not match[2]:
         raise ValueError(f"a size without a unit is a whole number of bytes; got {text!r}")
-    if found.denominator != 1:
+    if is_whole and found.denominator != 1:
         raise ValueError(f"a size must come to a whole number of bytes; {text!r} is {float(found):.10g} bytes")
     if not 1 <= found <= MAX_CAPACITY:
         raise ValueError(f"a size must be at least 1 byte and at most {MAX_CAPACITY}; got {text!r}")

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from cocco.cli import parser
+from cocco.cli.usage import say_old_spellings
 
 MAX_MESSAGE = 600  #: characters of an error message; our choice: a few lines on a terminal
 
@@ -25,7 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a layer may have any name, the terminal any encoding
     warnings.showwarning = _note
     try:
+        say_old_spellings(are_said=False)  # of an earlier command line in this process
         code = _run(list(sys.argv[1:] if arguments is None else arguments))
+        say_old_spellings(are_said=code != 2)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
@@ -52,8 +55,9 @@ def _run(arguments: list[str]) -> int:
     options.line = shlex.join(["cocco", *arguments])  # kept in run folders
     if "hardware_file" in options:
         from cocco.cli.hardware import settle
+        from cocco.cli.runs import settle_plans
 
-        settle(options)
+        settle(options, settle_plans(options))
     code: int = import_module(f"cocco.cli.commands.{options.command}").run(options)
     return code
 

@@ -10,7 +10,7 @@ from cocco.cli.effort import say_expected
 from cocco.cli.hardware import machine_of, space_of
 from cocco.cli.networks import load
 from cocco.cli.options import keep_of
-from cocco.cli.output import output_path
+from cocco.cli.output import check_folder, output_path
 from cocco.cli.resume import Resumed
 from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
 from cocco.exploration.front import Front
@@ -35,14 +35,15 @@ def search_front(
         for name in ("samples", "seed", "weights", "tile_rule", "engine", "threads", "count", "workers", "dask")
     }
     common |= {"keep": keep_of(options), "level": options.effort}
+    settings = question | settings_of(options, networks, space, ("samples", *MACHINE, "tile_rule"))
+    settings["keep"] = common["keep"]
+    check_folder(options, folder, settings)
 
     def find(progress: Progress | None) -> Front | Limited:
         found: Front | Limited = search(networks, space=space, **common, **machine_of(options), progress=progress)
         return found
 
     def show(found: Front | Limited) -> Shown:
-        settings = question | settings_of(options, networks, space, ("samples", *MACHINE, "tile_rule"))
-        settings["keep"] = common["keep"]
         content = to_json(found)
 
         def save(seconds: float) -> Any:

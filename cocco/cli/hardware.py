@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocco.cli.usage import UsageError
 from cocco.cli.values import Bare
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import BUFFERS, MACHINE, read_hardware
+from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.technology import KiB, MiB, Technology
 
 if TYPE_CHECKING:
@@ -17,19 +20,62 @@ if TYPE_CHECKING:
 
 DEFAULTS = Accelerator(shared_buffer=1)  #: of everything but the buffers
 MAPPER = "enumerate"  #: the default
+TILE_RULE = "exact"  #: the default
 SMALL_BYTES = 4 * KiB  #: our choice: of a smaller buffer one asks whether its unit was forgotten
 PAPER_BUFFERS = {"global_buffer": 1 * MiB, "weight_buffer": 1152 * KiB}  #: Cocco, Sec. 5.2
 
 
-def settle(options: Namespace) -> None:
-    """Put into the options of `add_machine` what --hardware says, or the default, where the command line is silent."""
+def settle(options: Namespace, known: Accelerator | None = None) -> None:
+    """Put into the options of `add_machine` what the command line does not say.
+
+    That is what --hardware says, or else the hardware that the plans were made for (known), or else the default.
+    """
+    options.given = [name for name in BUFFERS if getattr(options, name, None) is not None]
+    options.given += [name for name in (*MACHINE, "mapper") if hasattr(options, name)]
     path = options.hardware_file
-    found = {} if path is None else read_hardware(path)
+    found = hardware_at(path) if path is not None else {} if known is None else _fields(known)
+    options.is_known = path is None and known is not None
     for name in MACHINE:
         if not hasattr(options, name):
             setattr(options, name, found.get(name, getattr(DEFAULTS, name)))
     options.technology = found.get("technology", Technology())
     options.file_buffers = {name: found[name] for name in BUFFERS if name in found}
+    options.file_mapper = None if hasattr(options, "mapper") else found.get("mapper")
+    if not hasattr(options, "mapper"):
+        options.mapper = _name(options.file_mapper)
+    if not hasattr(options, "tile_rule"):
+        options.tile_rule = TILE_RULE
+
+
+def hardware_at(path: str) -> dict[str, Any]:
+    """Return what a hardware file says, or the hardware of a run folder, as keywords for Accelerator."""
+    if not Path(path).suffix and not Path(path).exists():
+        raise UsageError(f"{path}: is not there; hardware is a file (.yaml, .json) or the folder of a run")
+    if not Path(path).is_dir():
+        return read_hardware(path)
+    from cocco.output.folders.made_for import RunFolder
+
+    return _fields(RunFolder(Path(path)).accelerator)
+
+
+def _fields(accelerator: Accelerator) -> dict[str, Any]:
+    """Return the accelerator as keywords; a buffer that is not there, or the default mapper, is not among them."""
+    content = {each.name: getattr(accelerator, each.name) for each in fields(accelerator)}
+    for name in BUFFERS:
+        if content[name] is None:
+            del content[name]
+    if accelerator.mapper == Enumerate():
+        del content["mapper"]
+    return content
+
+
+def _name(mapper: Mapper | None) -> str:
+    """Return what --mapper calls a mapper."""
+    if mapper is None:
+        return MAPPER
+    from cocco.mapping.mapper import MAPPERS
+
+    return next((name for name, each in MAPPERS.items() if each == mapper), mapper.name)
 
 
 def accelerator_of(options: Namespace) -> Accelerator:
@@ -54,12 +100,13 @@ def accelerator_of(options: Namespace) -> Accelerator:
 def machine_of(options: Namespace) -> dict[str, Any]:
     """Return what of the hardware is never searched, as keywords; the default mapper is not among them."""
     machine = {name: getattr(options, name) for name in (*MACHINE, "technology")}
-    mapper = getattr(options, "mapper", MAPPER)
-    if mapper == MAPPER:
+    if options.file_mapper is not None:
+        return machine | {"mapper": options.file_mapper}
+    if options.mapper == MAPPER:
         return machine
     from cocco.mapping.mapper import MAPPERS
 
-    return machine | {"mapper": MAPPERS[mapper]}
+    return machine | {"mapper": MAPPERS[options.mapper]}
 
 
 def space_of(options: Namespace) -> Space:

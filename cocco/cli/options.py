@@ -9,17 +9,24 @@ from typing import Any, get_args
 from cocco.cli import values
 from cocco.cli.effort import add_search_effort
 from cocco.cli.usage import Parser
+from cocco.output.text.tables import FORMATS
 from cocco.problem.names import Count, Keep
 
 DEFAULT_KEEP: Keep = "auto"
 
 NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
-PARTITION = "a partition file (.json, .yaml; docs/partitions.md), or 'layerwise': every layer alone"
+PARTITION = (
+    "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), or 'layerwise': "
+    "every layer alone"
+)
+NETWORK_OR_RUN = f"{NETWORK}; or the folder of a run, for its network, plan and hardware"
 
 
-def add_network(parser: Parser) -> None:
-    """Add the one network that a command is about."""
-    parser.add_argument("network", metavar="NETWORK", help=NETWORK)
+def add_network(parser: Parser, or_run: bool = False) -> None:
+    """Add the one network that a command is about; or_run: whether a run may say which."""
+    parser.add_argument(
+        "network", metavar="NETWORK|DIR" if or_run else "NETWORK", help=NETWORK_OR_RUN if or_run else NETWORK
+    )
     add_unsupported(parser)
 
 
@@ -72,8 +79,23 @@ def add_language(parser: Parser) -> None:
 
 
 def add_json(parser: Parser) -> None:
-    """Add --json, the last option of every command that answers."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    """Add how the answer is printed, the last options of every command."""
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    how.add_argument(
+        "--format", choices=FORMATS, default=FORMATS[0],
+        help="table: words and tables within the columns of the terminal, or 80 (default); csv, markdown: the tables "
+        "alone, as they are shown, an empty line between them",
+    )  # fmt: skip
+
+
+def add_folder(parser: Parser, files: str) -> None:
+    """Add the folder that a run is written to; files: what it gets."""
+    parser.add_argument("-o", "--output", metavar="DIR", help=f"write the answer to this folder: {files}")
+    parser.add_argument(
+        "--force", action="store_true",
+        help="write into the folder of -o even where it holds the run of another question, whose files then go",
+    )  # fmt: skip
 
 
 def add_buffers(parser: Parser) -> None:
@@ -112,9 +134,9 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
     """Add cores, batch and the rules of the model; cores_axis: whether several numbers of cores may be asked for."""
     group = parser.add_argument_group("machine and model")
     group.add_argument(
-        "--hardware", metavar="FILE", dest="hardware_file",
-        help="a .yaml or .json file of buffers, machine and technology (see 'cocco show --hardware'); "
-        "options take precedence over it",
+        "--hardware", metavar="FILE|DIR", dest="hardware_file",
+        help="a .yaml or .json file of buffers, machine and technology (see 'cocco show --hardware'), or the folder of "
+        "a run, for what that recommends; options take precedence over it",
     )  # fmt: skip
     unset = argparse.SUPPRESS  # cocco.cli.hardware.settle puts in what the file says, or the default
     whole: dict[str, Any] = {"type": values.count, "default": unset, "metavar": "N"}
@@ -136,7 +158,7 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
         "paper",
     )  # fmt: skip
     group.add_argument(
-        "--tile-rule", choices=("exact", "paper"), default="exact",
+        "--tile-rule", choices=("exact", "paper"), default=unset,
         help="exact: sizes that really run; paper: the paper's, which lose data where branches meet; default exact",
     )  # fmt: skip
 
@@ -144,7 +166,7 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
 def add_mapper(parser: Parser) -> None:
     """Add how layers run on the PE array."""
     parser.add_argument(
-        "--mapper", choices=("enumerate", "tiled", "cosa"), default="enumerate",
+        "--mapper", choices=("enumerate", "tiled", "cosa"), default=argparse.SUPPRESS,
         help="how layers run on the PE array. enumerate: the closed form of whole layers (default); tiled: of each "
         "update, with its reads; cosa: CoSA's program for each update (extra 'solvers'). A search with tiled or cosa "
         "takes the reference engine",
@@ -156,7 +178,7 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
     group = add_samples(parser)
     group.add_argument(
         "--method", choices=methods, default="auto",
-        help="auto: exact where it finishes soon, beside ga (default); ga: genetic algorithm; exact: enumeration; "
+        help="the algorithm. auto: exact where it finishes soon, beside ga (default); ga: genetic; exact: enumeration; "
         + more,
     )  # fmt: skip
     group.add_argument(
@@ -174,11 +196,12 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
     )  # fmt: skip
 
 
-def add_keep(parser: Parser) -> None:
-    """Add whether tensors may stay on chip."""
+def add_keep(parser: Parser, has_plain: bool = True) -> None:
+    """Add whether tensors may stay on chip; has_plain: whether the command has --plain."""
+    default = "default; with --plain: none" if has_plain else "default"
     parser.add_argument(
         "--keep", choices=("auto", "none"),
-        help="auto (default; with --plain: none): tensors may stay on chip between subgraphs, with a proof that no "
+        help=f"auto ({default}): tensors may stay on chip between subgraphs, with a proof that no "
         "plan costs less, where that finishes; none: as in the paper",
     )  # fmt: skip
 
@@ -199,10 +222,7 @@ def add_samples(parser: Parser) -> Any:
         "--samples", type=values.count, metavar="N", help="genomes to price; default: those of the effort, 50000"
     )
     add_seed(group)
-    group.add_argument(
-        "--engine", choices=("fast", "reference"),
-        help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
-    )  # fmt: skip
+    add_engine(group)
     group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
     group.add_argument(
         "--workers", type=values.count, default=1, metavar="N",
@@ -219,14 +239,22 @@ def add_samples(parser: Parser) -> Any:
     return group
 
 
+def add_engine(parser: Any) -> None:
+    """Add which twin of the engine searches."""
+    parser.add_argument(
+        "--engine", choices=("fast", "reference"),
+        help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
+    )  # fmt: skip
+
+
 def add_seed(parser: Any) -> None:
     """Add the seed."""
     parser.add_argument("--seed", type=values.seed, default=0, metavar="S", help="of the random numbers; default 0")
 
 
-def add_addresses(parser: Parser) -> None:
-    """Add the question where every region lies."""
+def add_addresses(parser: Parser, verified: str = "") -> None:
+    """Add the question where every region lies; verified: what to say of executing there."""
     parser.add_argument(
         "--addresses", action="store_true",
-        help="the start and end of every region, and whether all of them find a place; --verify then executes there",
+        help=f"the start and end of every region, and whether all of them find a place{verified}",
     )  # fmt: skip

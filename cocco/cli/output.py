@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator
+from argparse import Namespace
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from cocco.cli.usage import UsageError
+from cocco.output.text.tables import seen_tables
 from cocco.problem.status import Interrupted
 
 CODES = {"infeasible": 1, "gave_up": 1}  #: exit codes of answers; all others are 0
@@ -26,12 +28,28 @@ def searched(find: Callable[[], T]) -> tuple[T, bool]:
         return stop.result, True
 
 
-def print_answer(as_json: bool, content: Callable[[], dict[str, Any]], text: Callable[[], str]) -> None:
-    """Print one JSON object, or the answer for people."""
-    if as_json:
+def print_answer(
+    options: Namespace, content: Callable[[], dict[str, Any]], text: Callable[[], str], notes: Sequence[str] = ()
+) -> None:
+    """Print one JSON object, or the answer for people, or its tables alone in another format.
+
+    notes: what people should know of it; below it, and on stderr where standard output is for programs.
+    """
+    if options.json or options.format != "table":
+        for each in notes:
+            print(f"cocco: note: {each}", file=sys.stderr)
+    if options.json:
         print_json(content())
+    elif options.format == "table":
+        print("\n\n".join([text(), *(f"{each[0].upper()}{each[1:]}." for each in notes)]))
     else:
-        print(text())
+        with seen_tables() as tables:
+            words = text()
+        if not tables:
+            print(f"cocco: note: there is no table in this answer for --format {options.format}", file=sys.stderr)
+            print(words)
+        else:
+            print("\n".join(getattr(each, options.format)() for each in tables), end="")
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -44,6 +62,14 @@ def output_path(text: str | None) -> Path | None:
     if text == "":
         raise UsageError("-o is empty; it must be a path")
     return None if text is None else Path(text)
+
+
+def check_folder(options: Namespace, folder: Path | None, settings: dict[str, Any] | None) -> None:
+    """Check before the search that the folder of -o holds no run of another question, unless --force is given."""
+    if folder is not None and not options.force:
+        from cocco.output.folders.earlier import check_free
+
+        check_free(folder, settings, options.seed)
 
 
 def file_path(text: str | None, option: str, suffixes: Collection[str]) -> Path | None:

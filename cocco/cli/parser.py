@@ -7,12 +7,15 @@ from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
+from cocco.cli.completion import SHELLS, Completion
 from cocco.cli.effort import settle_samples
 from cocco.cli.usage import Parser, UsageError, Version
 
 PURPOSE = "Which on-chip memory to build for your networks, and how to run them on it."
 SIZES = "A SIZE is a whole number of bytes, or a number with KB, MB or GB: 1 KB = 1 KiB = 1024 bytes, 1 MB = 1024 KB."
-EXIT = "exit status: 0 done; 1 no answer (infeasible, or --verify failed); 2 malformed input; 130 stopped by Ctrl-C"
+EXIT = (
+    "exit status: 0 done; 1 no answer (infeasible, or a verification failed); 2 malformed input; 130 stopped by Ctrl-C"
+)
 HARDWARE = "Without a buffer option: the paper's 1MB global buffer and 1152KB weight buffer."
 OFFCHIP = "Off-chip bytes are those of spilling and retrieving; loading inputs and storing results is the same for all."
 
@@ -37,7 +40,7 @@ COMMANDS = {
     "partition": Command("find a partition for given hardware", HARDWARE),
     "explore": Command("find the memory to build, with a partition for each network"),
     "pareto": Command("find the whole front between capacity and energy, or other objectives"),
-    "report": Command("write a page about what explore or pareto found, to look at in a browser"),
+    "report": Command("write a page about what explore or pareto found, to look at in a browser", sizes=False),
     "allocate": Command("find an address for every buffer of a table"),
     "schedule": Command("order, residency, spills and addresses of whole tensors in one scratchpad", OFFCHIP),
     "map": Command("map the layers of a list or a network on the PE array, one by one", sizes=False),
@@ -84,6 +87,10 @@ def _with_cores(arguments: Sequence[str]) -> list[str]:
 def _parser(filled: Collection[str]) -> Parser:
     parser = Parser(prog="cocco", description=PURPOSE, epilog=EXIT, allow_abbrev=False)
     parser.add_argument("--version", action=Version, nargs=0, help="print the version")
+    parser.add_argument(
+        "--completion", action=Completion, build=build, choices=SHELLS,
+        help="print what lets this shell complete commands, options and networks (docs/options.md; extra 'completion')",
+    )  # fmt: skip
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, (purpose, more, sizes) in COMMANDS.items():
         description = f"{purpose[0].upper()}{purpose[1:]}. {more}".strip()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cocco.cli.options import PARTITION
+from cocco.cli.runs import LAYERWISE
 from cocco.cli.usage import Parser, UsageError
 from simulator.accelerator import Accelerator
 from simulator.model.tiling import TileRule
@@ -15,27 +18,43 @@ from workloads.network.network import Network
 if TYPE_CHECKING:
     from cocco.plans.keeping import KeptChoice
 
-LAYERWISE = "layerwise"
 PLAN_SUFFIXES = (".json", ".yaml", ".yml")  #: of partition files
+
+
+def add_plan(parser: Parser) -> None:
+    """Add the one partition that a command is about, in either of two ways."""
+    parser.add_argument("plan", metavar="PLAN", nargs="?", help=PARTITION)
+    parser.add_argument("--partition", metavar="PLAN", help="PLAN in other words")
 
 
 def read_partition(
     text: str, network: Network, accelerator: Accelerator | None = None, tile_rule: TileRule = "exact"
 ) -> Partition:
-    """Return the partition of a file, or 'layerwise'; what a file leaves to a search is found for the accelerator."""
+    """Return the partition of a file or a run, or 'layerwise'; what a file leaves to a search fits the accelerator."""
     if text == LAYERWISE:
         return Partition.layerwise(network)
     from cocco.plans.files import load_partition
 
-    return load_partition(text, network, accelerator, tile_rule=tile_rule)
+    return load_partition(file_of(text, network), network, accelerator, tile_rule=tile_rule)
+
+
+def file_of(text: str, network: Network) -> Path:
+    """Return the partition file that a word names: that of the network in the folder of a run, or itself."""
+    path = Path(text)
+    if not path.is_dir():
+        return path
+    from cocco.output.folders.made_for import RunFolder
+
+    return RunFolder(path).plan(network.name)
 
 
 def add_start(parser: Parser) -> None:
     """Add the plans that a search starts from."""
     parser.add_argument(
-        "--from", nargs="+", metavar="FILE", default=None,
-        help="start from this partition file (as in 'cocco evaluate --partition'; for several networks one file each, "
-        "in their order): the answer costs no more than it, with the tensors that it keeps on chip if --keep allows",
+        "--from", nargs="+", metavar="PLAN", default=None,
+        help="start from this plan (as in 'cocco evaluate NETWORK PLAN'; for several networks one each, in their "
+        "order, or the folder of one run): the answer costs no more than it, with the tensors that it keeps on chip "
+        "if --keep allows",
     )  # fmt: skip
 
 
@@ -46,6 +65,8 @@ def start_of(
     files = getattr(options, "from")
     if files is None:
         return ()
+    if len(files) == 1 and Path(files[0]).is_dir():
+        files = files * len(networks)
     if len(files) != len(networks):
         names = ", ".join(network.name for network in networks)
         raise UsageError(f"--from needs one file for each network ({names}), got {len(files)}")
@@ -60,7 +81,7 @@ def kept_by_choice(
     from cocco.plans.files import written_order
     from cocco.plans.keeping import keep_on_chip
 
-    order = None if text == LAYERWISE else written_order(text, network, partition)
+    order = None if text == LAYERWISE else written_order(file_of(text, network), network, partition)
     return keep_on_chip(network, partition, accelerator, order=order, tile_rule=tile_rule)
 
 

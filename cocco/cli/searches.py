@@ -69,7 +69,7 @@ def run_search(
             if folder:
                 written = shown.save(seconds)
         finally:
-            print_answer(options.json, lambda: shown.content, shown.text)
+            print_answer(options, lambda: shown.content, shown.text)
         if steps is not None and not is_stopped:
             steps.end()
     if written:

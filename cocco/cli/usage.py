@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 
@@ -15,6 +17,45 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
+
+    def parse_known_args(  # type: ignore[override]  # the namespaces are argparse's own
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse, and give an optional word that follows options, which argparse leaves, its place."""
+        found, left = super().parse_known_args(args, namespace)
+        for action in self._get_positional_actions():
+            if action.nargs == "?" and getattr(found, action.dest) is None and left and not left[0].startswith("-"):
+                setattr(found, action.dest, left.pop(0))
+        return found, left
+
+
+class Old(argparse.Action):
+    """An earlier spelling of an option: it works as before, and says on stderr how it is spelled now."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, instead: str, **more: Any) -> None:
+        super().__init__(option_strings, dest, help=argparse.SUPPRESS, **more)
+        self.instead = instead
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        old_spelling(str(option), self.instead)
+        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
+
+
+_old: list[tuple[str, str]] = []  #: spellings of this command line that are said when it is answered
+
+
+def old_spelling(option: str, instead: str) -> None:
+    """Remember to say how an option is spelled now."""
+    _old.append((option, instead))
+
+
+def say_old_spellings(are_said: bool = True) -> None:
+    """Say on stderr how options are spelled now; where the command line is malformed, that alone is said."""
+    for option, instead in dict.fromkeys(_old) if are_said else ():
+        print(f"cocco: note: {option} is deprecated in this command; it is {instead} now", file=sys.stderr)
+    _old.clear()
 
 
 class Version(argparse.Action):

@@ -17,12 +17,15 @@ class Bare(int):
     """Bytes that were given without a unit."""
 
 
-def size(text: str) -> int:
-    """Return bytes: '1344KB' is 1344 * 1024, '1.5MB' is 1572864, '65536' is itself. Whole bytes only."""
+def size(text: str, is_whole: bool = True) -> int:
+    """Return bytes: '1344KB' is 1344 * 1024, '1.5MB' is 1572864, '65536' is itself.
+
+    is_whole: whether it must be whole bytes; else it is rounded down, as '134.38MB', which is printed so, has to be.
+    """
     from simulator.sizes import parse_size
 
     try:
-        found = parse_size(text)
+        found = parse_size(text, is_whole)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
     return Bare(found) if text.strip().isdigit() else found
@@ -122,6 +125,11 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
+def without_commas(text: str) -> str:
+    """Return '4600000' of '4,600,000', as numbers are printed; a text with commas elsewhere as it is."""
+    return text.replace(",", "") if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?", text) else text
+
+
 class Clocked(float):
     """A limit that the clock of the hardware makes one of the model: at 1 GHz, and the power of the clock in GHz."""
 
@@ -141,15 +149,16 @@ def limit(text: str) -> tuple[str, float]:
     if not equals or not name or not most:
         raise ArgumentTypeError(f"a limit is WHAT=MOST, such as latency=2000000 or capacity=1MB; got {text!r}")
     if name in ("capacity", "ema"):
-        return name, float(size(most))
-    match = re.fullmatch(r"([0-9.eE+-]+) ?([A-Za-z0-9/]*)", most)
+        return name, float(size(most, is_whole=name == "capacity"))
+    match = re.fullmatch("([+-]?[0-9.][0-9.,]*(?:[eE][+-]?[0-9]+)?) ?([A-Za-z\u00b5][A-Za-z0-9/ ]*)?", most)
     units = CRITERIA[name].units if name in CRITERIA else {"": 1.0}
     clocked = CRITERIA[name].clocked if name in CRITERIA else {}
-    if not match or match[2] not in (*units, *clocked):
-        known = ", ".join(unit for unit in (*units, *clocked) if unit) or "none"
+    unit = (match[2] or "").replace("\u00b5", "u") if match else ""
+    if not match or unit not in (*units, *clocked):
+        known = ", ".join(unit for unit in (*units, *clocked) if unit and " " not in unit) or "none"
         raise ArgumentTypeError(f"the limit of {name} is a number, known units are {known}; got {text!r}")
-    factor, power = clocked[match[2]] if match[2] in clocked else (units[match[2]], 0)
-    found = Clocked(number(match[1]) * factor)
+    factor, power = clocked[unit] if unit in clocked else (units[unit], 0)
+    found = Clocked(number(without_commas(match[1])) * factor)
     found.power = power
     if not found > 0:
         raise ArgumentTypeError(f"the limit of {name} must be above 0; got {text!r}")

@@ -24,8 +24,7 @@ class Criterion:
     @property
     def units(self) -> dict[str, float]:
         """What a number on the command line may be given in -> how much of `unit` it is; "" is `unit`."""
-        words = {"": 1.0, self.unit: 1.0, self.shown: float(round(1 / self.scale))}
-        return {name: size for name, size in words.items() if " " not in name}
+        return {"": 1.0, self.unit: 1.0, self.shown: float(round(1 / self.scale))}
 
 
 TIMES = {"s": (1e9, 1), "ms": (1e6, 1), "us": (1e3, 1), "ns": (1.0, 1)}  #: in cycles, as `clocked` of Criterion

@@ -1,9 +1,9 @@
-"""A hand-written partition as its file says it: groups of layers by pattern, the rest, what is kept on chip."""
+"""A hand-written partition as its file says it: groups of layers by pattern, the rest, what is kept, for which chip."""
 
 from __future__ import annotations
 
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, Metric
 from simulator.partition.errors import PartitionError
@@ -11,7 +11,7 @@ from workloads.errors import shown
 from workloads.files import read_mapping
 from workloads.network.network import Network
 
-KEYS = ("network", "metric", "subgraphs", "rest", "keep", "schemes")
+KEYS = ("network", "metric", "subgraphs", "rest", "keep", "schemes", "accelerator")
 RESTS = ("layerwise", "greedy")
 
 
@@ -23,9 +23,8 @@ class Handwritten(NamedTuple):
     metric: Metric  #: by which tiles and loop orders are chosen
     rest: str  #: "layerwise" or "greedy": how the layers run that no group names
     keep: list[object]  #: tensors kept on chip (simulator.partition.keep)
-    schemes: list[
-        object
-    ]  #: how several cores share each group (simulator.partition.schemes); empty where nothing is said
+    schemes: list[object]  #: how several cores share each group (simulator.partition.schemes); empty: nothing is said
+    accelerator: dict[str, Any] | None = None  #: for which it was made, as in hardware files; no price depends on it
 
 
 def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten:
@@ -63,4 +62,7 @@ def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten
         raise PartitionError(
             f"{path}: 'rest: {rest}' and 'schemes' exclude each other: what is fused is priced by the cheapest scheme"
         )
-    return Handwritten(str(path), groups, metric, rest, keep, schemes)
+    accelerator = content.get("accelerator")
+    if not isinstance(accelerator, dict | None):
+        raise PartitionError(f"{path}: 'accelerator' is {shown(accelerator)}; it must be a mapping, as a hardware file")
+    return Handwritten(str(path), groups, metric, rest, keep, schemes, accelerator)

@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from simulator.accelerator import Accelerator
+from simulator.hardware_files import BUFFERS
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
 from simulator.partition.errors import PartitionError
 from simulator.partition.files import read_handwritten
@@ -200,15 +202,26 @@ class Partition:
         """Return the same plan with how several cores share each subgraph, in the order of execution."""
         return replace(self, schemes=ordered_schemes(check_schemes(schemes, self.subgraphs), *[self.subgraphs] * 2))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the partition as JSON (or YAML, which JSON is), atomically."""
+    def save(self, path: str | PathLike[str], accelerator: Accelerator | None = None) -> None:
+        """Write the partition as JSON (or YAML, which JSON is), atomically.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            The file, .json or .yaml.
+        accelerator : Accelerator, optional
+            The hardware that the plan was made for, which the file then says. `load` does not look at it; `cocco
+            evaluate` prices the plan on it where nothing else is said.
+        """
         lines = ",\n".join("  " + json.dumps(list(group)) for group in self.names)
         metric = "" if self.metric == DEFAULT_METRIC else f'"metric": {json.dumps(self.metric)}, '
         kept = ",\n".join("  " + json.dumps(each.to_json()) for each in self.keep)
         keep = f', "keep": [\n{kept}\n]' if self.keep else ""
         shared = ",\n".join("  " + json.dumps(scheme or None) for scheme in self.schemes)
         schemes = f', "schemes": [\n{shared}\n]' if self.schemes else ""
-        text = f'{{"network": {json.dumps(self.network_name)}, {metric}"subgraphs": [\n{lines}\n]{keep}{schemes}}}\n'
+        made = "" if accelerator is None else f', "accelerator": {json.dumps(_said(accelerator))}'
+        groups = f'"subgraphs": [\n{lines}\n]'
+        text = f'{{"network": {json.dumps(self.network_name)}, {metric}{groups}{keep}{schemes}{made}}}\n'
         write_atomic(path, text)
 
     def __len__(self) -> int:
@@ -225,6 +238,11 @@ def _partition(
     """Return the partition of groups in execution order; raises PartitionError where an interval is none."""
     names = tuple(network.names(group) for group in ordered)
     return Partition(network.name, ordered, names, metric, named_intervals(Uses(network, ordered), spans), schemes)
+
+
+def _said(accelerator: Accelerator) -> dict[str, object]:
+    """Return the accelerator as a hardware file has it: only the buffers that there are."""
+    return {name: value for name, value in accelerator.to_json().items() if name not in BUFFERS or value is not None}
 
 
 def _shown(interval: KeptInterval) -> str:

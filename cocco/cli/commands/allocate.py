@@ -13,9 +13,9 @@ from cocco.allocation.answer import AllocationResult
 from cocco.allocation.complete import NODES
 from cocco.cli import values
 from cocco.cli.effort import add_effort, scaled
-from cocco.cli.options import add_json
+from cocco.cli.options import add_engine, add_json
 from cocco.cli.output import CODES, STOPPED, file_path, output_path, print_answer, searched
-from cocco.cli.usage import Parser
+from cocco.cli.usage import Old, Parser
 from cocco.output.folders.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS
 from cocco.output.text.allocation import allocation_text
@@ -33,19 +33,25 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--capacity", type=values.size, required=True, metavar="SIZE", help="of the memory")
     parser.add_argument(
         "--method", choices=("auto", "greedy", "search", "telamalloc", "ilp", "cp"), default="auto",
-        help="auto: greedy, then search (default); search: complete, in canonical order; telamalloc: the paper's "
-        "search; ilp, cp: exact encodings for the solvers of the extra 'solvers'",
+        help="the algorithm. auto: greedy, then search (default); search: complete, canonical order; telamalloc: the "
+        "paper's search; ilp, cp: exact encodings for the solvers of the extra 'solvers'",
     )  # fmt: skip
-    parser.add_argument("--minimize", action="store_true", help="find the least height within the capacity")
+    parser.add_argument("--least", action="store_true", help="find the least height within the capacity")
+    parser.add_argument("--minimize", action=Old, instead="--least", dest="least", nargs=0, const=True, default=False)
     parser.add_argument(
         "--nodes", type=values.count, metavar="N",
         help="limit of the method, counted; default: that of the effort, 200000 (telamalloc: 500000 steps)",
     )  # fmt: skip
     add_effort(parser, "--nodes (1/8, 1, 8 times 200000)")
-    parser.add_argument("--engine", choices=("fast", "reference"), help="compiled or in Python; the same answers")
+    add_engine(parser)
     parser.add_argument("--inclusive", action="store_true", help="upper is the last live step: add 1")
     parser.add_argument("--ignore-offsets", action="store_true", help="do not fix what the column 'offset' fixes")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the table with the addresses as offsets (.csv)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the answer to this file: the table with the addresses as offsets (.csv)",
+    )
     parser.add_argument("--picture", metavar="FILE", help="draw time against address (.png, .svg)")
     add_json(parser)
 
@@ -58,16 +64,14 @@ def run(options: Namespace) -> int:
     with ready_files(output, picture):
         start = time.monotonic()
         nodes = int(scaled(options, options.nodes, DEFAULT_NODES.get(options.method, NODES)))
-        asked = (options.capacity, options.method, options.minimize, nodes, options.engine)
+        asked = (options.capacity, options.method, options.least, nodes, options.engine)
         result, is_stopped = searched(lambda: allocate(buffers, *asked))
         print(f"cocco: {result.status} after {time.monotonic() - start:.2f} s", file=sys.stderr)
         try:
             _save(buffers, result, output, picture)
         finally:
             name = Path(options.file).name
-            print_answer(
-                options.json, lambda: {"file": name, **result.to_json()}, lambda: allocation_text(buffers, result)
-            )
+            print_answer(options, lambda: {"file": name, **result.to_json()}, lambda: allocation_text(buffers, result))
     return STOPPED if is_stopped else CODES.get(result.status, 0)
 
 

@@ -6,10 +6,10 @@ from argparse import Namespace
 from typing import Any
 
 from cocco.cli.hardware import machine_of
-from cocco.cli.networks import load
-from cocco.cli.options import PARTITION, add_json, add_machine, add_mapper, add_network
+from cocco.cli.options import add_json, add_machine, add_mapper, add_network
 from cocco.cli.output import print_answer
-from cocco.cli.plans import read_partition
+from cocco.cli.plans import add_plan, read_partition
+from cocco.cli.runs import machine_notes, network_of, plan_of
 from cocco.cli.usage import Parser
 from cocco.output.text.comparison import capacity_text
 from simulator.partition.partition import Partition
@@ -18,8 +18,8 @@ from simulator.views.least_capacity import LeastCapacity, least_capacity
 
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
-    add_network(parser)
-    parser.add_argument("partition", metavar="FILE|layerwise", help=PARTITION)
+    add_network(parser, or_run=True)
+    add_plan(parser)
     add_machine(parser)
     add_mapper(parser)
     add_json(parser)
@@ -27,13 +27,15 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Find it, with and without streaming. Exit 1 where a subgraph breaks a rule that holds in every memory."""
-    network = load(options.network, options)
-    plan = read_partition(options.partition, network, None, options.tile_rule)
+    word = plan_of(options)
+    network = network_of(options)
+    plan = read_partition(word, network, None, options.tile_rule)
     runs, held = (
         least_capacity(network, plan, **machine_of(options), tile_rule=options.tile_rule, streaming=streaming)
         for streaming in (True, False)
     )
-    print_answer(options.json, lambda: _to_json(plan, runs, held), lambda: capacity_text(plan, runs, held))
+    notes = machine_notes(options)
+    print_answer(options, lambda: _to_json(plan, runs, held), lambda: capacity_text(plan, runs, held), notes)
     return 0 if runs.fits else 1
 
 

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.allocation.address_map import AddressMap, address_map
 from cocco.cli.hardware import accelerator_of
-from cocco.cli.networks import load
 from cocco.cli.options import (
-    PARTITION,
     add_addresses,
     add_buffers,
     add_json,
@@ -27,8 +25,9 @@ from cocco.cli.options import (
     add_network,
 )
 from cocco.cli.output import file_path, print_answer, watched
-from cocco.cli.plans import PLAN_SUFFIXES, kept_by_choice, read_partition, without_kept
-from cocco.cli.usage import Parser, UsageError
+from cocco.cli.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
+from cocco.cli.runs import hardware_notes, network_of, plan_of
+from cocco.cli.usage import Parser, UsageError, old_spelling
 from cocco.output.folders.addresses import write_table
 from cocco.output.folders.ready import ready_files
 from cocco.output.text.addresses import map_text
@@ -51,8 +50,8 @@ if TYPE_CHECKING:
 
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
-    add_network(parser)
-    parser.add_argument("--partition", required=True, metavar="FILE|layerwise", help=PARTITION)
+    add_network(parser, or_run=True)
+    add_plan(parser)
     add_buffers(parser)
     add_machine(parser)
     add_mapper(parser)
@@ -76,11 +75,13 @@ def add_options(parser: Parser) -> None:
         "--trace", metavar="FILE",
         help="write what runs, crosses to DRAM and is held over time, for ui.perfetto.dev or chrome://tracing (.json)",
     )  # fmt: skip
-    add_addresses(parser)
+    add_addresses(parser, "; --verify then executes there")
     parser.add_argument(
-        "-o", "--output", metavar="FILE",
-        help="write the plan of --keep to this file (.json, .yaml), or the regions of --addresses (.csv)",
-    )  # fmt: skip
+        "--regions", metavar="FILE", help="write the regions of --addresses as a table to this file (.csv)"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the answer of --keep to this file: the plan (.json, .yaml)"
+    )
     add_json(parser)
 
 
@@ -123,33 +124,49 @@ class Answer(NamedTuple):
 def run(options: Namespace) -> int:
     """Ask, save, print. Exit 1 where the partition, or with --addresses its map, does not fit, or --verify fails."""
     trace = file_path(options.trace, "--trace", (".json",))
-    output = file_path(options.output, "-o", (".csv", *PLAN_SUFFIXES))
-    table = output if output and output.suffix.lower() == ".csv" else None
-    if table and not options.addresses:
-        raise UsageError("-o writes the regions of --addresses; give that as well")
-    if output and not table and options.keep is None:
-        raise UsageError(f"-o {output} writes the plan of --keep; give that as well")
+    output, table = _outputs(options)
+    plan = plan_of(options)
     accelerator = accelerator_of(options)
-    network = load(options.network, options)
-    partition, choice = _partition(options, network, accelerator)
-    with ready_files(output, trace):
+    network = network_of(options)
+    partition, choice = _partition(options, plan, network, accelerator)
+    with ready_files(output, table, trace):
         found = _ask(options, network, partition, accelerator)._replace(choice=choice)
         if table and found.addresses:
             write_table(table, found.addresses)
-        if output and not table:
-            found.evaluation.plan.save(output)
+        if output:
+            found.evaluation.plan.save(output, accelerator)
         if trace:
             _write_trace(trace, network, found.evaluation)
-    print_answer(options.json, found.to_json, lambda: "\n\n".join(found.paragraphs()))
+    notes = hardware_notes(options, accelerator)
+    print_answer(options, found.to_json, lambda: "\n\n".join(found.paragraphs()), notes)
     fits = found.is_placed if options.addresses else found.evaluation.fits
     return 0 if fits and (found.verification is None or found.verification.verified) else 1
 
 
-def _partition(options: Namespace, network: Network, accelerator: Accelerator) -> tuple[Partition, KeptChoice | None]:
+def _outputs(options: Namespace) -> tuple[Path | None, Path | None]:
+    """Return where the plan goes, and where the regions go, which was -o once, too."""
+    output = file_path(options.output, "-o", (".csv", *PLAN_SUFFIXES))
+    table = file_path(options.regions, "--regions", (".csv",))
+    is_table = output is not None and output.suffix.lower() == ".csv"
+    if (table or is_table) and not options.addresses:
+        raise UsageError(f"{'-o' if is_table else '--regions'} writes the regions of --addresses; give that as well")
+    if output and not is_table and options.keep is None:
+        raise UsageError(f"-o {output} writes the plan of --keep; give that as well")
+    if not is_table:
+        return output, table
+    if table:
+        raise UsageError(f"-o {output} not allowed with --regions: it writes the plan of --keep (.json, .yaml)")
+    old_spelling("-o with a .csv", "--regions")
+    return None, output
+
+
+def _partition(
+    options: Namespace, plan: str, network: Network, accelerator: Accelerator
+) -> tuple[Partition, KeptChoice | None]:
     """Return what is priced: what the file says, with the tensors kept that --keep asks for."""
-    written = read_partition(options.partition, network, accelerator, options.tile_rule)
+    written = read_partition(plan, network, accelerator, options.tile_rule)
     if options.keep == "auto":
-        choice = kept_by_choice(options.partition, network, written, accelerator, options.tile_rule)
+        choice = kept_by_choice(plan, network, written, accelerator, options.tile_rule)
         return choice.partition, choice
     return (without_kept(network, written) if options.keep == "none" else written), None
 

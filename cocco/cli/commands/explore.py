@@ -16,6 +16,7 @@ from cocco.cli.networks import load
 from cocco.cli.options import (
     add_addresses,
     add_count,
+    add_folder,
     add_json,
     add_keep,
     add_machine,
@@ -25,7 +26,7 @@ from cocco.cli.options import (
     add_space,
     keep_of,
 )
-from cocco.cli.output import output_path
+from cocco.cli.output import check_folder, output_path
 from cocco.cli.plans import add_start, start_of
 from cocco.cli.proofs import proof
 from cocco.cli.resume import Resumed, add_resume
@@ -93,10 +94,7 @@ def add_options(parser: Parser) -> None:
         help="search the best memory for each network alone too, and say what the common one costs it: as many "
         "samples again for each",
     )  # fmt: skip
-    parser.add_argument(
-        "-o", "--output", metavar="DIR",
-        help="write result.json, partition.json, history.csv, samples.csv and pictures to this directory",
-    )  # fmt: skip
+    add_folder(parser, "result.json, partition.json, history.csv, samples.csv, other sizes and pictures")
     add_resume(parser)
     add_json(parser)
 
@@ -142,6 +140,7 @@ def run(options: Namespace) -> int:
         return result
 
     settings = settings_of(options, networks, space, SETTINGS) | {"keep": question["keep"]}
+    check_folder(options, folder, settings)
     show = partial(_shown, options, networks, folder, settings, paid)
     say_expected(options, networks)
     return run_search(
@@ -202,6 +201,14 @@ def _explore_cores(options: Namespace) -> int:
     initial, workers = start_of(options, networks), options.workers
     folder = output_path(options.output)
 
+    def settings_at(cores: int) -> dict[str, Any]:
+        asked = Namespace(**vars(options) | {"cores": cores})
+        return settings_of(asked, networks, space, SETTINGS) | {"keep": question["keep"]}
+
+    check_folder(options, folder, None)
+    for each in counts:
+        check_folder(options, folder and folder / cores_folder.folder_of(each), settings_at(each))
+
     def find(progress: Progress | None) -> CoresAxis:
         watched = progress if workers == 1 else None
         return explore_cores(networks, counts, workers=workers, **question, initial=initial, progress=watched)
@@ -211,9 +218,7 @@ def _explore_cores(options: Namespace) -> int:
             assert folder is not None
 
             def said(cores: int, result: Result) -> dict[str, Any]:
-                asked = Namespace(**vars(options) | {"cores": cores})
-                settings = settings_of(asked, networks, space, SETTINGS) | {"keep": question["keep"]}
-                return about(options, settings, result, result.to_json() | {"verified": None}, seconds)
+                return about(options, settings_at(cores), result, result.to_json() | {"verified": None}, seconds)
 
             return cores_folder.save(folder, axis, said)
 

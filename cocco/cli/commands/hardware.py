@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from cocco.cli.hardware import PAPER_BUFFERS
+from cocco.cli.hardware import PAPER_BUFFERS, hardware_at
 from cocco.cli.options import add_json
 from cocco.cli.output import print_answer
 from cocco.cli.usage import Parser, UsageError
 from cocco.output.text.memory import buffers_text, kinds_text, table_text, tables_text
 from simulator.accelerator import Accelerator
-from simulator.hardware_files import BUFFERS, hardware_text, read_hardware
+from simulator.hardware_files import BUFFERS, hardware_text
 from simulator.memory.dram import DRAM_KINDS
 from simulator.memory.reading import find_table, shipped
 from simulator.memory.table import COLUMNS, SramTable
@@ -19,7 +19,12 @@ from simulator.memory.table import COLUMNS, SramTable
 
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
-    parser.add_argument("hardware", metavar="FILE", nargs="?", help="a hardware file, or an SRAM table (.csv or name)")
+    parser.add_argument(
+        "hardware",
+        metavar="FILE|DIR",
+        nargs="?",
+        help="a hardware file, the folder of a run, or an SRAM table (.csv or name)",
+    )
     parser.add_argument("--list", action="store_true", help="the SRAM tables that ship and the kinds of DRAM")
     add_json(parser)
 
@@ -30,21 +35,19 @@ def run(options: Namespace) -> int:
     if options.list:
         if name is not None:
             raise UsageError(f"--list not allowed with {name!r}: it lists what ships")
-        print_answer(options.json, _list_json, lambda: f"{tables_text(_tables())}\n\n{kinds_text()}")
+        print_answer(options, _list_json, lambda: f"{tables_text(_tables())}\n\n{kinds_text()}")
     elif name is not None and (name.lower().endswith(".csv") or name in shipped()):
         table = find_table(name)
-        print_answer(options.json, lambda: _table_json(table), lambda: table_text(table))
+        print_answer(options, lambda: _table_json(table), lambda: table_text(table))
     else:
         accelerator = _accelerator(name)
-        print_answer(
-            options.json, lambda: accelerator.to_json() | _buffers_json(accelerator), lambda: _text(accelerator)
-        )
+        print_answer(options, lambda: accelerator.to_json() | _buffers_json(accelerator), lambda: _text(accelerator))
     return 0
 
 
 def _accelerator(path: str | None) -> Accelerator:
     """Return the hardware of a file, or the default; without buffers those of the paper."""
-    found: dict[str, Any] = {} if path is None else read_hardware(path)
+    found: dict[str, Any] = {} if path is None else hardware_at(path)
     return Accelerator(**found if any(name in found for name in BUFFERS) else PAPER_BUFFERS | found)
 
 

@@ -13,7 +13,7 @@ from cocco.cli import values
 from cocco.cli.effort import add_effort, scaled
 from cocco.cli.options import NETWORK, add_json, add_seed
 from cocco.cli.output import output_path, print_answer
-from cocco.cli.usage import Parser, UsageError
+from cocco.cli.usage import Old, Parser, UsageError
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.listed import map_rows, rows_to_json
 from cocco.mapping.rules import Rules
@@ -22,8 +22,8 @@ from cocco.output.text.mapping import mapping_text
 from simulator.mapping import SIMBA, read_architecture
 from workloads.files import write_atomic
 
-METHODS = ("closed", "cosa", "random", "climb")
-LIMIT = 20.0  #: deterministic time of a layer at a normal effort; our choice
+METHODS = ("auto", "closed", "cosa", "random", "climb")
+WORK = 20.0  #: deterministic time of a layer at a normal effort; our choice
 
 
 def add_options(parser: Parser) -> None:
@@ -35,15 +35,15 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     _add_method(parser)
     _add_rules(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON object to this file")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file: the object of --json")
     add_json(parser)
 
 
 def _add_method(parser: Parser) -> None:
     parser.add_argument(
-        "--method", choices=METHODS, default="closed",
-        help="closed: the best of the ways to unroll two axes (default); cosa: CoSA's mixed-integer program (extra "
-        "'solvers'); random: the best of a few valid mappings; climb: hill climbing",
+        "--method", choices=METHODS, default="auto",
+        help="the algorithm. auto: closed (default); closed: the best of the ways to unroll two axes; cosa: CoSA's "
+        "mixed-integer program (extra 'solvers'); random: the best of a few valid mappings; climb: hill climbing",
     )  # fmt: skip
     parser.add_argument(
         "--arch", default="simba", metavar="simba|FILE",
@@ -51,15 +51,18 @@ def _add_method(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument("--fixed-axes", type=axes, metavar="A,B", help="closed: what the axes unroll, such as K,C")
     parser.add_argument(
-        "--samples", type=values.count, metavar="N",
-        help="random: valid mappings, default 5; climb: tries, default 2000",
+        "--tries", type=values.count, metavar="N",
+        help="random: valid mappings, default 5; climb: mappings tried, default 2000",
     )  # fmt: skip
+    parser.add_argument("--samples", action=Old, instead="--tries", dest="tries", type=values.count)
     add_seed(parser)
     parser.add_argument(
-        "--limit", type=positive, metavar="D",
-        help="cosa: units of deterministic time for a layer, about seconds; default: that of the effort, 20",
+        "--work", type=positive, metavar="D",
+        help="cosa: deterministic time of the solver for a layer, about one second per unit; default: that of the "
+        "effort, 20",
     )  # fmt: skip
-    add_effort(parser, "--limit (1/8, 1, 8 times 20)")
+    parser.add_argument("--limit", action=Old, instead="--work", dest="work", type=positive)
+    add_effort(parser, "--work (1/8, 1, 8 times 20)")
     parser.add_argument("--solver", choices=("cp", "highs"), default="highs", help="cosa: which solver; default highs")
 
 
@@ -101,15 +104,16 @@ def run(options: Namespace) -> int:
     rows = read_layers(options.layers) if is_file else layers_of(workloads.load(options.layers))
     if rows and all(row.shape is None for row in rows):
         raise UsageError(f"{rows[0].name}: {rows[0].error}" + (f" (and {len(rows) - 1} more)" if rows[1:] else ""))
-    settings = {name: getattr(options, name) for name in ("solver", "samples", "seed")}
-    settings["limit"] = scaled(options, options.limit, LIMIT)
+    method = "closed" if options.method == "auto" else options.method
+    settings = {"solver": options.solver, "samples": options.tries, "seed": options.seed}
+    settings["limit"] = scaled(options, options.work, WORK)
     output = output_path(options.output)
     with ready_files(output):
         start = time.process_time()
-        found = map_rows(rows, arch, options.method, rules=rules, axes=options.fixed_axes, **settings)
+        found = map_rows(rows, arch, method, rules=rules, axes=options.fixed_axes, **settings)
         print(f"cocco: {len(rows)} layers in {time.process_time() - start:.2f} s of CPU", file=sys.stderr)
         source = Path(options.layers).name if is_file else options.layers
-        content = rows_to_json(source, options.method, arch, rules, found)
+        content = rows_to_json(source, method, arch, rules, found)
         if output:
             write_atomic(output, json.dumps(content, allow_nan=False) + "\n")
             print(f"cocco: wrote {output}", file=sys.stderr)
@@ -117,7 +121,7 @@ def run(options: Namespace) -> int:
     if errors:
         more = f" (and {len(errors) - 1} more, in the answer)" if len(errors) > 1 else ""
         print(f"cocco: error: {errors[0]}{more}", file=sys.stderr)
-    print_answer(options.json, lambda: content, lambda: mapping_text(found, content["totals"]))
+    print_answer(options, lambda: content, lambda: mapping_text(found, content["totals"]))
     if errors:
         return 2
     return 0 if all(each.result is not None and each.result.cost is not None for each in found) else 1

@@ -21,5 +21,5 @@ def run(options: Namespace) -> int:
     """Print the counts of each network."""
     found = [workloads.load(name) for name in workloads.names()]
     rows = [counts(network, len(network.layers)) for network in found]
-    print_answer(options.json, lambda: {"networks": rows}, lambda: networks_table(found))
+    print_answer(options, lambda: {"networks": rows}, lambda: networks_table(found))
     return 0

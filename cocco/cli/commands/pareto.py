@@ -9,6 +9,7 @@ from cocco.cli import values
 from cocco.cli.fronts import search_front
 from cocco.cli.options import (
     add_count,
+    add_folder,
     add_json,
     add_keep,
     add_machine,
@@ -37,26 +38,24 @@ def add_options(parser: Parser) -> None:
         help="two or more of capacity, energy, ema, latency, area, leakage, bandwidth; default capacity,energy",
     )  # fmt: skip
     group.add_argument(
-        "--method", choices=("nsga2", "exact"), default="nsga2",
-        help="nsga2: genetic (default); exact: enumerate each memory, which proves the front of small networks",
+        "--method", choices=("auto", "nsga2", "exact"), default="auto",
+        help="the algorithm. auto: nsga2 (default); nsga2: genetic; exact: enumerate each memory, which proves small "
+        "fronts",
     )  # fmt: skip
     add_count(parser)
     parser.add_argument(
         "--exchange", metavar="WORTH",
         help="say which point costs least where a byte or a mm2 of buffer is worth so much, such as 500pJ/B or 2mJ/mm2",
     )  # fmt: skip
-    add_keep(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="DIR",
-        help="write pareto.csv, samples.csv, result.json, a picture, and partitions/ to this directory",
-    )  # fmt: skip
+    add_keep(parser, has_plain=False)
+    add_folder(parser, "pareto.csv, samples.csv, result.json, a picture, and partitions/")
     add_resume(parser)
     add_json(parser)
 
 
 def run(options: Namespace) -> int:
     """Search for the front."""
-    question = {"objectives": options.objectives, "method": options.method}
+    question = {"objectives": options.objectives, "method": "nsga2" if options.method == "auto" else options.method}
     exchange: str | None = options.exchange
     if exchange is not None:  # before the search, whether it can be answered
         cheapest(exchange, options.objectives, [[0.0] * len(options.objectives)], [Accelerator(shared_buffer=1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from cocco.cli.options import (
 from cocco.cli.output import output_path
 from cocco.cli.plans import PLAN_SUFFIXES, add_start, start_of
 from cocco.cli.proofs import proof
+from cocco.cli.runs import hardware_notes
 from cocco.cli.searches import Progress, Shown, run_search
 from cocco.cli.usage import Parser, UsageError
 from cocco.exploration.explore import partition
@@ -44,7 +46,12 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     add_keep(parser)
     add_start(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the partition to this file (.json, .yaml)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the answer to this file: the plan, with the hardware that it is for (.json, .yaml)",
+    )
     add_json(parser)
 
 
@@ -62,12 +69,14 @@ def run(options: Namespace) -> int:
         return partition(network, accelerator, settings=settings, **question, initial=initial, progress=progress)
 
     def show(result: Result) -> Shown:
+        for note in hardware_notes(options, accelerator):
+            print(f"cocco: note: {note}", file=sys.stderr)
         maps = addresses.maps_of([network], result) if any(plan.keep for plan in result.plans) else []
 
         def save(_: float) -> list[Path]:
             if output is None or not result.plans:
                 return []
-            result.plan.save(output)
+            result.plan.save(output, result.accelerator)
             return [output]
 
         def text() -> str:

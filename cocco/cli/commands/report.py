@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
+from cocco.cli.options import add_json
+from cocco.cli.output import print_answer
 from cocco.cli.usage import Parser, UsageError
 from cocco.output import report
 
@@ -15,6 +18,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "other", metavar="OTHER", nargs="?", help="a second run of explore -o beside it, in DIR/compare.html"
     )
+    add_json(parser)
 
 
 def run(options: Namespace) -> int:
@@ -22,8 +26,26 @@ def run(options: Namespace) -> int:
     for name, value in (("DIR", options.folder), ("OTHER", options.other)):
         if value == "":
             raise UsageError(f"{name} is empty; it must be a path")
+    folder = Path(options.folder)
     if options.other is None:
-        print(report.write(Path(options.folder)))
+        run = report.read(folder)
+        page = report.write(folder)
+        print_answer(options, lambda: {"page": page.name, **_to_json(run)}, lambda: str(page))
     else:
-        print(report.write_pair(Path(options.folder), Path(options.other)))
+        pair = report.read_pair(folder, Path(options.other))
+        page = report.write_pair(folder, Path(options.other))
+        print_answer(options, lambda: {"page": page.name, **pair.to_json()}, lambda: str(page))
     return 0
+
+
+def _to_json(run: report.Run | report.FrontRun) -> dict[str, Any]:
+    """Return what the page is about: the answer of a run, or of a search for a front."""
+    if isinstance(run, report.Run):
+        return report.run_json(run)
+    return {
+        "run": run.folder.name,
+        "networks": list(run.names),
+        "status": run.status,
+        "objectives": list(run.objectives),
+        "points": len(run.front),
+    }

@@ -12,7 +12,7 @@ from cocco.cli.effort import add_effort, scaled
 from cocco.cli.networks import load
 from cocco.cli.options import add_json, add_network
 from cocco.cli.output import CODES, file_path, print_answer
-from cocco.cli.usage import Parser, UsageError
+from cocco.cli.usage import Old, Parser, UsageError
 from cocco.output.folders.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS
 from cocco.output.text.schedule import schedule_text
@@ -23,7 +23,7 @@ from simulator.schedule.files import read_order, read_schedule, write_schedule
 from workloads.network.network import Network
 
 METHODS = ("auto", "tight", "gap", "windows", "divide", "paper", "beam", "belady", "greedy")
-LIMIT = 60.0  #: deterministic time of a normal effort, about a minute; our choice
+WORK = 60.0  #: deterministic time of a normal effort, about a minute; our choice
 
 
 def add_options(parser: Parser) -> None:
@@ -41,9 +41,9 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--method", choices=METHODS, default="auto",
-        help="auto: tight up to 250 operators, else windows; gap where an order is given (default); tight: the joint "
-        "optimum; gap: the optimum of an order; divide, paper: COSMA's; beam: without a solver; belady, greedy: "
-        "baselines with the linear allocator. tight, windows, divide and paper need the extra 'solvers'",
+        help="the algorithm. auto: tight up to 250 operators, else windows; gap where an order is given (default); "
+        "tight: the joint optimum; gap: the optimum of an order; divide, paper: COSMA's; beam: without a solver; "
+        "belady, greedy: with the linear allocator. tight, windows, divide and paper need the extra 'solvers'",
     )  # fmt: skip
     parser.add_argument(
         "--concat", choices=("copy", "dissolved"), default="copy",
@@ -52,16 +52,17 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--input-has-host-copy", action="store_true", help="a model input is never spilled")
     parser.add_argument("--alignment", type=values.count, default=1, metavar="N", help="of addresses; default 1")
     parser.add_argument(
-        "--limit", type=values.number, metavar="D",
+        "--work", type=values.number, metavar="D",
         help="deterministic time of the solver, about one second per unit; default: that of the effort, 60",
     )  # fmt: skip
-    add_effort(parser, "--limit (1/8, 1, 8 times 60)")
+    parser.add_argument("--limit", action=Old, instead="--work", dest="work", type=values.number)
+    add_effort(parser, "--work (1/8, 1, 8 times 60)")
     parser.add_argument(
         "--seconds", type=values.number, metavar="S",
         help="the solver stops after so many seconds in all: the answer then depends on the computer",
     )  # fmt: skip
     parser.add_argument("--check", metavar="FILE", help="replay the schedule of a file instead of searching (.json)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the schedule (.json)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file: the schedule (.json)")
     parser.add_argument("--picture", metavar="FILE", help="draw memory over time (.png, .svg)")
     add_json(parser)
 
@@ -76,7 +77,7 @@ def run(options: Namespace) -> int:
         result = _answer(network, options)
         print(f"cocco: {result.status} after {time.monotonic() - start:.2f} s", file=sys.stderr)
         _save(result, output, picture)
-    print_answer(options.json, result.to_json, lambda: schedule_text(result))
+    print_answer(options, result.to_json, lambda: schedule_text(result))
     return CODES.get(result.status, 0)
 
 
@@ -87,10 +88,12 @@ def _answer(network: Network, options: Namespace) -> ScheduleResult:
         if options.order is not None or options.method != "auto":
             raise UsageError("--check replays the schedule of a file; --order and --method are for a search")
         return checked(network, options.scratchpad, read_schedule(options.check), **shared)
+    if not options.work > 0:
+        raise UsageError(f"--work is a limit of the solver; the limit must be a number above 0, got {options.work}")
     order = options.order
     if order is not None and order not in ORDERS:
         order = read_order(order)
-    limits = {"limit": scaled(options, options.limit, LIMIT), "seconds": options.seconds}
+    limits = {"limit": scaled(options, options.work, WORK), "seconds": options.seconds}
     return schedule(network, options.scratchpad, method=options.method, order=order, **limits, **shared)
 
 

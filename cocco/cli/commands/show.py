@@ -5,14 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from cocco.cli.hardware import PAPER_BUFFERS
+from cocco.cli.hardware import PAPER_BUFFERS, hardware_at
 from cocco.cli.networks import counts, load
 from cocco.cli.options import NETWORK, add_json, add_unsupported
 from cocco.cli.output import print_answer, print_json
 from cocco.cli.usage import Parser, UsageError
 from cocco.output.text.evaluation import experts_text, layers_table, notes_table
 from simulator.accelerator import Accelerator
-from simulator.hardware_files import BUFFERS, hardware_text, read_hardware
+from simulator.hardware_files import BUFFERS, hardware_text
 from workloads.network.network import Network
 
 
@@ -21,9 +21,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("network", metavar="NETWORK", nargs="?", help=NETWORK)
     add_unsupported(parser)
     parser.add_argument(
-        "--hardware", metavar="FILE", nargs="?", const="",
-        help="every number of the hardware with its unit and source: that of FILE, or the default; the output is such "
-        "a file",
+        "--hardware", metavar="FILE|DIR", nargs="?", const="",
+        help="every number of the hardware with its unit and source: that of a file or a run, or the default; the "
+        "output is such a file",
     )  # fmt: skip
     add_json(parser)
 
@@ -37,7 +37,7 @@ def run(options: Namespace) -> int:
     if options.network is None:
         return _show_hardware(options)
     network = load(options.network, options)
-    print_answer(options.json, lambda: _to_json(network), lambda: _text(network))
+    print_answer(options, lambda: _to_json(network), lambda: _text(network))
     return 0
 
 
@@ -72,7 +72,7 @@ def _text(network: Network) -> str:
 
 def _show_hardware(options: Namespace) -> int:
     """Print the hardware of a file, or the default, as YAML with units and sources, or as JSON."""
-    found: dict[str, Any] = read_hardware(options.hardware) if options.hardware else {}
+    found: dict[str, Any] = hardware_at(options.hardware) if options.hardware else {}
     if not any(name in found for name in BUFFERS):
         found = PAPER_BUFFERS | found
     accelerator = Accelerator(**found)

@@ -27,7 +27,7 @@ def add_options(parser: Parser) -> None:
         "--from", dest="source", metavar="cacti|FILE", required=True,
         help="cacti: run it; FILE: a .csv of a memory compiler or OpenRAM, its columns known by name",
     )  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the table goes (.csv), for sram: of hardware")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file: the table (.csv)")
     parser.add_argument("--node", choices=sorted(NODES), help="technology of CACTI (default: 22nm)")
     parser.add_argument("--cells", choices=CELLS, help="cells of CACTI (default: hp, high performance)")
     parser.add_argument("--sizes", nargs="+", metavar="SIZE", type=values.size, help="default: 32KB to 8MB")
@@ -43,7 +43,7 @@ def run(options: Namespace) -> int:
         table = replace(table, name=output.name)
         write_atomic(output, file_text(table))
     content = {"name": table.name, "source": table.source, "rows": [row._asdict() for row in table.rows]}
-    print_answer(options.json, lambda: content, lambda: table_text(table))
+    print_answer(options, lambda: content, lambda: table_text(table))
     return 0
 
 

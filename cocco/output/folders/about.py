@@ -14,7 +14,9 @@ RESULT = "result.json"
 HISTORY = "history.csv"  #: of a run: a row per generation
 SAMPLES = "samples.csv"  #: a row per sample
 FRONT = "pareto.csv"  #: of a front: a row per point
+CORES = "cores.csv"  #: of runs for several numbers of cores: a row per number
 PARTITIONS = "partitions"  #: of a front: the folder of the partition files
+SIZES = "sizes"  #: of a run: the folder of the partition files of other sizes
 PAGE, PAIR_PAGE = "report.html", "compare.html"  #: of cocco report, about one run and about two
 MAX_STEM = 80  #: characters of a network's name in a file name; our choice: file systems end at 255 bytes
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocco.output.folders import run
-from cocco.output.folders.about import csv_text
+from cocco.output.folders.about import CORES, csv_text
+from cocco.output.folders.earlier import remove_earlier
 from cocco.output.folders.ready import ready
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from workloads.files import write_atomic
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
     from cocco.exploration.cores import CoresAxis
     from cocco.exploration.result import Result
 
-TABLE = "cores.csv"
 PICTURE = "cores"
-FILES = (TABLE, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))
+FILES = (CORES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))
 
 
 def folder_of(cores: int) -> str:
@@ -28,9 +28,10 @@ def folder_of(cores: int) -> str:
 
 def save(folder: Path, axis: CoresAxis, about: Callable[[int, Result], dict[str, Any]]) -> Sequence[Path]:
     """Write all files and return their paths; about: what result.json of each number of cores holds."""
+    remove_earlier(folder, FILES)
     frame = axis.to_frame()
-    write_atomic(folder / TABLE, csv_text(frame))
-    written = [folder / TABLE]
+    write_atomic(folder / CORES, csv_text(frame))
+    written = [folder / CORES]
     for cores, result in zip(axis.cores, axis.results):
         names = run.file_names([evaluation.network for evaluation in result.evaluations])
         with ready(folder / folder_of(cores), names) as inner:

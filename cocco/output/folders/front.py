@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.limits import Limited
-from cocco.output.folders.about import FRONT, PARTITIONS, RESULT, SAMPLES, csv_text, json_text, remove_pages
+from cocco.output.folders.about import FRONT, PARTITIONS, RESULT, SAMPLES, csv_text, json_text
+from cocco.output.folders.earlier import remove_earlier
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from cocco.problem.criteria import CRITERIA
 from workloads.files import write_atomic
@@ -25,7 +26,7 @@ def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Pa
 
     Rows of pareto.csv name their partition files. Those of an earlier, longer front in this folder are removed.
     """
-    remove_pages(folder)
+    remove_earlier(folder, FILES)
     points = found.found if isinstance(found, Front) else (found.best or found.nearest,)
     partitions = _save_partitions(folder / PARTITIONS, points)
     front = found.front if isinstance(found, Front) else _front(found, points[0])
@@ -73,7 +74,7 @@ def _save_partitions(folder: Path, points: tuple[FrontPoint, ...]) -> list[str]:
         if len(point.plans) > 1:
             files = [f"{stem}-{place}.json" for place in range(1, len(point.plans) + 1)]
         for plan, name in zip(point.plans, files):
-            plan.save(folder / name)
+            plan.save(folder / name, point.accelerator)
         names.append(" ".join(f"{PARTITIONS}/{name}" for name in files))
     kept = {Path(name).name for each in names for name in each.split()}
     for path in folder.iterdir():

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.output.folders.about import HISTORY, RESULT, SAMPLES, csv_text, json_text, partition_names, remove_pages
+from cocco.output.folders.about import HISTORY, RESULT, SAMPLES, csv_text, json_text, partition_names
+from cocco.output.folders.earlier import remove_earlier
 from cocco.output.folders.sizes import save_sizes
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from workloads.files import write_atomic
@@ -28,11 +29,11 @@ def save(folder: Path, result: Result, about: dict[str, Any]) -> list[Path]:
 
     The plans are first and the pictures, which take a second, last: a Ctrl-C on the way loses as little as can be.
     """
-    remove_pages(folder)
     networks = [evaluation.network for evaluation in result.evaluations]
+    remove_earlier(folder, file_names(networks) if result.plans else [RESULT, HISTORY, SAMPLES])
     paths = [folder / name for name in partition_names(networks)] if result.plans else []
     for plan, path in zip(result.plans, paths):
-        plan.save(path)
+        plan.save(path, result.accelerator)
     texts = {RESULT: json_text(about), HISTORY: csv_text(result.history), SAMPLES: csv_text(result.points)}
     for name, text in texts.items():
         write_atomic(folder / name, text)

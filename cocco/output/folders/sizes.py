@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cocco.exploration.result import Result
-from cocco.output.folders.about import partition_names
+from cocco.output.folders.about import SIZES, partition_names
 from simulator.technology import KiB
-
-SIZES = "sizes"  #: the folder of the partition files
 
 
 def size_names(networks: Sequence[str], sizes: Sequence[int]) -> list[str]:
@@ -34,8 +32,10 @@ def save_sizes(folder: Path, result: Result) -> list[Path]:
         if each.plans is None or each.plans == result.plans and each.cost == result.cost:
             continue
         inner.mkdir(exist_ok=True)
+        sizes = {name.removesuffix("_bytes"): size for name, size in each.buffers}
+        accelerator = result.accelerator.machine.with_buffers(**sizes)
         for plan, name in zip(each.plans, size_names(networks, [size for _, size in each.buffers])):
-            plan.save(folder / name)
+            plan.save(folder / name, accelerator)
             kept.add(Path(name).name)
     if inner.is_dir():
         for path in inner.iterdir():

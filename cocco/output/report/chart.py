@@ -57,6 +57,15 @@ class Overlay:
 
 
 @dataclass(frozen=True)
+class Grid:
+    """Two buffers of each memory, for a map of their sizes; bytes, parallel to the points of the chart."""
+
+    titles: tuple[str, str]  #: across and up
+    across: Sequence[int]
+    up: Sequence[int]
+
+
+@dataclass(frozen=True)
 class Chart:
     """Memories by two or more criteria, a drawing for each y; all lists of points are parallel.
 
@@ -65,7 +74,7 @@ class Chart:
     what hovering shows. sure: whether the recommendation is proved.
     plan: which plans of the page are those of the point, None where the run has none. stairs: whether the points
     without a better one left and below are joined. star: the recommendation. whole: whether all sizes of the space are
-    among the points. banded: whether the sizes within the margins are drawn.
+    among the points. banded: whether the sizes within the margins are drawn. grid: how large each of two buffers is.
     """
 
     across: Axis
@@ -86,6 +95,7 @@ class Chart:
     margins: Sequence[float] = ()
     cloud: dict[str, Any] = field(default_factory=dict)
     overlay: Overlay | None = None
+    grid: Grid | None = None
     title: str = ""  #: of this run, where there is another
 
     def to_json(self) -> dict[str, Any]:

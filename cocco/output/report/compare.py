@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from cocco.output.folders.about import PAIR_PAGE
-from cocco.output.folders.read import read
 from cocco.output.folders.read_run import Run
 from cocco.output.report.answer import choice_section
 from cocco.output.report.chart import Overlay
 from cocco.output.report.data import page_data
 from cocco.output.report.front import run_chart
 from cocco.output.report.page import document, drawing, section
+from cocco.output.report.pair import Pair, names_of, read_pair
 from cocco.output.report.plans import Choice, answer
-from cocco.output.report.words import STATUS
 from cocco.output.text.hardware import buffers
-from cocco.output.text.numbers import megabytes, millijoules, milliseconds
-from workloads.errors import FileFormatError
 from workloads.files import write_atomic
-
-Row = tuple[str, str, str, str]  #: of a table: what, the first run, the second, the difference
 
 
 def write_pair(first: Path, second: Path, path: Path | None = None) -> Path:
@@ -31,27 +25,21 @@ def write_pair(first: Path, second: Path, path: Path | None = None) -> Path:
 
     Raises FileFormatError for a folder that is missing, cut off or of something else, and OSError.
     """
-    runs = [_run(folder) for folder in (first, second)]
+    pair = read_pair(first, second)
     path = first / PAIR_PAGE if path is None else path
-    write_atomic(path, html_of_pair(runs[0], runs[1]))
+    write_atomic(path, html_of_pair(pair.first, pair.second))
     return path
-
-
-def _run(folder: Path) -> Run:
-    found = read(folder)
-    if not isinstance(found, Run):
-        raise FileFormatError(f"{folder}: is no run of 'cocco explore -o', as both of a comparison must be")
-    return found
 
 
 def html_of_pair(first: Run, second: Run) -> str:
     """Return the page of two runs; the same files give the same bytes."""
-    runs, names = (first, second), _names(first, second)
+    runs, names = (first, second), names_of(first, second)
+    pair = Pair(first, second, names)
     answered = [run for run in runs if run.accelerator is not None]
     body = [
-        f'<div id="answer"><p id="recommendation">{escape(_sentence(first, second, names))}</p></div>',
-        section("What they answer", _table(list(_answers(first, second)), names)),
-        section("What was asked differently", _table([row[:3] for row in _questions(first, second)], names)),
+        f'<div id="answer"><p id="recommendation">{escape(_sentence(pair))}</p></div>',
+        section("What they answer", _table(pair.answers, names)),
+        section("What was asked differently", _table([row[:3] for row in pair.questions], names)),
     ]
     if len(answered) < 2:
         return document(" beside ".join(names), body)
@@ -76,79 +64,13 @@ def html_of_pair(first: Run, second: Run) -> str:
     return document(" beside ".join(names), body, data | {"all": True})
 
 
-def _names(first: Run, second: Run) -> tuple[str, str]:
-    """Return what tells the runs apart: the names of their folders, or their paths where these are the same."""
-    names = first.folder.name, second.folder.name
-    return names if names[0] != names[1] and all(names) else (str(first.folder), str(second.folder))
-
-
-def _sentence(first: Run, second: Run, names: Sequence[str]) -> str:
+def _sentence(pair: Pair) -> str:
+    """Return the memory of each run in words."""
     said = [
         f"{name}: no memory runs it" if run.accelerator is None else f"{name}: {buffers(run.accelerator)}"
-        for name, run in zip(names, (first, second))
+        for name, run in zip(pair.names, (pair.first, pair.second))
     ]
     return "; ".join(said) + "."
-
-
-def _answers(first: Run, second: Run) -> Iterator[Row]:
-    """Yield a row for each number of both answers."""
-    runs = first, second
-    yield _row("memory", *("none" if run.accelerator is None else buffers(run.accelerator) for run in runs))
-    is_same = (first.metric, first.alpha, first.count) == (second.metric, second.alpha, second.count)
-    yield _row("how sure", *(STATUS.get(run.status, run.status) for run in runs))
-    if any(run.accelerator is None for run in runs):
-        return
-    yield _numbers("cost", [run.cost for run in runs], "{:,.0f}".format, is_same)
-    bounds = ["none known" if run.lower_bound is None else f"{run.lower_bound:,.0f}" for run in runs]
-    yield "no answer costs less than", bounds[0], bounds[1], ""
-    yield _numbers("energy", [_total(run, "energy_pj") for run in runs], millijoules)
-    yield _numbers("off-chip traffic", [_total(run, "ema_bytes") for run in runs], megabytes)
-    clocks = [run.accelerator.technology.clock_ghz for run in runs if run.accelerator is not None]
-    at_1_ghz = [_total(run, "latency_cycles") / clock for run, clock in zip(runs, clocks)]
-    yield _numbers("latency", at_1_ghz, lambda cycles: milliseconds(cycles, 1.0))
-    yield _numbers("buffer area", [run.accelerator.area_mm2 for run in runs if run.accelerator], "{:,.3f} mm2".format)
-    counts = [sum(len(net.subgraphs) for net in run.networks) for run in runs]
-    yield _numbers("subgraphs", counts, "{:,.0f}".format)
-    yield _numbers("tensors kept", [sum(len(net.keep) for net in run.networks) for run in runs], "{:,.0f}".format)
-
-
-def _total(run: Run, column: str) -> float:
-    return sum(network.weight * getattr(network, column) for network in run.networks)
-
-
-def _questions(first: Run, second: Run) -> Iterator[Row]:
-    """Yield a row for each setting in which the runs differ."""
-    asked = [_flat(run.about.settings) | {"seed": run.about.seed} for run in (first, second)]
-    asked = [
-        each | {f"version of {name}": text for name, text in run.about.versions.items()}
-        for each, run in zip(asked, (first, second))
-    ]
-    for name in dict.fromkeys([*asked[0], *asked[1]]):
-        values = [each.get(name, "not said") for each in asked]
-        if values[0] != values[1]:
-            yield (name, str(values[0]), str(values[1]), "")
-
-
-def _flat(content: dict[str, Any], before: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in content.items():
-        found |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
-    return found
-
-
-def _row(name: str, one: str, two: str) -> Row:
-    return name, one, two, "the same" if one == two else ""
-
-
-def _numbers(name: str, values: Sequence[float], shown: Any, is_comparable: bool = True) -> Row:
-    change = _change(*values) if is_comparable else "different questions"
-    return name, shown(values[0]), shown(values[1]), change
-
-
-def _change(one: float, two: float) -> str:
-    if one == two:
-        return "the same"
-    return f"{100 * (two / one - 1):+.2f} %" if one else ""
 
 
 def _table(rows: Sequence[Sequence[str]], names: Sequence[str]) -> str:

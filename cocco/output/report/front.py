@@ -9,7 +9,7 @@ from cocco.exploration.ranges import MARGINS
 from cocco.output.folders.placing import Placing
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
-from cocco.output.report.chart import PROVED, Axis, Chart, Limit, Slider, cloud
+from cocco.output.report.chart import PROVED, Axis, Chart, Grid, Limit, Slider, cloud
 from cocco.output.report.words import work_of
 from cocco.output.text.front import shown
 from cocco.output.text.numbers import buffer_columns, buffer_name, capacity, counted
@@ -60,7 +60,16 @@ def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
         slider=None if not run.alpha else Slider(run.alpha, _worth(run.metric)),
         margins=MARGINS,
         cloud=_cloud(run, counted),
+        grid=_grid(names, sizes),
     )  # fmt: skip
+
+
+def _grid(names: Sequence[str], sizes: Sequence[Sizes]) -> Grid | None:
+    """Return the sizes of two buffers; one needs no map."""
+    if len(names) != 2:
+        return None
+    across, up = (buffer_name(name) for name in names)
+    return Grid((across, up), [each[0] for each in sizes], [each[1] for each in sizes])
 
 
 def is_proved(price: float, least: float | None) -> bool:
@@ -86,7 +95,22 @@ def _known(run: Run, names: Sequence[str], best: Sizes, counted: int) -> dict[Si
         else:
             least = max(0.0, each.bound - each.size_bytes * counted) / run.alpha if run.alpha else None
         found[sizes] = price, least
-    return found
+    return found | _outside(run, found, counted)
+
+
+def _outside(
+    run: Run, found: Mapping[Sizes, tuple[float | None, float | None]], counted: int
+) -> dict[Sizes, tuple[float | None, float | None]]:
+    """Return the sampled sizes that the ranges do not list, because they are proved to cost more than any margin."""
+    if run.ranges is None or not run.ranges.others or not run.alpha:
+        return {}
+    listed = {tuple(size for _, size in each.buffers) for each in run.ranges.candidates}
+    most = run.ranges.most(MARGINS[-1]) * (1 + PROVED)  # they cost more, whatever rounding does
+    return {
+        sizes: (price, max(0.0, most - sum(sizes) * counted) / run.alpha)
+        for sizes, (price, _) in found.items()
+        if sizes not in listed
+    }
 
 
 def _cloud(run: Run, counted: int) -> dict[str, Any]:

@@ -5,7 +5,8 @@ const PROVED = 1e-9;  // relative, as in chart.py
 function memories(chart, choose) {
   const section = document.getElementById("memories"), holder = section.querySelector(".chart");
   const tip = document.getElementById("tip"), input = document.getElementById("alpha"), said = document.getElementById("said");
-  const panels = chart.up.map(() => html(holder, "div", {class: "panel"}));
+  if (!chart.slider) chart.grid = null;  // without alpha there is no cost
+  const panels = [...chart.up, ...(chart.grid ? [0] : [])].map(() => html(holder, "div", {class: "panel"}));
   const count = chart.x.length, first = chart.y[0];
   const proved = i => chart.least !== null && chart.least[i] !== null && first[i] !== null && chart.least[i] >= first[i] * (1 - PROVED);
   let alpha = chart.slider ? chart.slider.alpha : null, pointed = -1, drawn = [];
@@ -47,6 +48,10 @@ function memories(chart, choose) {
 
   function draw() {
     drawn = chart.up.map((up, k) => panel(up, k));
+    if (chart.grid) {
+      const found = best();
+      drawn.push(sizesMap(panels[chart.up.length], chart, (i, share) => kindOf(i, found.cost * (1 + share)), found));
+    }
     if (pointed >= 0) ring();
     keys();
     say();
@@ -169,6 +174,7 @@ function memories(chart, choose) {
       ["front", "the least that is known in at most so much memory", "line"], ["unknown", "not known", "box"],
       ["equal", "costs as much as the cheapest", "line"], ["pick", "the cheapest at this worth", "dot"],
       ["within1", "at most 1 % more", "box"], ["within3", "at most 3 % more", "box"], ["open", "open: not known whether at most 3 % more", "box"],
+      ["within10", "at most 10 % more", "box"], ["more", "more than 3 % more, proved", "box"], ["beyond", "more than 10 % more, proved", "box"],
       ["limit", "a limit", "line"],
     ];
     if (chart.overlay) list.push(["other-dot", `${chart.overlay.title}: a plan`, "box"], ["other-star", `${chart.overlay.title}: its recommendation`, "star"]);

@@ -14,17 +14,20 @@ from cocco.output.folders.read import read
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
 from cocco.output.report.answer import answer_of, choice_section, front_answer
+from cocco.output.report.chart import Chart
 from cocco.output.report.data import json_in_page, page_data
 from cocco.output.report.front import objectives_chart, run_chart
 from cocco.output.report.plans import Choice, answer, others_of_run, points_of_front
 from cocco.output.report.table import front_table, hardware_table, ranges_table
 from cocco.output.report.words import FRONT_STATUS, facts, front_facts, front_sentence, recommendation
+from cocco.output.text.numbers import counted
 from simulator.accelerator import Accelerator
 from workloads.files import write_atomic
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 SCRIPTS = (
     "draw.js",
+    "map.js",
     "memories.js",
     "steps.js",
     "network.js",
@@ -61,7 +64,11 @@ def _run_page(run: Run) -> str:
     choices = [answer(run), *found.values()]
     here = tuple(getattr(run.accelerator, name) for name in _buffers(run))
     drawn = run_chart(run, {here: 0} | {sizes: place for place, sizes in enumerate(found, 1)})
-    body = [answer_of(run, recommendation(run), choices[0]), drawing("Which memory", _words(run)), *_plans(choices)]
+    body = [
+        answer_of(run, recommendation(run), choices[0]),
+        drawing("Which memory", _words(run, drawn)),
+        *_plans(choices),
+    ]
     if run.ranges is not None:
         body.append(section("Sizes that cost as little", f'<div class="wide">{ranges_table(run)}</div>'))
     hardware = (
@@ -75,9 +82,9 @@ def _buffers(run: Run) -> list[str]:
     return [name.removesuffix("_bytes") for name in run.points.columns if name.endswith("_buffer_bytes")]
 
 
-def _words(run: Run) -> str:
+def _words(run: Run, drawn: Chart) -> str:
     words = "Each dot is the best plan that the run knows at a size; a full one is proved to be the least. "
-    words += "Where it priced nothing, there is no dot. The star is the recommendation. "
+    words += f"The star is the recommendation. {_unpriced(run, drawn)}"
     if run.ranges is None:
         return words + WALK
     words += "Short lines are bounds: no plan at that size takes less. "
@@ -85,9 +92,23 @@ def _words(run: Run) -> str:
         widest = 100 * MARGINS[-1]
         words += f"Sizes in the dark band cost at most 1 % more than the cheapest, in the light one {widest:g} %; "
         words += "in the yellow one it is not known. "
+    if drawn.grid is not None:
+        words += "The map below has a field for each pair of sizes, by what it costs above the cheapest. "
     if run.ranges.others:
         words += f"The other {run.ranges.others} sizes cost more than {100 * MARGINS[-1]:g} % more, proved. "
     return words + WALK
+
+
+def _unpriced(run: Run, drawn: Chart) -> str:
+    """Return at how many sizes there is no plan, and what is known there."""
+    without = sum(price is None for price in drawn.y[0])
+    if not without:
+        return ""
+    networks = " ".join(run.about.settings.get("networks", ["NETWORK"]))
+    return (
+        f"{without} of {counted(len(drawn.x), 'size')} have no dot: no plan was priced there, only their bound "
+        f"is known; 'cocco pareto {networks}' searches all. "
+    )
 
 
 def _front_page(run: FrontRun) -> str:

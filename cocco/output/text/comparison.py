@@ -28,6 +28,14 @@ def comparison_text(found: Comparison) -> str:
     return "\n\n".join([*parts, _differences(found)])
 
 
+def runs_text(names: Sequence[str], answers: Sequence[Sequence[str]], questions: Sequence[Sequence[str]]) -> str:
+    """Return two runs beside each other: rows of what they answer, and of what was asked differently."""
+    asked = "The same was asked."
+    if questions:
+        asked = "Asked differently:\n\n" + table(("", *names), [row[:3] for row in questions], left=3)
+    return f"{table(('', *names, 'change'), answers, left=3)}\n\n{asked}"
+
+
 def capacity_text(plan: Partition, runs: LeastCapacity, held: LeastCapacity) -> str:
     """Return the least memories, and which subgraphs decide them."""
     if not runs.fits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cocco.output.text.tables import laid_out
 from simulator.technology import KiB, MiB
 
 
@@ -76,15 +77,5 @@ def counted(count: int, thing: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> str:
-    """Return columns under their heads, indented by two; the first `left` columns start left, numbers end right."""
-    lines = [list(heads), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
-
-    def shown(line: Sequence[str]) -> str:
-        cells = (
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths))
-        )  # fmt: skip
-        return "  " + "  ".join(cells).rstrip()
-
-    return "\n".join([shown(lines[0]), "  " + "  ".join("-" * width for width in widths), *map(shown, lines[1:])])
+    """Return columns under their heads, as `laid_out` does, which fits them to the terminal."""
+    return laid_out(heads, rows, left)

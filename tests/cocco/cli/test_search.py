@@ -182,9 +182,9 @@ def test_files_of_two_runs_are_equal_but_for_the_time(tmp_path: Path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
 
 
-def test_an_existing_folder_is_written_over(tmp_path: Path):
+def test_an_existing_folder_is_written_over_where_it_is_forced(tmp_path: Path):
     for seed in (1, 2):
-        assert cocco(*EXPLORE, "--seed", seed, "-o", tmp_path).returncode == 0
+        assert cocco(*EXPLORE, "--seed", seed, "-o", tmp_path, "--force").returncode == 0
     assert json.loads((tmp_path / "result.json").read_text())["seed"] == 2
     assert files_in(tmp_path) == FILES
 

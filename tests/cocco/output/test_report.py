@@ -140,7 +140,7 @@ def test_a_new_answer_leaves_no_page_about_the_one_before(tmp_path: Path):
     assert cocco("explore", *words).returncode == 0
     for name in ("report.html", "compare.html", "notes.html"):
         (tmp_path / name).write_text("before")
-    assert cocco("explore", *words, "--seed", 2).returncode == 0
+    assert cocco("explore", *words, "--seed", 2, "--force").returncode == 0
     assert sorted(path.name for path in tmp_path.glob("*.html")) == ["notes.html"]
 
 

@@ -104,6 +104,36 @@ def test_the_slider_moves_the_recommendation(page: Any, folder: Path, power: flo
     assert f"Build {result['shared_buffer_bytes'] // 1024} KB: energy" in said and "(proved, no other" in said
 
 
+def test_two_buffers_have_a_map_of_their_sizes(browser: Any, tmp_path: Path):
+    """A field for each pair, blue within 3 %; pointing says both sizes, a click opens the plan."""
+    ranges = ("--range", "256KB:1024KB:256KB", "--range", "144KB:576KB:144KB")
+    assert main(["explore", "vgg16", "--separate", *ranges, "-o", str(tmp_path)]) == 0
+    report.write(tmp_path)
+    data = data_of(tmp_path)
+    chart = data["chart"]
+    cost = [x + 0.002 * y if y is not None else None for x, y in zip(chart["x"], chart["y"][0])]
+    browser.get((tmp_path / "report.html").as_uri())
+    fields = {int(each.get_attribute("data-point")): each for each in find(browser, "rect.field")}
+    assert len(fields) == len(cost) > 4
+    kinds = {i: each.get_attribute("class").split()[0] for i, each in fields.items()}
+    least = cost[chart["star"]]
+    for i, kind in kinds.items():
+        if cost[i] is not None:
+            assert (kind == "within1") == (cost[i] <= 1.01 * least) and (kind in ("within1", "within3")) == (
+                cost[i] <= 1.03 * least
+            )
+    other = next(i for i, plan in enumerate(chart["plan"]) if plan not in (None, 0))
+    tip = hover(browser, fields[other])
+    buffers = [f"{each[other] // 1024} KB" for each in (chart["grid"]["across"], chart["grid"]["up"])]
+    assert f"global buffer {buffers[0]}\nweight buffer {buffers[1]}" in tip
+    webdriver.ActionChains(browser).move_to_element(fields[other]).click().perform()
+    assert browser.find_element("id", "plan-title").text == data["choices"][chart["plan"][other]]["title"]
+    slide(browser, -2)
+    moved = {int(each.get_attribute("data-point")): each for each in find(browser, "rect.field")}
+    assert kinds != {i: each.get_attribute("class").split()[0] for i, each in moved.items()}
+    assert not [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
 def test_a_click_on_a_size_opens_its_plan_and_so_does_enter(page: Any, folder: Path):
     data = data_of(folder)
     other = next(i for i, plan in enumerate(data["chart"]["plan"]) if plan not in (None, 0))

@@ -1,0 +1,147 @@
+"""Two runs of explore beside each other, as rows: what they answer, and what was asked differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cocco.exploration.front import buffer_bytes
+from cocco.output.folders.read import read
+from cocco.output.folders.read_run import Run
+from cocco.output.report.words import STATUS
+from cocco.output.text.hardware import buffers
+from cocco.output.text.numbers import megabytes, millijoules, milliseconds
+from workloads.errors import FileFormatError
+
+Row = tuple[str, str, str, str]  #: of a table: what, the first run, the second, the difference
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two runs of `cocco explore -o`, and what tells them apart: the names of their folders, or their paths."""
+
+    first: Run
+    second: Run
+    names: tuple[str, str]
+
+    @property
+    def answers(self) -> list[Row]:
+        """A row for each number of both answers."""
+        return list(_answers(self.first, self.second))
+
+    @property
+    def questions(self) -> list[Row]:
+        """A row for each setting in which the runs differ."""
+        return [(name, _said(one), _said(two), "") for name, one, two in _questions(self.first, self.second)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return "runs", the answers by the names of their folders, and "asked_differently"."""
+        changed = [{"setting": name, "values": [one, two]} for name, one, two in _questions(self.first, self.second)]
+        return {"runs": [run_json(run) for run in (self.first, self.second)], "asked_differently": changed}
+
+
+def read_pair(first: Path, second: Path) -> Pair:
+    """Return the pair of two folders.
+
+    Raises FileFormatError, one line, for a folder that is missing, cut off or of something else.
+    """
+    runs = _run(first), _run(second)
+    return Pair(*runs, names_of(*runs))
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """Return the answer of a run as plain data: energy, traffic and latency over the networks by their weights."""
+    memory = {} if run.accelerator is None else buffer_bytes(run.accelerator)
+    sums = {name: _total(run, name) for name in ("ema_bytes", "energy_pj", "latency_cycles")}
+    return {
+        "run": run.folder.name,
+        "networks": [network.name for network in run.networks],
+        "status": run.status,
+        **memory,
+        "metric": run.metric,
+        "alpha": run.alpha,
+        "cost": run.cost,
+        "lower_bound": run.lower_bound,
+        "gap": run.gap,
+        **(sums if run.networks else {}),
+    }
+
+
+def _run(folder: Path) -> Run:
+    found = read(folder)
+    if not isinstance(found, Run):
+        raise FileFormatError(f"{folder}: is no run of 'cocco explore -o', as both of a comparison must be")
+    return found
+
+
+def names_of(first: Run, second: Run) -> tuple[str, str]:
+    """Return the names of the folders, or their paths where these are the same."""
+    names = first.folder.name, second.folder.name
+    return names if names[0] != names[1] and all(names) else (str(first.folder), str(second.folder))
+
+
+def _answers(first: Run, second: Run) -> Iterator[Row]:
+    """Yield a row for each number of both answers."""
+    runs = first, second
+    yield _row("memory", *("none" if run.accelerator is None else buffers(run.accelerator) for run in runs))
+    is_same = (first.metric, first.alpha, first.count) == (second.metric, second.alpha, second.count)
+    yield _row("how sure", *(STATUS.get(run.status, run.status) for run in runs))
+    if any(run.accelerator is None for run in runs):
+        return
+    yield _numbers("cost", [run.cost for run in runs], "{:,.0f}".format, is_same)
+    bounds = ["none known" if run.lower_bound is None else f"{run.lower_bound:,.0f}" for run in runs]
+    yield "no answer costs less than", bounds[0], bounds[1], ""
+    yield _numbers("energy", [_total(run, "energy_pj") for run in runs], millijoules)
+    yield _numbers("off-chip traffic", [_total(run, "ema_bytes") for run in runs], megabytes)
+    clocks = [run.accelerator.technology.clock_ghz for run in runs if run.accelerator is not None]
+    at_1_ghz = [_total(run, "latency_cycles") / clock for run, clock in zip(runs, clocks)]
+    yield _numbers("latency", at_1_ghz, lambda cycles: milliseconds(cycles, 1.0))
+    yield _numbers("buffer area", [run.accelerator.area_mm2 for run in runs if run.accelerator], "{:,.3f} mm2".format)
+    counts = [sum(len(net.subgraphs) for net in run.networks) for run in runs]
+    yield _numbers("subgraphs", counts, "{:,.0f}".format)
+    yield _numbers("tensors kept", [sum(len(net.keep) for net in run.networks) for run in runs], "{:,.0f}".format)
+
+
+def _total(run: Run, column: str) -> float:
+    return sum(network.weight * getattr(network, column) for network in run.networks)
+
+
+def _questions(first: Run, second: Run) -> Iterator[tuple[str, Any, Any]]:
+    """Yield each setting in which the runs differ, with both values."""
+    asked = [_flat(run.about.settings) | {"seed": run.about.seed} for run in (first, second)]
+    asked = [
+        each | {f"version of {name}": text for name, text in run.about.versions.items()}
+        for each, run in zip(asked, (first, second))
+    ]
+    for name in dict.fromkeys([*asked[0], *asked[1]]):
+        values = [each.get(name) for each in asked]
+        if values[0] != values[1]:
+            yield name, values[0], values[1]
+
+
+def _said(value: object) -> str:
+    return "not said" if value is None else str(value)
+
+
+def _flat(content: dict[str, Any], before: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in content.items():
+        found |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
+    return found
+
+
+def _row(name: str, one: str, two: str) -> Row:
+    return name, one, two, "the same" if one == two else ""
+
+
+def _numbers(name: str, values: Sequence[float], shown: Any, is_comparable: bool = True) -> Row:
+    change = _change(*values) if is_comparable else "different questions"
+    return name, shown(values[0]), shown(values[1]), change
+
+
+def _change(one: float, two: float) -> str:
+    if one == two:
+        return "the same"
+    return f"{100 * (two / one - 1):+.2f} %" if one else ""

@@ -1,0 +1,119 @@
+"""Tables as text that fits a terminal, as CSV or as Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+COLUMNS = 80  #: of a terminal where none says how wide it is; the usual
+NARROWEST = 10  #: columns to which a text or a head is wrapped at the most; our choice: a short word
+WIDEST = 36  #: longer words of a text are broken where there is no room; our choice: a layer's name
+GAP = 2  #: blanks between columns, and before the first
+FORMATS = ("table", "csv", "markdown")
+
+
+class Table(NamedTuple):
+    """Heads and cells, which are texts."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def csv(self) -> str:
+        """Return the table as CSV."""
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows([self.heads, *self.rows])
+        return text.getvalue()
+
+    def markdown(self) -> str:
+        """Return the table as Markdown (pipes)."""
+        lines = [self.heads, ["---"] * len(self.heads), *self.rows]
+        return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+_seen: ContextVar[list[Table] | None] = ContextVar("seen", default=None)
+
+
+@contextmanager
+def seen_tables() -> Iterator[list[Table]]:
+    """Give a list that gets every table which `laid_out` lays out in the `with` block."""
+    found: list[Table] = []
+    token = _seen.set(found)
+    try:
+        yield found
+    finally:
+        _seen.reset(token)
+
+
+def laid_out(heads: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> str:
+    """Return columns under their heads, indented by two; the first `left` columns start left, numbers end right.
+
+    Where that is wider than the terminal (80 columns where there is none), heads and texts on the left are wrapped, and
+    columns that have no room even so follow below, with the first beside them.
+    """
+    table = Table(heads, [[str(cell) for cell in row] for row in rows])
+    seen = _seen.get()
+    if seen is not None:
+        seen.append(table)
+    return "\n\n".join(_block(*part) for part in _parts(table, left, shutil.get_terminal_size((COLUMNS, 24)).columns))
+
+
+def _parts(table: Table, left: int, most: int) -> Iterator[tuple[Table, int, list[int]]]:
+    """Yield the table in parts that fit, each with its columns on the left and its widths; all have the first one."""
+    rest = list(range(len(table.heads)))
+    while rest:
+        widths = [max(map(len, [table.heads[at], *(row[at] for row in table.rows)])) for at in rest]
+        least = [min(width, _least(table, at, at < left)) for at, width in zip(rest, widths)]
+        fits = len(rest)
+        while fits > 2 and (_total(least[:fits]) > most or _continues(table, rest[fits:])):
+            fits -= 1
+        chosen, widths, least = rest[:fits], widths[:fits], least[:fits]
+        while _total(widths) > most and widths != least:  # the widest that may shrink gives a column
+            at = max((at for at in range(fits) if widths[at] > least[at]), key=lambda at: widths[at])
+            widths[at] -= 1
+        part = Table([table.heads[at] for at in chosen], [[row[at] for at in chosen] for row in table.rows])
+        yield part, sum(at < left for at in chosen), widths
+        rest = [] if fits == len(rest) else [rest[0], *rest[fits:]]
+
+
+def _continues(table: Table, rest: Sequence[int]) -> bool:
+    """Whether the next column has no head, because it says more of the one before."""
+    return bool(rest) and not table.heads[rest[0]]
+
+
+def _least(table: Table, at: int, is_left: bool) -> int:
+    """Return how narrow a column may be: words of its head, and of its texts on the left; numbers are not wrapped."""
+    words = max(map(len, table.heads[at].split()), default=0)
+    if is_left:
+        longest = max((len(word) for row in table.rows for word in row[at].split()), default=0)
+        return max(words, NARROWEST, min(longest, WIDEST))
+    return max([words, *(len(row[at]) for row in table.rows)])
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * len(widths)
+
+
+def _block(table: Table, left: int, widths: Sequence[int]) -> str:
+    lines = [*_lines(table.heads, left, widths), "  " + "  ".join("-" * width for width in widths)]
+    return "\n".join([*lines, *(line for row in table.rows for line in _lines(row, left, widths))])
+
+
+def _lines(cells: Sequence[str], left: int, widths: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of a row, whose cells are wrapped to the widths."""
+    wrapped = [_wrapped(cell, width) for cell, width in zip(cells, widths)]
+    for line in range(max(map(len, wrapped))):
+        texts = [cell[line] if line < len(cell) else "" for cell in wrapped]
+        shown = (text.ljust(w) if at < left else text.rjust(w) for at, (text, w) in enumerate(zip(texts, widths)))
+        yield "  " + "  ".join(shown).rstrip()
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    if len(cell) <= width:
+        return [cell]
+    return textwrap.wrap(cell, width, break_on_hyphens=False) or [""]
