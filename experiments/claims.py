@@ -144,7 +144,7 @@ def policies() -> str:
 
 
 PAGES: dict[str, tuple[Callable[[], str], ...]] = {
-    "experiments.md": (headline, shared_or_separate),
+    "experiments.md": (headline, shared_or_separate, seeds),
     "scheduling.md": (baselines, policies),
 }  #: what each page shows
 

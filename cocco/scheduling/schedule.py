@@ -16,10 +16,10 @@ from cocco.scheduling.packing import schedule_of
 from cocco.scheduling.pieces.divide import divide
 from cocco.scheduling.pieces.windows import slide
 from cocco.scheduling.plan import Plan, cost_of, is_order
+from cocco.scheduling.programs.away import must_move
 from cocco.scheduling.programs.joint import Joint, Limits, given_order, tight
 from cocco.scheduling.programs.paper import solve_paper
 from cocco.scheduling.programs.solver import LIMIT, cp_sat, has_cp_sat
-from cocco.scheduling.programs.away import must_move
 from cocco.scheduling.searches.beam import WIDTH, beam
 from cocco.scheduling.searches.fixed import STATES, fixed_order
 from cocco.scheduling.searches.linear import linear

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 import workloads
 from cocco.problem.status import Interrupted
 from cocco.scheduling.graph import graph_of
-from cocco.scheduling.schedule import schedule
 from cocco.scheduling.programs import away
+from cocco.scheduling.schedule import schedule
 from cocco.scheduling.searches.beam import beam
 from cocco.scheduling.searches.peak import least_peak
 from simulator.schedule.operators import operators_of
