@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pandas
 
@@ -38,7 +38,7 @@ def _range(table: pandas.DataFrame, column: str, method: str) -> list[str]:
     """Return the least and the most that a method is below another, and where."""
     lower = []
     for name, rows in table.groupby("network", sort=False):
-        costs: Mapping[str, float] = rows.set_index("method")[column].dropna().to_dict()
+        costs = {str(each): float(cost) for each, cost in rows.set_index("method")[column].dropna().items()}
         others = [each for each in costs if not each.startswith(OURS)]
         lower += [
             (1 - costs[method] / costs[each], f"{each}, {title(str(name))}") for each in others if method in costs

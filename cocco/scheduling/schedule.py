@@ -294,6 +294,7 @@ def _start(question: _Question) -> Plan:
         best.offer(found.plan, "beam")
         if found.is_optimal:
             best.prove(found.cost, "beam")
+    assert best.plan is not None
     return best.plan
 
 
