@@ -144,9 +144,22 @@ def policies() -> str:
 
 
 PAGES: dict[str, tuple[Callable[[], str], ...]] = {
-    "experiments.md": (headline, shared_or_separate, seeds),
+    "experiments.md": (headline, shared_or_separate, seeds, production),
     "scheduling.md": (baselines, policies),
 }  #: what each page shows
+
+
+def production() -> str:
+    """Figure 4: bytes of a tile by consumption and by production, of blocks of ResNet50 and GoogleNet."""
+    table = reference("production_centric")
+    rows = []
+    for (network, block), part in table.groupby(["network", "block"], sort=False):
+        row = [title(str(network)), str(block), str(part["count"].iloc[0])]
+        for _, each in part.iterrows():
+            row.append(f"{each['consumption_bytes']:,}, {each['production_bytes']:,} ({each['times']:.2f})")
+        rows.append(row)
+    heads = [f"{tile} x {tile}: consumption, production" for tile in table["tile"].unique()]
+    return markdown(["", "block", "times", *heads], rows)
 
 
 def _change(share: float) -> str:
