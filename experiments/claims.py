@@ -143,12 +143,6 @@ def policies() -> str:
     return markdown(["", *heads], rows)
 
 
-PAGES: dict[str, tuple[Callable[[], str], ...]] = {
-    "experiments.md": (headline, shared_or_separate, seeds, production),
-    "scheduling.md": (baselines, policies),
-}  #: what each page shows
-
-
 def production() -> str:
     """Figure 4: bytes of a tile by consumption and by production, of blocks of ResNet50 and GoogleNet."""
     table = reference("production_centric")
@@ -168,6 +162,12 @@ def _change(share: float) -> str:
 
 def _beside(share: float) -> str:
     return "" if math.isnan(share) else f" ({_change(share)})"
+
+
+PAGES: dict[str, tuple[Callable[[], str], ...]] = {
+    "experiments.md": (headline, shared_or_separate, seeds, production),
+    "scheduling.md": (baselines, policies),
+}  #: what each page shows
 
 
 if __name__ == "__main__":
