@@ -82,6 +82,17 @@ class AddressMap:
         return all(each.fits for each in self.memories)
 
     @property
+    def region_manager_bytes(self) -> int | None:
+        """Bytes of the registers that hold a (start, end) pair of words of 8 bytes for each of N regions, all memories.
+
+        Cocco, Sec. 3.3: 272 bytes for N = 64 and 1 MB, 17 bits an address. None where N has no limit.
+        """
+        if self.max_regions is None:
+            return None
+        bits = sum(2 * self.max_regions * address_bits(each.capacity_bytes) for each in self.memories)
+        return -(-bits // 8)
+
+    @property
     def crowded(self) -> tuple[int, ...]:
         """Positions of the subgraphs with more (start, end) pairs in one memory than the region manager has."""
         most = self.max_regions
@@ -98,6 +109,7 @@ class AddressMap:
             "fits": self.fits,
             "max_regions": self.max_regions,
             "over_max_regions": list(self.crowded),
+            "region_manager_bytes": self.region_manager_bytes,
             "memories": [_memory_json(each) for each in self.memories],
         }
 
@@ -109,6 +121,18 @@ class AddressMap:
             for i, regions in enumerate(each.regions)
             for placed in regions
         ]
+
+
+WORD = 8  #: bytes: the global buffer is 64 bits wide (Cocco, Sec. 3.3)
+
+
+def address_bits(capacity_bytes: int) -> int:
+    """Return the bits of an address of a word of 8 bytes.
+
+    >>> address_bits(1024 * 1024)
+    17
+    """
+    return max(1, (-(-capacity_bytes // WORD) - 1).bit_length())
 
 
 def address_map(

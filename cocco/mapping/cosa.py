@@ -59,6 +59,8 @@ def formulate(
 
     literal: a binary for each factor and slot, products of binaries and no cuts, as the original states it.
     """
+    if literal and rules.aim == "balance":
+        raise ValueError("the literal form has no aim 'balance'")
     build = _Builder(shape.one_group if shape.groups > 1 else shape, arch, rules, literal)
     build.place_all_factors()
     if not build.counts:
@@ -66,12 +68,7 @@ def formulate(
     build.limit_lanes()
     build.limit_capacities(tight or {})
     parts = {"compute": build.compute(), "utilization": build.utilization(), "traffic": build.traffic()}
-    weights = rules.weights
-    build.program.objective = total(
-        (weights.compute, parts["compute"]),
-        (-weights.utilization, parts["utilization"]),
-        (weights.traffic, parts["traffic"]),
-    )
+    build.program.objective = build.balance(parts) if rules.aim == "balance" else build.weighted(parts)
     return Formulation(build.program, build.counts, build.ranks, build.shares, parts)
 
 
@@ -80,6 +77,7 @@ class _Builder:
 
     def __init__(self, shape: LayerShape, arch: Architecture, rules: Rules, literal: bool) -> None:
         self.shape, self.arch, self.rules, self.literal = shape, arch, rules, literal
+        self.is_exact = rules.aim == "balance"  #: traffic is not only minimized, so nothing may count too much
         self.program = Program()
         self.factors = {d: _factors(extent, literal) for d, extent in shape.bounds.items()}
         self.ordered, self.dram = len(arch.levels) - 2, len(arch.levels) - 1
@@ -214,6 +212,27 @@ class _Builder:
             self.program.same(row, self.number(d, i, f))
         return found
 
+    def weighted(self, parts: Mapping[str, Linear]) -> Linear:
+        """Return the weighted sum of the three objectives."""
+        weights = self.rules.weights
+        return total(
+            (weights.compute, parts["compute"]),
+            (-weights.utilization, parts["utilization"]),
+            (weights.traffic, parts["traffic"]),
+        )
+
+    def balance(self, parts: Mapping[str, Linear]) -> Linear:
+        """Return |traffic - compute|, both weighted, as a variable that is no less."""
+        compute, _, traffic = self.rules.weights
+        if not traffic:
+            return total((compute, parts["compute"]))
+        apart = total((1, parts["traffic"]), (-compute / traffic, parts["compute"]))
+        high = self.program.high
+        distance = self.program.real(1 + math.fsum(abs(c) * high[v] for v, c in apart.items() if v != CONSTANT))
+        self.program.at_most(apart, {distance: 1.0})
+        self.program.at_most(total((-1, apart)), {distance: 1.0})
+        return {distance: traffic}
+
     def compute(self) -> Linear:
         """Bits of all temporal factors: the cycles."""
         return self.bits(range(self.dram + 1), [TEMPORAL])
@@ -267,8 +286,8 @@ class _Builder:
             program.at_most(relevant, {moves: 1})
             if before >= 0:
                 program.at_most({before: 1}, {moves: 1})
-            elif not self.literal:
-                program.at_most({moves: 1}, relevant)
+            if not self.literal and (before < 0 or self.is_exact):
+                program.at_most({moves: 1}, total((1, relevant), (1, {before: 1.0} if before >= 0 else {})))
             found |= self._products(rank, moves) if self.literal else {self._time(rank, moves, walks): 1.0}
             before = moves
         return found
@@ -281,6 +300,9 @@ class _Builder:
         time = program.real(most)
         program.at_most(total((1, bits), (most, {moves: 1}), (-most, ONE)), {time: 1})
         program.at_most({variable: f.bits for (d, f), variable in rank.items() if d in walks}, {time: 1})  # cut
+        if self.is_exact:
+            program.at_most({time: 1}, bits)
+            program.at_most({time: 1}, {moves: most})
         return time
 
     def _products(self, rank: dict[tuple[str, Factor], int], moves: int) -> Linear:

@@ -44,9 +44,7 @@ def objective_parts(mapping: LayerMapping, shape: LayerShape, arch: Architecture
 
 def total_of(parts: dict[str, float], rules: Rules) -> float:
     """Return the objective."""
-    weights = rules.weights
-    used = weights.utilization * parts["utilization"]
-    return weights.compute * parts["compute"] - used + weights.traffic * parts["traffic"]
+    return rules.total(parts)
 
 
 def _need(slots: list[Slot], level: int, tensor: str, shape: LayerShape, inputs: int, rules: Rules) -> float:

@@ -16,9 +16,10 @@ Curve = tuple[tuple[int, int, float], ...]  #: evaluations so far, valid ones so
 class MappingResult:
     """A mapping, its cost by the judge, and how it was found.
 
-    status: "optimal" is of the log objective, not of the cycles. objective and its parts: None where the method has
-    none. bound: no mapping has a lower objective. evaluations: of the judge (random: draws, valid or not); rounds: how
-    often the program was solved; effort: nodes of the solver. curve: of the random methods, where it fell.
+    status: "optimal" is of the log objective, not of the cycles; of "polished", that the cycles are the roofline's.
+    objective and its parts: None where the method has none. bound: no mapping has a lower objective. evaluations: of
+    the judge (random: draws, valid or not); rounds: how often the program was solved; effort: nodes of the solver.
+    curve: of the random methods, where it fell.
     """
 
     mapping: LayerMapping | None
@@ -34,6 +35,14 @@ class MappingResult:
     effort: int = 0
     curve: Curve = field(default=(), repr=False)
     level_names: tuple[str, ...] = ()  #: of the mapping, where they are not those of the architecture
+
+    @property
+    def proof(self) -> str:
+        """What the status is a proof of: "objective" (CoSA's log objective), "cycles", or "" where it is none."""
+        if self.status != "optimal" or self.cost is None:
+            return ""
+        at_bound = self.cost.cycles <= self.cost.bound_cycles * (1 + 1e-9)
+        return "cycles" if at_bound else "objective" if self.objective is not None else ""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ A weak baseline, as in the paper's random scheduler: what a machine does with th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,23 @@ class Sampler:
             slots[:, column] = np.array(legal)[rng.integers(len(legal), size=count)]
         return slots, np.argsort(rng.random(size), axis=1)
 
+    def draw_of(self, mapping: LayerMapping) -> Draw:
+        """Return the draw that this mapping is, loops of a dimension at one level taken together.
+
+        Raises ValueError where its loops are not those of the shape.
+        """
+        left = [{"lanes": dict(each.spatial), "loops": _merged(each.temporal)} for each in mapping.levels]
+        ordered = [d for d, _ in mapping.levels[len(self.arch.levels) - 2].temporal]
+        slots, order = [], []
+        for d, prime in self.factors:
+            slot = next((s for s in range(2 * len(left)) if _holds(left, s, d, prime)), None)
+            if slot is None:
+                raise ValueError(f"the mapping has no place for a factor {prime} of {d}")
+            left[slot // 2]["loops" if slot % 2 else "lanes"][d] //= prime
+            slots.append(slot)
+            order.append(ordered.index(d) if d in ordered else len(ordered))
+        return Draw(np.array(slots, dtype=np.int64), np.argsort(np.argsort(order, kind="stable"), kind="stable"))
+
     def fits(self, slots: Slots) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Return of each row whether lanes and exact footprints fit."""
         count = len(slots)
@@ -86,3 +104,14 @@ class Sampler:
             key = places.__getitem__ if i == ordered else DIMENSIONS.index
             levels.append((spatial, [(d, temporal[d]) for d in sorted(temporal, key=key)]))
         return LayerMapping.of(levels)
+
+
+def _merged(loops: Iterable[tuple[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for d, factor in loops:
+        found[d] = found.get(d, 1) * factor
+    return found
+
+
+def _holds(left: list[dict[str, dict[str, int]]], slot: int, d: str, prime: int) -> bool:
+    return left[slot // 2]["loops" if slot % 2 else "lanes"].get(d, 1) % prime == 0

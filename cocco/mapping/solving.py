@@ -49,12 +49,7 @@ def map_cosa(
         cost = evaluate(mapping, shape, machine)
         if cost.valid:
             parts = {name: value(part, solution.values) for name, part in form.parts.items()}
-            weights = rules.weights
-            objective = (
-                weights.compute * parts["compute"]
-                - weights.utilization * parts["utilization"]
-                + weights.traffic * parts["traffic"]
-            )
+            objective = rules.total(parts)
             assert solution.status in ("optimal", "feasible")
             return MappingResult(
                 mapping, cost, solution.status, machine, objective, parts, min(solution.bound, objective),

@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypedDict, Unpack
 
+from cocco.problem.status import Interrupted
 from cocco.scheduling.answer import ScheduleResult
-from cocco.scheduling.budgets import NAMES, Budgets, budgets_of
+from cocco.scheduling.best import Best, Progress
+from cocco.scheduling.budgets import NAMES, Budgets, aligned_need, budgets_of
 from cocco.scheduling.graph import Graph, graph_of
 from cocco.scheduling.packing import schedule_of
 from cocco.scheduling.pieces.divide import divide
 from cocco.scheduling.pieces.windows import slide
 from cocco.scheduling.plan import Plan, cost_of, is_order
+from cocco.scheduling.programs.away import must_move
 from cocco.scheduling.programs.joint import Joint, Limits, given_order, tight
 from cocco.scheduling.programs.paper import solve_paper
 from cocco.scheduling.programs.solver import LIMIT, cp_sat, has_cp_sat
@@ -46,6 +49,7 @@ class _Question:
     budgets: Budgets
     alignment: int
     limits: Limits
+    best: Best
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ def schedule(
     concat: Concat = "copy",
     input_has_host_copy: bool = False,
     alignment: int = 1,
+    progress: Progress | None = None,
     **limits: Unpack[LimitFields],
 ) -> ScheduleResult:
     """Return order, residency, spills and addresses of whole tensors, for the fewest off-chip bytes (COSMA).
@@ -101,6 +106,9 @@ def schedule(
         A model input need not be spilled before it is retrieved.
     alignment : int
         Bytes of which every address is a multiple.
+    progress : callable, optional
+        Called where the order is free, with every better plan and bound: the stage, the bytes that the plan moves, and
+        those that any plan moves. The first, at once, is the default order's.
     **limits
         limit: deterministic time of CP-SAT in all, about seconds. width: states of a layer of the beam. seconds: from
         the call on; the solver stops then, our own search does not, and the answer depends on the machine.
@@ -116,6 +124,8 @@ def schedule(
         One line, for malformed arguments and where a method lacks the extra `solvers`.
     TypeError
         For an unknown keyword; names the nearest.
+    Interrupted
+        After Ctrl-C, where the order is free: its `result` is the best so far, with the status "stopped".
 
     References
     ----------
@@ -140,11 +150,16 @@ def schedule(
     graph = graph_of(operators, input_has_host_copy)
     _check(graph, scratchpad, method, alignment, limit, width, seconds)
     deadline = None if seconds is None else begun + seconds
+    best = Best(graph, progress)
+    if scratchpad not in ("half", "peak"):  # what needs no peak is known before the peak is
+        _offer_default(best, scratchpad, method, order, alignment)
     budgets = budgets_of(graph, alignment)
     capacity = budgets.bytes_of(scratchpad) if isinstance(scratchpad, str) else scratchpad
     given, order_from = _order(graph, budgets, order, method)
     chosen = _method(graph, method, given)
-    question = _Question(graph, capacity, given, budgets, alignment, Limits(limit, width=width, deadline=deadline))
+    question = _Question(
+        graph, capacity, given, budgets, alignment, Limits(limit, width=width, deadline=deadline), best
+    )
     blank = ScheduleResult(
         network.name if isinstance(network, Network) else "operators",
         len(graph), len(graph) + len(parameter_names(operators)), capacity, parameters, concat, input_has_host_copy,
@@ -154,7 +169,23 @@ def schedule(
     )  # fmt: skip
     if capacity < budgets.minimum:
         return blank
-    return _judged(blank, question, RUN[chosen](question))
+    try:
+        return _judged(blank, question, RUN[chosen](question))
+    except KeyboardInterrupt:
+        if given is not None or best.plan is None:
+            raise
+        stopped = _judged(blank, question, _Found(_free(question, best.plan)))
+        raise Interrupted(stopped if stopped.status == "optimal" else replace(stopped, status="stopped")) from None
+
+
+def _offer_default(best: Best, scratchpad: object, method: str, order: object, alignment: int) -> None:
+    """Offer the plan of the default order where a free order is asked for and the scratchpad is large enough."""
+    graph = best.graph
+    least = max(aligned_need(graph, o, alignment) for o in range(len(graph)))
+    capacity = least if scratchpad == "minimum" else scratchpad
+    is_free = order in (None, "free") and method not in GIVEN
+    if is_free and isinstance(capacity, int) and capacity >= least:
+        best.offer(fixed_order(graph, range(len(graph)), capacity, POLISH_STATES).plan, "default order")
 
 
 def _judged(blank: ScheduleResult, question: _Question, found: _Found) -> ScheduleResult:
@@ -248,52 +279,68 @@ def _method(graph: Graph, method: str, order: tuple[int, ...] | None) -> str:
     return method
 
 
-def _start(question: _Question) -> tuple[Plan, bool]:
-    """Return the cheapest plan known without a solver, and whether no plan of any order is cheaper."""
-    graph, capacity = question.graph, question.capacity
-    orders = dict.fromkeys((question.budgets.peak_order, tuple(range(len(graph)))))
-    fixed = [fixed_order(graph, order, capacity, POLISH_STATES) for order in orders]
-    best = min(fixed, key=lambda each: each.cost)
-    if not best.cost:
-        return best.plan, True
-    found = beam(graph, capacity, question.limits.width)
-    return (found.plan, found.is_optimal) if found.cost <= best.cost else (best.plan, found.is_optimal)
+def _start(question: _Question) -> Plan:
+    """Return the cheapest plan known without a solver; `question.best` has what is proved of all orders."""
+    graph, capacity, best, budgets = question.graph, question.capacity, question.best, question.budgets
+    orders = {"default order": tuple(range(len(graph))), "order of the least peak": budgets.peak_order}
+    for stage, order in orders.items():
+        best.offer(fixed_order(graph, order, capacity, POLISH_STATES).plan, stage)
+        assert best.plan is not None
+        if not cost_of(graph, best.plan):
+            return best.plan
+    best.prove(must_move(graph, capacity, budgets.peak if budgets.peak_is_proved else 0), "bound")
+    if not best.is_proved:
+        found = beam(graph, capacity, question.limits.width)
+        best.offer(found.plan, "beam")
+        if found.is_optimal:
+            best.prove(found.cost, "beam")
+    assert best.plan is not None
+    return best.plan
 
 
-def _free(question: _Question, plan: Plan, is_optimal: bool) -> Joint:
+def _free(question: _Question, plan: Plan) -> Joint:
     """Return a plan of a free order with its addresses; the bound of its order is none of the others."""
     joint = given_order(question.graph, plan.order, question.capacity, question.alignment, question.limits)
-    bound = min(cost_of(question.graph, plan), joint.bound) if is_optimal else 0
+    return _bounded(question, joint)
+
+
+def _bounded(question: _Question, joint: Joint, bound: int = 0) -> Joint:
+    """Return an answer with the best bound of any order."""
+    bound = max(bound, question.best.bound)
     if joint.plan is None:
         return joint._replace(bound=bound)
-    is_proved = cost_of(question.graph, joint.plan) <= bound
-    return joint._replace(bound=bound, status="optimal" if is_proved else "feasible")
+    cost = cost_of(question.graph, joint.plan)
+    return joint._replace(bound=min(bound, cost), status="optimal" if cost <= bound else "feasible")
 
 
 def _tight(question: _Question) -> _Found:
-    plan, is_optimal = _start(question)
-    if is_optimal and not cost_of(question.graph, plan):
-        joint = _free(question, plan, True)
+    plan = _start(question)
+    if question.best.is_proved:
+        joint = _free(question, plan)
         if joint.status == "optimal":
             return _Found(joint)
-    return _Found(tight(question.graph, question.capacity, question.alignment, question.limits, plan))
+    found = tight(question.graph, question.capacity, question.alignment, question.limits, plan)
+    return _Found(_bounded(question, found, found.bound))
 
 
 def _beam(question: _Question) -> _Found:
-    return _Found(_free(question, *_start(question)))
+    return _Found(_free(question, _start(question)))
 
 
 def _windows(question: _Question) -> _Found:
-    graph, capacity, limits = question.graph, question.capacity, question.limits
-    plan, is_optimal = _start(question)
-    if is_optimal:
-        return _Found(_free(question, plan, True))
+    graph, capacity, limits, best = question.graph, question.capacity, question.limits, question.best
+    plan = _start(question)
+    if best.is_proved:
+        return _Found(_free(question, plan))
 
     def polish(plan: Plan) -> Plan:
-        return fixed_order(graph, plan.order, capacity, POLISH_STATES).plan
+        found = fixed_order(graph, plan.order, capacity, POLISH_STATES).plan
+        best.offer(plan, "windows")
+        best.offer(found, "windows")
+        return found
 
     found = slide(graph, plan, capacity, limits.solver, polish, limits.deadline)
-    return _Found(_free(question, found.plan, False), found.windows, found.proved)
+    return _Found(_free(question, found.plan), found.windows, found.proved)
 
 
 def _divide(question: _Question) -> _Found:
@@ -301,7 +348,7 @@ def _divide(question: _Question) -> _Found:
     order = question.budgets.peak_order if question.order is None else question.order
     start = fixed_order(graph, order, capacity, STATES).plan
     found = divide(graph, start, capacity, limits.solver, limits.deadline)
-    return _Found(_free(question, found.plan, False), found.windows, found.proved)
+    return _Found(_free(question, found.plan), found.windows, found.proved)
 
 
 def _gap(question: _Question) -> _Found:

@@ -10,5 +10,6 @@ loop_regions             what a loop order holds, tensor by tensor              
 schemes                  several cores: channels dealt, columns mirrored                       7
 updates, traffic         in what pieces tensors are made; the bytes that this moves           2, 5
 pricing, cost            the price of a subgraph; energy, latency, bandwidth                  4 to 6
+production               the production-centric scheme of Figure 4, beside the other
 priced, held             a whole partition: every price; every buffer over time               3, 4
 """

@@ -16,13 +16,13 @@ from cocco.cli.output import output_path, print_answer
 from cocco.cli.usage import Old, Parser, UsageError
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.listed import map_rows, rows_to_json
-from cocco.mapping.rules import Rules
+from cocco.mapping.rules import AIMS, Rules
 from cocco.output.folders.ready import ready_files
 from cocco.output.text.mapping import mapping_text
 from simulator.mapping import SIMBA, read_architecture
 from workloads.files import write_atomic
 
-METHODS = ("auto", "closed", "cosa", "random", "climb")
+METHODS = ("auto", "closed", "cosa", "polished", "random", "climb")
 WORK = 20.0  #: deterministic time of a layer at a normal effort; our choice
 
 
@@ -43,7 +43,8 @@ def _add_method(parser: Parser) -> None:
     parser.add_argument(
         "--method", choices=METHODS, default="auto",
         help="the algorithm. auto: closed (default); closed: the best of the ways to unroll two axes; cosa: CoSA's "
-        "mixed-integer program (extra 'solvers'); random: the best of a few valid mappings; climb: hill climbing",
+        "mixed-integer program (extra 'solvers'), optimal by its own log objective; polished: climbs from there by "
+        "cycles; random: the best of a few valid mappings; climb: hill climbing",
     )  # fmt: skip
     parser.add_argument(
         "--arch", default="simba", metavar="simba|FILE",
@@ -76,6 +77,10 @@ def _add_rules(parser: Parser) -> None:
         "--stride-rule", choices=("per_factor", "once"), default="per_factor",
         help="once: charge a stride once, not for every factor; default per_factor, as published",
     )  # fmt: skip
+    group.add_argument(
+        "--aim", choices=AIMS, default="weighted",
+        help="weighted: 10 compute - 0.1 utilization + traffic (default); balance: |traffic - 10 compute|",
+    )  # fmt: skip
     group.add_argument("--multicast", action="store_true", help="lanes cost only tensors that they walk through")
     group.add_argument("--split", action="store_true", help="decide the shares of I and O in the outermost buffer")
 
@@ -99,7 +104,7 @@ def positive(text: str) -> float:
 def run(options: Namespace) -> int:
     """Map every layer; exit code 2 if one is malformed, else 1 if one has no mapping. No layer is no answer at all."""
     arch = SIMBA if options.arch == "simba" else read_architecture(options.arch)
-    rules = Rules(options.halo, options.stride_rule, options.multicast, split=options.split)
+    rules = Rules(options.halo, options.stride_rule, options.multicast, split=options.split, aim=options.aim)
     is_file = options.layers.lower().endswith(".csv")
     rows = read_layers(options.layers) if is_file else layers_of(workloads.load(options.layers))
     if rows and all(row.shape is None for row in rows):

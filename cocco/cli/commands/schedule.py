@@ -11,7 +11,7 @@ from cocco.cli import values
 from cocco.cli.effort import add_effort, scaled
 from cocco.cli.networks import load
 from cocco.cli.options import add_json, add_network
-from cocco.cli.output import CODES, file_path, print_answer
+from cocco.cli.output import CODES, STOPPED, file_path, print_answer, searched
 from cocco.cli.usage import Old, Parser, UsageError
 from cocco.output.folders.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS
@@ -74,11 +74,11 @@ def run(options: Namespace) -> int:
     network = load(options.network, options)
     with ready_files(output, picture):
         start = time.monotonic()
-        result = _answer(network, options)
+        result, is_stopped = searched(lambda: _answer(network, options))
         print(f"cocco: {result.status} after {time.monotonic() - start:.2f} s", file=sys.stderr)
         _save(result, output, picture)
     print_answer(options, result.to_json, lambda: schedule_text(result))
-    return CODES.get(result.status, 0)
+    return STOPPED if is_stopped else CODES.get(result.status, 0)
 
 
 def _answer(network: Network, options: Namespace) -> ScheduleResult:
@@ -94,7 +94,14 @@ def _answer(network: Network, options: Namespace) -> ScheduleResult:
     if order is not None and order not in ORDERS:
         order = read_order(order)
     limits = {"limit": scaled(options, options.work, WORK), "seconds": options.seconds}
-    return schedule(network, options.scratchpad, method=options.method, order=order, **limits, **shared)
+    return schedule(
+        network, options.scratchpad, method=options.method, order=order, progress=_tell, **limits, **shared
+    )  # fmt: skip
+
+
+def _tell(stage: str, moved: int, bound: int) -> None:
+    """Say what is known so far, so that a search that is cut off has had its say."""
+    print(f"cocco: {stage}: moves {moved:,} bytes, any order at least {bound:,}", file=sys.stderr, flush=True)
 
 
 def _save(result: ScheduleResult, output: Path | None, picture: Path | None) -> None:

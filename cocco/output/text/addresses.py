@@ -17,9 +17,19 @@ def map_text(found: AddressMap) -> str:
     lines = [f"Addresses of {found.network}, bytes of one core:"]
     for each in found.memories:
         lines += ["", _memory_text(found, each)]
+    if found.region_manager_bytes is not None:
+        lines += ["", manager_text(found)]
     if found.crowded:
         lines += ["", f"{_named(found.crowded)} more than the {found.max_regions} pairs of the region manager."]
     return "\n".join(lines)
+
+
+def manager_text(found: AddressMap) -> str:
+    """Return a line on the registers of the region manager."""
+    return (
+        f"The region manager takes {found.region_manager_bytes:,} bytes of registers: {found.max_regions} pairs of "
+        "addresses for each memory (the paper: 272 bytes for 1 MB, 0.18 % of the area of its core)."
+    )
 
 
 def height_text(found: AddressMap) -> str:

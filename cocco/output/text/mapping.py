@@ -28,7 +28,7 @@ def mapping_text(found: Sequence[Mapped], totals: dict[str, Any]) -> str:
         cost = result.cost
         ratio, busy = cost.cycles / cost.bound_cycles, percent(cost.utilization, 1)
         numbers = (f"{cost.cycles:,.0f}", f"{ratio:.3f}", busy, f"{cost.energy_pj * 1e-6:,.2f}")
-        rows.append((each.row.name, each.row.times, result.status, *numbers))
+        rows.append((each.row.name, each.row.times, f"{result.status} {result.proof}".rstrip(), *numbers))
     heads = ("layer", "count", "status", "cycles", "/ bound", "MACs busy", "uJ")
     if totals["bound_cycles"]:
         rows.append((

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cocco.scheduling.graph import Graph, members
-from cocco.scheduling.plan import peak_of
+from cocco.scheduling.graph import Graph, mask_of, members
+from cocco.scheduling.plan import peak_of, ready_after
 
 MAX_STATES = 1_000_000  #: over all budgets tried; then the beam decides
 BEAM = 3_000  #: states of a layer, by live bytes, then peak
@@ -89,7 +89,7 @@ def least_peak(graph: Graph, max_states: int = MAX_STATES, beam: int = BEAM) -> 
     low, left = max(graph.need), max_states
     while low < best.bytes:
         budget = (low + best.bytes - 1) // 2
-        answer, states, least_more = _reach(graph, budget, left)
+        answer, states, least_more = reach(graph, budget, left)
         left -= states
         if left <= 0:
             order = _within_beam(graph, best.bytes, beam)
@@ -101,13 +101,17 @@ def least_peak(graph: Graph, max_states: int = MAX_STATES, beam: int = BEAM) -> 
     return best._replace(is_proved=True)
 
 
-def _reach(graph: Graph, budget: int, limit: int) -> tuple[tuple[int, ...] | None, int, int]:
+def reach(
+    graph: Graph, budget: int, limit: int, done: int = 0, goal: int | None = None
+) -> tuple[tuple[int, ...] | None, int, int]:
     """Return an order within the budget or None, the states looked at, and the least budget that may do instead.
 
     Without an order, the least step that was refused is the next budget worth a try: nothing between changes a thing.
+    done: whose tensors are there at the start. goal: the finished operators that end it; by default all.
     """
-    walk, goal = Walk(graph), (1 << len(graph)) - 1
-    start = walk.settle(0, walk.sources, 0, 0, budget, None)
+    walk, goal = Walk(graph), (1 << len(graph)) - 1 if goal is None else goal
+    live = sum(graph.size[a] for a in members(done))
+    start = walk.settle(done, mask_of(ready_after(graph, done)), live, 0, budget, None)
     stack, seen, refused = [start], {start.done}, -1
     while stack:
         state = stack.pop()

@@ -303,7 +303,7 @@ def test_unknown_rules_are_named(more: dict, said: str):
         Rules(**more)
     with pytest.raises(ValueError, match="solver must be one of cp, highs"):
         map_layer(shape_of((1, 1, 1, 1, 1, 1, 1)), solver="gurobi")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="method must be one of closed, cosa, random, climb"):
+    with pytest.raises(ValueError, match="method must be one of closed, cosa, polished, random, climb"):
         map_layer(shape_of((1, 1, 1, 1, 1, 1, 1)), method="best")
 
 

@@ -112,7 +112,7 @@ def test_plan_is_optimal_only_where_it_costs_no_more_than_the_bound():
 def test_bound_of_an_order_is_none_of_a_free_one():
     """Two branches at 6: the default order is proved to cost 22 with one state; a free order costs 4."""
     found = schedule(two_branches(), 6, method="beam", width=1)
-    assert found.lower_bound_bytes == 0 and found.status == "feasible"
+    assert found.lower_bound_bytes == 2 and found.status == "feasible"  # 2: the least peak is 7, one byte too many
     assert schedule(two_branches(), 6, method="beam").lower_bound_bytes == 4
 
 
@@ -372,4 +372,4 @@ def test_beam_that_was_cut_off_does_not_prove_the_plan_of_another(monkeypatch: p
     monkeypatch.setattr(real, "beam", lambda *_: BeamPlan(plan_of_gaps(graph, range(6), set()), 30, False))
     graph = graph_of(two_branches())
     found = schedule(two_branches(), 6, method="beam")
-    assert found.status == "feasible" and found.lower_bound_bytes == 0
+    assert found.status == "feasible" and found.lower_bound_bytes == 2  # that of any order: the least peak is 7
