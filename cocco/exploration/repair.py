@@ -42,6 +42,7 @@ LOOKS = 150_000  #: at steps of changed plans: 1,000 of 150 steps; our choice: G
 TRY_NODES = 2_000  #: of the allocator, for each; our choice
 
 Key = tuple[tuple[tuple[int, ...], ...], tuple[KeptInterval, ...]]  #: what tells plans apart
+Repaired = tuple[Partition, tuple[Moved, ...], AddressMap | None]  #: a plan, the moves to it, its map
 
 
 class Repair:
@@ -64,12 +65,13 @@ class Repair:
         self.windows: dict[Memory, Windows] = {}
         self.looks = 0
 
-    def repaired(self, plan: Partition) -> tuple[Partition, tuple[Moved, ...], AddressMap | None]:
+    def repaired(self, plan: Partition) -> Repaired:
         """Return a plan with addresses, the moves to it, and its map; the map does not fit where none was found."""
         found = self._map(plan)
         if found is None or self._is_placed(found):
             return plan, (), found
-        answer, least, most = (plan, tuple[Moved, ...](), found), math.inf, self.cost(plan)
+        answer: Repaired = plan, (), found
+        least, most = math.inf, self.cost(plan)
         tight, moves = self._tightened(plan)
         for start, before in ((tight, moves), (plan, [])) if moves else ((plan, []),):
             each = self._changed(start, before)
@@ -80,9 +82,7 @@ class Repair:
                 break
         return answer
 
-    def _changed(
-        self, plan: Partition, before: list[Moved]
-    ) -> tuple[Partition, tuple[Moved, ...], AddressMap | None] | None:
+    def _changed(self, plan: Partition, before: list[Moved]) -> Repaired | None:
         """Return a plan with addresses by the cheapest changes one after the other; None where none was found."""
         moves, seen, done = list(before), {_key(plan)}, dict[Memory, int]()
         self.looks = 0

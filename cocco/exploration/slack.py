@@ -56,5 +56,7 @@ class Slack:
 
 
 def _with_less(accelerator: Accelerator, less: int) -> Accelerator:
-    name = "shared_buffer" if accelerator.is_shared else "global_buffer"
-    return replace(accelerator, **{name: accelerator.activation_capacity - less})
+    left = accelerator.activation_capacity - less
+    return (
+        replace(accelerator, shared_buffer=left) if accelerator.is_shared else replace(accelerator, global_buffer=left)
+    )

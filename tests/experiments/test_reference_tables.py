@@ -47,9 +47,14 @@ def test_the_page_on_language_models_has_its_tables(table: Callable[[], str]):
 
 
 def test_kept_tensors_are_above_no_other_way_but_where_channels_are_padded():
-    """RandWire-B's 109 channels take 112 in the buffer, so its schedule at M_P is no plan in that memory."""
+    """RandWire-B's 109 channels take 112 in the buffer, so its schedule at M_P is no plan in that memory.
+
+    NASNet's 42 channels take 48.
+    """
     above = tensors_or_tiles.above(tables.reference("tensors_or_tiles"))
-    assert [*zip(above["network"], above["bytes"] // KiB)] == [("randwire_b", size) for size in (2048, 3015, 3072)]
+    assert [*zip(above["network"], above["bytes"] // KiB)] == [
+        *(("randwire_b", size) for size in (2048, 3015, 3072)), ("nasnet", 4096),
+    ]  # fmt: skip
     assert (above["kept_bytes"] <= above["tiles_bytes"]).all()
     assert (above["kept_bytes"] / above["tensors_bytes"]).max() < 1.03
     network, chip = workloads.load("randwire_b"), Accelerator(shared_buffer=3_088_304)
