@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
 MOST_LAYERS = 1500  #: of a problem; more make the linear programs slow
-ACTIVE = 6000  #: subgraphs of one linear program, beside as many as there are layers; our choices, as all that follow
+ACTIVE = 12_000  #: subgraphs of one linear program, beside as many as there are layers; our choices, as all that follow
 ROUNDS = 16  #: that share the samples, at the least
 CLOSE = 0.002  #: a subgraph is expanded that costs at most this share of the whole more than it is worth
-PICKED = 2000  #: subgraphs of one integer program
+PICKED = 8000  #: subgraphs of one integer program
 NODES = 200  #: of the search tree of one integer program
 CIRCLES = 12  #: integer programs at most, each with one circle more cut off
 
