@@ -30,6 +30,7 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 QUICK_STEPS = 4_000_000  #: of one enumeration in a default search; our choice: under a second compiled
 QUICK_TOTAL = 30_000_000  #: of all candidates together where a front or a limit is asked for; our choice
 QUICK_PER_LAYER = 1_000_000  #: of all candidates together in a default search, for each layer; our choice
+FEW_STEPS = 100  #: for each state where an enumeration leads on, our choice: the Transformer takes 40
 AGAIN = 8  #: times the steps that a memory gets once more where the first ones led somewhere; our choice
 LOOKS = 12  #: memories whose own forced crossings are looked at where the proof is left open; our choice
 
@@ -48,8 +49,8 @@ class Proof(NamedTuple):
 def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory: int, in_total: int) -> Proof:
     """Return what enumeration adds to the best sample of a search (None: there was no search).
 
-    per_memory: steps that one memory may take; a multiple of these, once all have had them, where they led on to more
-    states than there are layers. in_total: all of them. Budgets count, so the answer does not depend on the machine.
+    per_memory: steps that one memory may take; a multiple of these, once all have had them, where they led on to
+    many states. in_total: all of them. Budgets count, so the answer does not depend on the machine.
     """
     known = None if best is None else best.genome.capacities
     stairs, solver, spent = Staircase(problem), Solver(problem, engine), 0
@@ -98,7 +99,7 @@ class Solver:
     def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem = problem
         self.transitions = 0
-        self.led_on = True  #: whether the last network came to more states than it has layers
+        self.led_on = True  #: whether the last network came to a new state every few steps
         self.parts = []
         for i, network in enumerate(problem.networks):
             objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
@@ -153,5 +154,5 @@ class Solver:
 
         groups, states, transitions, steps, cost = (first_of(compiled, readable) if self.compiled else readable)()
         self.transitions += transitions
-        self.led_on = states > self.parts[i].size
+        self.led_on = states * FEW_STEPS > steps
         return groups, cost, steps
