@@ -32,7 +32,7 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 QUICK_STEPS = 4_000_000  #: of one enumeration in a default search; our choice: under a second compiled
 QUICK_TOTAL = 30_000_000  #: of all candidates together where a front or a limit is asked for; our choice
 QUICK_PER_LAYER = 1_000_000  #: of all candidates together in a default search, for each layer; our choice
-AGAIN = 8  #: times the steps that a memory gets once more where the first ones led somewhere; our choice
+AGAIN = 4  #: times the steps that the best memory gets, and others once more in the end; our choice
 LOOKS = 12  #: memories whose own forced crossings are looked at where the proof is left open; our choice
 
 ROUNDING = 1e-9  #: relative; far above what the order of summation can change, far below any real difference
@@ -51,8 +51,8 @@ class Proof(NamedTuple):
 def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory: int, in_total: int) -> Proof:
     """Return what enumeration adds to the best sample of a search (None: there was no search).
 
-    per_memory: steps that one memory may take; a multiple of these, once all have had them, where they led on to more
-    states than there are layers. in_total: all of them. Budgets count, so the answer does not depend on the machine.
+    per_memory: steps that one memory may take; a multiple of these for that of the best sample, and for the
+    others once all have had them. in_total: all of them. Budgets count, so the answer does not depend on the machine.
     """
     known = None if best is None else best.genome.capacities
     stairs, solver, spent = Staircase(problem), Solver(problem, engine), 0
@@ -65,13 +65,14 @@ def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory:
                 if stairs.bound[memory] >= cost:
                     continue
                 tell("proof", number, len(left), "memories", best=cost, bound=stairs.least)
-                found, steps = solver.solve(memory, min(budget, in_total - spent), best)
+                most = AGAIN * per_memory if memory == known else budget
+                found, steps = solver.solve(memory, min(most, in_total - spent), best)
                 spent += steps
                 if found is not None:
                     best, stairs.bound[memory] = found, math.inf
                     continue
                 again.append(memory)
-                if best is not None and not solver.led_on:  # too wide for one memory: so it is for the others
+                if best is not None and memory == known:  # too much for one memory: so is the proof
                     return _open(stairs, solver, best)
             left = again
     except KeyboardInterrupt:
@@ -108,7 +109,6 @@ class Solver:
     def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem, self.engine = problem, engine
         self.transitions = 0
-        self.led_on = True  #: whether the last network came to more states than it has layers
         self.parts = []
         for i, network in enumerate(problem.networks):
             objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
@@ -147,11 +147,9 @@ class Solver:
     ) -> tuple[Sequence[Sequence[int]] | None, float, int]:
         """Return the subgraphs of one network, None where the budget is spent, their Formula 1, and the steps."""
         if budget < 1:
-            self.led_on = True  # nothing was tried
             return None, 0.0, 0
-        groups, states, transitions, steps, cost = once(enumerated, self.parts[i], memory, budget, self.engine)
+        groups, _, transitions, steps, cost = once(enumerated, self.parts[i], memory, budget, self.engine)
         self.transitions += transitions
-        self.led_on = states > self.parts[i].size
         return groups, cost, steps
 
 

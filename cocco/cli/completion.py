@@ -34,7 +34,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
         for action in command._actions:
             if (kind := _completes(action)) is not None:
                 action.complete = getattr(shtab, kind, None) or {"bash": NETWORKS, "zsh": NETWORKS}  # type: ignore[attr-defined]
-    text: str = shtab.complete(parser, shell=shell, root_prefix="cocco", preamble=_preamble())
+    text: str = shtab.complete(parser, shell=shell, root_prefix="cocco", preamble=_preamble())  # type: ignore[arg-type]
     return text
 
 

@@ -27,6 +27,7 @@ DIFFERING = {
     "--metric": {"default", "help"},
     "--picture": {"help"},
     "--work": {"type", "default", "help"},
+    "--effort": {"help"},  # what it scales
 }
 PACKED = "id,lower,upper,size\na,0,3,4\nb,2,5,4\n"
 
