@@ -150,6 +150,7 @@ def schedule(
     graph = graph_of(operators, input_has_host_copy)
     _check(graph, scratchpad, method, alignment, limit, width, seconds)
     deadline = None if seconds is None else begun + seconds
+    _method(graph, method, None)  # a missing solver is said before anything else
     best = Best(graph, progress)
     if scratchpad not in ("half", "peak"):  # what needs no peak is known before the peak is
         _offer_default(best, scratchpad, method, order, alignment)
