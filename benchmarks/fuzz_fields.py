@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+from copy import deepcopy
 from typing import Any
 
 import yaml
@@ -57,15 +58,15 @@ def _change(rng: random.Random, holder: Any, key: Any, others: list[tuple[Any, A
         del holder[key]
     elif draw == 1 and others:
         there, name = rng.choice(others)
-        holder[key] = json.loads(json.dumps(there[name]))  # a copy: trees share nothing
+        holder[key] = deepcopy(there[name])  # trees share nothing, here and below: or one would come to hold itself
     elif draw == 2 and isinstance(holder, dict):
         holder[rng.choice(("", "name", "odd", str(key)[:-1]))] = holder.pop(key)
     elif draw == 3 and isinstance(holder, list):
-        holder.insert(rng.randrange(len(holder) + 1), holder[key])
+        holder.insert(rng.randrange(len(holder) + 1), deepcopy(holder[key]))
     elif draw == 4 and isinstance(holder[key], (int, float)):
         holder[key] = rng.choice((holder[key] + 1, -holder[key], holder[key] * 2**20, rng.choice(NUMBERS)))
     else:
-        holder[key] = rng.choice(ODD)
+        holder[key] = deepcopy(rng.choice(ODD))
 
 
 def mutate_cells(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:

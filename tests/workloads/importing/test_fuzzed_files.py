@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import resource
 import signal
 
 import pytest
 
 pytest.importorskip("onnx")
+from benchmarks.fuzz_fields import ODD, mutate_json  # noqa: E402
 from benchmarks.fuzz_readers import SECONDS, fuzz  # noqa: E402
 
 #: a malformed row of a list of layers is returned with its error
@@ -25,6 +27,14 @@ def check(count: int, seed: int) -> None:
     assert sum(ends.values()) == count and len(kinds) == 14 and all(ends[kind, "refused"] for kind in kinds - LENIENT)
     assert longest < SECONDS
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 2 * 2**20  # KiB; the rest is of other tests
+
+
+def test_changes_of_one_file_leave_those_of_the_next_alone():
+    """An empty list that was put into one file, and filled there, grew in all later ones until memory was full."""
+    odd, rng = repr(ODD), random.Random(1)
+    for _ in range(500):
+        mutate_json(rng, b'{"a": [{}, [1]], "b": {}}', [b'{"a": [[], {}]}'])
+    assert repr(ODD) == odd
 
 
 def test_some_mutated_files():
