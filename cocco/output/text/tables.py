@@ -14,7 +14,7 @@ from typing import NamedTuple
 COLUMNS = 80  #: of a terminal where none says how wide it is; the usual
 NARROWEST = 10  #: columns to which a text or a head is wrapped at the most; our choice: a short word
 WIDEST = 36  #: longer words of a text are broken where there is no room; our choice: a layer's name
-GAP = 2  #: blanks between columns, and before the first
+GAPS = (2, 1)  #: blanks between columns, and before the first: fewer if a column had no room otherwise
 FORMATS = ("table", "csv", "markdown")
 
 
@@ -53,27 +53,30 @@ def seen_tables() -> Iterator[list[Table]]:
 def laid_out(heads: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> str:
     """Return columns under their heads, indented by two; the first `left` columns start left, numbers end right.
 
-    Where that is wider than the terminal (80 columns where there is none), heads and texts on the left are wrapped, and
-    columns that have no room even so follow below, with the first beside them.
+    Where that is wider than the terminal (80 columns where there is none), heads and texts on the left are wrapped,
+    columns move together, and those that have no room even so follow below, with the first beside them.
     """
     table = Table(heads, [[str(cell) for cell in row] for row in rows])
     seen = _seen.get()
     if seen is not None:
         seen.append(table)
-    return "\n\n".join(_block(*part) for part in _parts(table, left, shutil.get_terminal_size((COLUMNS, 24)).columns))
+    most = shutil.get_terminal_size((COLUMNS, 24)).columns
+    tried = [(list(_parts(table, left, most, gap)), gap) for gap in GAPS]
+    parts, gap = min(tried, key=lambda each: (len(each[0]), -each[1]))
+    return "\n\n".join(_block(*part, gap) for part in parts)
 
 
-def _parts(table: Table, left: int, most: int) -> Iterator[tuple[Table, int, list[int]]]:
+def _parts(table: Table, left: int, most: int, gap: int) -> Iterator[tuple[Table, int, list[int]]]:
     """Yield the table in parts that fit, each with its columns on the left and its widths; all have the first one."""
     rest = list(range(len(table.heads)))
     while rest:
         widths = [max(map(len, [table.heads[at], *(row[at] for row in table.rows)])) for at in rest]
         least = [min(width, _least(table, at, at < left)) for at, width in zip(rest, widths)]
         fits = len(rest)
-        while fits > 2 and (_total(least[:fits]) > most or _continues(table, rest[fits:])):
+        while fits > 2 and (_total(least[:fits], gap) > most or _continues(table, rest[fits:])):
             fits -= 1
         chosen, widths, least = rest[:fits], widths[:fits], least[:fits]
-        while _total(widths) > most and widths != least:  # the widest that may shrink gives a column
+        while _total(widths, gap) > most and widths != least:  # the widest that may shrink gives a column
             at = max((at for at in range(fits) if widths[at] > least[at]), key=lambda at: widths[at])
             widths[at] -= 1
         part = Table([table.heads[at] for at in chosen], [[row[at] for at in chosen] for row in table.rows])
@@ -95,22 +98,22 @@ def _least(table: Table, at: int, is_left: bool) -> int:
     return max([words, *(len(row[at]) for row in table.rows)])
 
 
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + GAP * len(widths)
+def _total(widths: Sequence[int], gap: int) -> int:
+    return sum(widths) + gap * len(widths)
 
 
-def _block(table: Table, left: int, widths: Sequence[int]) -> str:
-    lines = [*_lines(table.heads, left, widths), "  " + "  ".join("-" * width for width in widths)]
-    return "\n".join([*lines, *(line for row in table.rows for line in _lines(row, left, widths))])
+def _block(table: Table, left: int, widths: Sequence[int], gap: int) -> str:
+    lines = [*_lines(table.heads, left, widths, gap), "".join(" " * gap + "-" * width for width in widths)]
+    return "\n".join([*lines, *(line for row in table.rows for line in _lines(row, left, widths, gap))])
 
 
-def _lines(cells: Sequence[str], left: int, widths: Sequence[int]) -> Iterator[str]:
+def _lines(cells: Sequence[str], left: int, widths: Sequence[int], gap: int) -> Iterator[str]:
     """Yield the lines of a row, whose cells are wrapped to the widths."""
     wrapped = [_wrapped(cell, width) for cell, width in zip(cells, widths)]
     for line in range(max(map(len, wrapped))):
         texts = [cell[line] if line < len(cell) else "" for cell in wrapped]
         shown = (text.ljust(w) if at < left else text.rjust(w) for at, (text, w) in enumerate(zip(texts, widths)))
-        yield "  " + "  ".join(shown).rstrip()
+        yield "".join(" " * gap + text for text in shown).rstrip()
 
 
 def _wrapped(cell: str, width: int) -> list[str]:

@@ -33,9 +33,16 @@ def test_texts_are_wrapped_before_columns_go_below():
 
 def test_columns_without_room_follow_below_with_the_first_and_what_they_say_more_of():
     heads, row = ("net", "aaaaaaaa", "bbbbbbbb", ""), [("vgg", "1" * 8, "2" * 8, "+3 %")]
-    assert in_columns(30, heads, row) == (
+    assert in_columns(24, heads, row) == (
         "  net  aaaaaaaa\n  ---  --------\n  vgg  11111111\n\n"
         "  net  bbbbbbbb\n  ---  --------  ----\n  vgg  22222222  +3 %"
+    )
+
+
+def test_columns_move_together_before_one_goes_below():
+    heads, row = ("net", "aaaaaaaa", "bbbbbbbb", ""), [("vgg", "1" * 8, "2" * 8, "+3 %")]
+    assert in_columns(30, heads, row) == (
+        " net aaaaaaaa bbbbbbbb\n --- -------- -------- ----\n vgg 11111111 22222222 +3 %"
     )
 
 
