@@ -150,8 +150,11 @@ def test_searches_use_the_file(chip, tmp_path):
     assert saved["settings"]["technology"]["dram_pj_per_byte"] == 40
     finished = cocco("pareto", "vgg16", "--hardware", chip, "--samples", "300", "--json")
     assert finished.returncode == 0 and "the buffers of" in finished.stderr
-    least = [answer(cocco("capacity", "vgg16", plan, *more, "--json"))["runs"] for more in ((), ("--hardware", chip))]
-    assert least[0] != least[1]  # two cores halve the weights
+    one = tmp_path / "one.yaml"
+    one.write_text("shared_buffer: 512KB\n")
+    asked: list[tuple[object, ...]] = [(), ("--hardware", chip), ("--hardware", one)]
+    least = [answer(cocco("capacity", "vgg16", plan, *more, "--json"))["runs"] for more in asked]
+    assert least[0] == least[1] != least[2]  # the plan knows its hardware; two cores halve the weights
 
 
 @pytest.mark.parametrize(("text", "words"), [

@@ -88,7 +88,7 @@ def _answer(network: Network, options: Namespace) -> ScheduleResult:
         if options.order is not None or options.method != "auto":
             raise UsageError("--check replays the schedule of a file; --order and --method are for a search")
         return checked(network, options.scratchpad, read_schedule(options.check), **shared)
-    if not options.work > 0:
+    if options.work is not None and not options.work > 0:
         raise UsageError(f"--work is a limit of the solver; the limit must be a number above 0, got {options.work}")
     order = options.order
     if order is not None and order not in ORDERS:

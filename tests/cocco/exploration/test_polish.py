@@ -115,7 +115,7 @@ def test_the_first_island_starts_from_greedy_and_dp_the_others_from_greedies_wit
 def test_few_samples_have_no_founders():
     """A greedy of these 30 layers prices some 100: with 2 samples there is none, with 29 the first has its half."""
     problem = spaced(chain(30))
-    assert founders(problem, SubgraphCosts, 4, 2, 0) == ([], 1)
+    assert founders(problem, SubgraphCosts, 4, 2, 0) == ([], 1, False)
     few = founders(problem, SubgraphCosts, 4, 29, 0)
     assert len(few.islands) == 1 and few.samples <= 29 // 2
     assert len(founders(problem, SubgraphCosts, 4, 3000, 0).islands) == 4
