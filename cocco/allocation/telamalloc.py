@@ -9,7 +9,7 @@ search is not complete: few candidates, each at its lowest position, and jumps o
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -47,20 +47,31 @@ class DecisionPoint:
     conflict: frozenset[int] = frozenset()  #: levels of the placements that the last failure was due to
     backtracks: int = 0  #: major ones within its subtree
     mark: int = 0  #: length of the trail before its placement
+    returns: int = 0  #: major backtracks to this point
 
 
-def telamalloc(problem: AllocationProblem, capacity: int, steps: int, strategy: Strategy = "combined") -> Outcome:
+Choose = Callable[["Backtracking", int], int]  #: of the level to return to, given that of the rule; below the last
+
+
+def telamalloc(
+    problem: AllocationProblem,
+    capacity: int,
+    steps: int,
+    strategy: Strategy = "combined",
+    choose: Choose | None = None,
+) -> Outcome:
     """Return addresses within a capacity (granules), or "gave_up": this search proves nothing.
 
     strategy: the paper's, or one of the single ones of its Fig. 14, which try all buffers in one order, without
-    phases, and go back to the last point. `nodes` of the outcome are the steps.
+    phases, and go back to the last point. choose: where a major backtrack goes, in place of the rule of Sec. 5.4
+    (experiments.learned_backtracking). `nodes` of the outcome are the steps.
     """
     address = np.zeros(len(problem.size), dtype=np.int64)
     total = Counters()
     for members in time_parts(problem):  # Sec. 5.3: independent subproblems
         part = make_problem([problem.buffers[i] for i in members])
         scale = part.granule // problem.granule
-        search = Backtracking(part, capacity // scale, strategy)
+        search = Backtracking(part, capacity // scale, strategy, choose)
         is_solved = search.run(steps - total.steps)
         total.steps += search.counters.steps
         total.minor += search.counters.minor
@@ -74,8 +85,14 @@ def telamalloc(problem: AllocationProblem, capacity: int, steps: int, strategy: 
 class Backtracking:
     """One run over one part of time. Units: granules and sections."""
 
-    def __init__(self, problem: AllocationProblem, capacity: int, strategy: Strategy = "combined") -> None:
-        self.capacity, self.strategy = capacity, strategy
+    def __init__(
+        self,
+        problem: AllocationProblem,
+        capacity: int,
+        strategy: Strategy = "combined",
+        choose: Choose | None = None,
+    ) -> None:
+        self.problem, self.capacity, self.strategy, self.choose = problem, capacity, strategy, choose
         self.size, self.alignment = problem.size.tolist(), problem.alignment.tolist()
         self.fixed, self.lifetime = problem.fixed.tolist(), problem.lifetime.tolist()
         count = len(self.size)
@@ -228,6 +245,8 @@ class Backtracking:
             return False
         self.counters.major += 1
         target = self._target()
+        if self.choose is not None:
+            target = self.choose(self, target)
         for point in self.points[: target + 1]:
             point.backtracks += 1
         stuck = [level for level in range(target + 1) if self.points[level].backtracks > STUCK]
@@ -242,6 +261,7 @@ class Backtracking:
             if point.placed >= 0:
                 self._undo(point)
         point = self.points[-1]
+        point.returns += 1
         self._undo(point)
         if taken_along:
             new = [i for i in taken_along if i not in point.tried]
