@@ -13,7 +13,8 @@ Either way a layer reads no less than the smaller of both. Each of the two sums 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -44,25 +45,30 @@ class Operand(NamedTuple):
     windows: tuple[Window, Window] | None  #: through which it is read
     is_whole: bool  #: whether it is needed in full
 
-    def held(self, bands: int, piece: Pair) -> int:
-        """Return the bytes of its region at least where such pieces are made, as SubgraphCosts.least_activation."""
+    def held(self, bands: int, heights: Sequence[int], widths: Sequence[int]) -> list[list[int]]:
+        """Return per height and width of pieces the bytes of its region at least (SubgraphCosts.least_activation)."""
         height, width = self.extent
         if self.is_whole or self.windows is None:
-            return height * width * self.element_bytes
+            return [[height * width * self.element_bytes] * len(widths)] * len(heights)
         band = -(-width // bands)
-        rows, columns = (window.held(outputs) for window, outputs in zip(self.windows, piece))
-        columns = min(columns, band)
         side = min(self.windows[ROWS].slack, height) * band
-        return min(rows * columns + side, height * columns, rows * band) * self.element_bytes
+        across = [min(self.windows[COLUMNS].held(outputs), band) for outputs in widths]
+        return [
+            [min(rows * columns + side, height * columns, rows * band) * self.element_bytes for columns in across]
+            for rows in map(self.windows[ROWS].held, heights)
+        ]
 
-    def read(self, pieces: Pair) -> int:
+    def read(self, rows: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
         """Return the bytes that are read at least where there are so many rows and columns of pieces."""
         height, width = self.extent
-        total = self.is_whole * pieces[ROWS] * pieces[COLUMNS] * height * width
-        if self.windows is not None:
-            rows, columns = (least_read(window, count) for window, count in zip(self.windows, pieces))
-            total += rows * columns
-        return total * self.channels
+        whole = self.is_whole * self.channels * height * width
+        if self.windows is None:
+            return [[whole * down * across for across in columns] for down in rows]
+        reads = [self.channels * least_read(self.windows[COLUMNS], across) for across in columns]
+        return [
+            [whole * down * across + least * read for across, read in zip(columns, reads)]
+            for down, least in zip(rows, [least_read(self.windows[ROWS], down) for down in rows])
+        ]
 
 
 class Inside(NamedTuple):
@@ -72,15 +78,27 @@ class Inside(NamedTuple):
     element_bytes: int
     weights: int
     operands: tuple[Operand, ...]
-    room: int  #: bytes of one core for its regions
     bands: int
     batch: int
     samples: int  #: of one core
 
-    def held(self, piece: Pair) -> int:
-        """Return the bytes of one sample's regions at least where such pieces are made."""
-        result = piece[ROWS] * min(piece[COLUMNS], -(-self.extent[COLUMNS] // self.bands)) * self.element_bytes
-        return result + sum([operand.held(self.bands, piece) for operand in self.operands])
+    def held(self, heights: Sequence[int], widths: Sequence[int]) -> list[list[int]]:
+        """Return per height and width of pieces the bytes of one sample's regions at least."""
+        band = -(-self.extent[COLUMNS] // self.bands)
+        result = [[rows * min(columns, band) * self.element_bytes for columns in widths] for rows in heights]
+        return _sums([result, *[operand.held(self.bands, heights, widths) for operand in self.operands]])
+
+
+class Choices(NamedTuple):
+    """What the pieces of a layer ask for, and save: in so much room or more, what is read at least; room ascends."""
+
+    rooms: list[int]  #: bytes of one sample's regions
+    operands: list[int]  #: bytes of one sample that are read
+    pieces: list[int]
+
+    def within(self, room: int) -> int | None:
+        """Return the place of the last that fits into a room, None where none does."""
+        return bisect_right(self.rooms, room) - 1 if self.rooms and self.rooms[0] <= room else None
 
 
 def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
@@ -115,37 +133,53 @@ def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:
     )
     if rules.is_shared and not (rules.units and rules.units[v] != 1):
         room -= -(-rules.geometry.weight_bytes[v] // rules.cores)
-    inside = least_inside(inside_of(rules, v, room))
+    inside = least_inside(inside_of(rules, v), room)
     return alone if inside is None else Buffered(*map(min, zip(alone, inside)))
 
 
-@lru_cache(maxsize=1 << 12)
-def least_inside(layer: Inside) -> Buffered | None:
-    """Return what a layer reads at least in a subgraph of several; None where no piece fits, so there is none."""
-    operands = [sum([each.read(pieces) for each in layer.operands]) for pieces in _pieces(layer, layer.room)]
-    if not operands:
+def least_inside(layer: Inside, room: int) -> Buffered | None:
+    """Return what a layer reads at least in a subgraph of several; None where no piece fits, so there is none.
+
+    room: bytes of one core for its regions.
+    """
+    choices = choices_of(layer)
+    last = choices.within(room)
+    if last is None:
         return None
     weights = []
     for at_once in {-(-layer.samples // rounds) for rounds in range(1, layer.samples + 1)}:
-        rounds = -(-layer.samples // at_once)
-        weights += [rounds * rows * columns * layer.weights for rows, columns in _pieces(layer, layer.room // at_once)]
-    return Buffered(layer.batch * min(operands), min(weights))
+        at = choices.within(room // at_once)
+        if at is not None:
+            weights.append(-(-layer.samples // at_once) * choices.pieces[at] * layer.weights)
+    return Buffered(layer.batch * choices.operands[last], min(weights))
 
 
-def _pieces(layer: Inside, room: int) -> Iterator[Pair]:
-    """Yield how many rows and columns of pieces there are, for each number of columns the fewest rows that fit."""
-    height, width = layer.extent
-    heights = equal_sizes(height)[::-1]
-    fitting = 0  # heights that fit: the narrower, the more
-    for columns in equal_sizes(width):
-        while fitting < len(heights) and layer.held((heights[fitting], columns)) <= room:
-            fitting += 1
-        if fitting:
-            yield -(-height // heights[fitting - 1]), -(-width // columns)
+@lru_cache(maxsize=1 << 12)
+def choices_of(layer: Inside) -> Choices:
+    """Return what pieces of a layer ask for and save, whatever room there is: worked out once for all memories."""
+    (height, width), (heights, widths) = layer.extent, map(equal_sizes, layer.extent)
+    rows, columns = [-(-height // each) for each in heights], [-(-width // each) for each in widths]
+    reads = _sums([[[0] * len(columns)] * len(rows), *[operand.read(rows, columns) for operand in layer.operands]])
+    held = layer.held(heights, widths)
+    found, places = Choices([], [], []), [(i, j) for i in range(len(heights)) for j in range(len(widths))]
+    for room, read, pieces in sorted([(held[i][j], reads[i][j], rows[i] * columns[j]) for i, j in places]):
+        least = (read, pieces)
+        if found.rooms:
+            before = found.operands[-1], found.pieces[-1]
+            least = min(read, before[0]), min(pieces, before[1])
+            if least == before:
+                continue
+        for values, value in zip(found, (room, *least)):
+            values.append(value)
+    return found
 
 
-def inside_of(rules: PricingRules, v: int, room: int) -> Inside:
-    """Return a layer as one of several of a subgraph, in so much room."""
+def _sums(tables: Sequence[Sequence[Sequence[int]]]) -> list[list[int]]:
+    return [[sum(values) for values in zip(*rows)] for rows in zip(*tables)]
+
+
+def inside_of(rules: PricingRules, v: int) -> Inside:
+    """Return a layer as one of several of a subgraph."""
     geometry = rules.geometry
     alignment = geometry.technology.channel_alignment
 
@@ -162,7 +196,7 @@ def inside_of(rules: PricingRules, v: int, room: int) -> Inside:
         operands.append(Operand(extent, geometry.row_bytes[u], element(u), windows, whole))
     extent = geometry.extent[ROWS][v], geometry.extent[COLUMNS][v]
     return Inside(
-        extent, element(v), geometry.weight_bytes[v], tuple(operands), room, rules.bands, rules.batch, rules.samples
+        extent, element(v), geometry.weight_bytes[v], tuple(operands), rules.bands, rules.batch, rules.samples
     )
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from cocco.bounds.buffers import Inside, inside_of, least_inside, met_bytes
+from cocco.bounds.buffers import Inside, Operand, inside_of, least_inside, met_bytes
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
 from simulator.model.cost import METRICS, Totals
@@ -31,7 +31,7 @@ def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, i
     if problem.objective.metric != "energy" or not is_exact:
         return None
     metric, (weight,), flat = METRICS["energy"], problem.objective.weights, floor_of(machine)
-    layers = [inside_of(rules, v, 0) for v in range(len(rows))]
+    layers = [inside_of(rules, v) for v in range(len(rows))]
     met = [rules.batch * met_bytes(rules, v) for v in range(len(rows))]
     reads = [list(dict.fromkeys(operands)) for operands in rules.geometry.network.operands]
 
@@ -42,8 +42,12 @@ def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, i
         return rounded(v, -(-room // grain) * grain, kept & touched[v])
 
     @cache
+    def beside(v: int, kept: int) -> Inside:
+        return _beside(layers[v], v, reads[v], kept)
+
+    @cache
     def rounded(v: int, room: int, kept: int) -> float:
-        found = least_inside(_beside(layers[v], v, reads[v], room, kept))
+        found = least_inside(beside(v, kept), room)
         if found is None:
             return math.inf
         row, weights = rows[v], rules.geometry.weight_bytes[v]
@@ -56,9 +60,18 @@ def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, i
     return floor
 
 
-def _beside(layer: Inside, v: int, reads: list[int], room: int, kept: int) -> Inside:
-    """Return a layer in other room, with no regions for what is kept."""
-    operands = tuple(
-        operand._replace(element_bytes=0) if kept >> u & 1 else operand for u, operand in zip(reads, layer.operands)
-    )
-    return layer._replace(room=room, operands=operands, element_bytes=0 if kept >> v & 1 else layer.element_bytes)
+def _beside(layer: Inside, v: int, reads: list[int], kept: int) -> Inside:
+    """Return a layer with no regions for what is kept; operands that are read alike are one, of all their channels.
+
+    What they hold and read together is the same, and few layers are left that differ.
+    """
+    alike: dict[Operand, Operand] = {}
+    for u, operand in zip(reads, layer.operands):
+        shape = operand._replace(element_bytes=0, channels=0)
+        element = 0 if kept >> u & 1 else operand.element_bytes
+        before = alike.get(shape, shape)
+        alike[shape] = before._replace(
+            element_bytes=before.element_bytes + element, channels=before.channels + operand.channels
+        )
+    element = 0 if kept >> v & 1 else layer.element_bytes
+    return layer._replace(operands=tuple(alike.values()), element_bytes=element)

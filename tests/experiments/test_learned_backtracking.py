@@ -132,5 +132,19 @@ def test_the_experiment_repeats_but_for_its_times_and_its_picture_is_drawn(files
 
 
 def test_what_is_tested_is_never_learned_from(files: list[str], tmp_path: Path):
+    own = {
+        instances.name_of(file): sum(
+            len(
+                learned_backtracking.teach({"file": file, "factor": factor, "seed": 0, "steps": 300, "labels": 5})[
+                    "samples"
+                ]
+            )
+            for factor in (1.02, 1.05)
+        )
+        for file in files
+    }
+    table = table_of(files, tmp_path / "a")
+    seen = {name: set(mine["samples"]) for name, mine in table.groupby("instance")}
+    assert seen == {name: {sum(own.values()) - count} for name, count in own.items()} and all(own.values())
     with pytest.raises(ValueError, match="two or more"):
         learned_backtracking.run(tmp_path / "out", files=files[:1])

@@ -9,7 +9,7 @@ import pytest
 
 import cocco
 import workloads
-from experiments import claims, language_tables, tables, tensors_or_tiles
+from experiments import allocation_tables, claims, language_tables, tables, tensors_or_tiles
 from experiments.common.whole_tensors import plan_of, rounded
 from experiments.traffic_tables import PAGES
 from simulator.accelerator import Accelerator
@@ -27,6 +27,11 @@ def test_page_has_the_table_of_the_reference(place: int):
 @pytest.mark.parametrize(("page", "table"), [(page, each) for page, found in PAGES.items() for each in found])
 def test_pages_on_kept_tensors_have_the_tables_of_the_reference(page: str, table: Callable[[], str]):
     assert table() in PAGE.with_name(page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("table", allocation_tables.PAGES["allocation.md"])
+def test_the_page_on_allocation_has_its_tables(table: Callable[[], str]):
+    assert table() in PAGE.with_name("allocation.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("page", "table"), [(page, each) for page, found in claims.PAGES.items() for each in found])

@@ -97,7 +97,7 @@ def check_pieces(seed, brute):
             room = brute.machine.activation_capacity
             if rules.is_shared:
                 room -= -(-rules.geometry.weight_bytes[v] // rules.cores)
-            least.append(least_inside(inside_of(rules, v, room)))
+            least.append(least_inside(inside_of(rules, v), room))
         results = rules.batch * sum(rules.geometry.size_bytes[v] for v in group)
         operands = price.global_buffer_bytes - price.ema_input_bytes - price.ema_output_bytes - results
         assert None not in least, (seed, group)
