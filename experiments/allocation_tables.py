@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas
@@ -15,25 +15,21 @@ import pandas
 from experiments import allocation_time, learned_backtracking
 from experiments.tables import markdown, reference
 
-Row = dict[str, Any]
-
 
 def solver_times() -> str:
     """Return milliseconds of CPU, median and spread, of each method on whole instances."""
     short = allocation_time.summary(reference("allocation_time"))
-    whole = short[short["part"].astype(str) == "all"].set_index(["instance", "method"])
+    whole = short[short["part"].astype(str) == "all"].to_dict("records")
+    cells = {(row["instance"], row["method"]): _spread(row) for row in whole}
     methods = [method for method in allocation_time.METHODS if method in {*short["method"]}]
-    names = list(dict.fromkeys(name for name, _ in whole.index))
-    rows = [[name, *(_spread(whole, (name, method)) for method in methods)] for name in names]
+    names = dict.fromkeys(row["instance"] for row in whole)
+    rows = [[name, *(cells.get((name, method), "-") for method in methods)] for name in names]
     return markdown(["ms", *(allocation_time.LABELS[method] for method in methods)], rows)
 
 
-def _spread(table: pandas.DataFrame, key: tuple[str, str]) -> str:
-    """Return median and, in brackets, least and most; > where not all seeds were decided, - where it was left out."""
-    if key not in table.index:
-        return "-"
-    found = table.loc[key]
-    median, least, most = (f"{_rounded(1e3 * float(found[name])):,}" for name in ("median", "least", "most"))
+def _spread(found: Mapping[Any, Any]) -> str:
+    """Return median and, in brackets, least and most; with > where not all seeds were decided."""
+    median, least, most = (f"{_rounded(1e3 * found[name]):,}" for name in ("median", "least", "most"))
     more = "" if found["decided"] == found["seeds"] else f"{found['decided']} of {found['seeds']}: > "
     return f"{more}{median} ({least}-{most})"
 

@@ -189,7 +189,7 @@ EXPERIMENT = Experiment(
     "How long do our allocator and exact solvers take, and how much does that vary? (TelaMalloc, Figures 12, 13)",
     rows,
     plot,
-    Seconds(quick=20, full=900),
+    Seconds(quick=4, full=430),
     full={"files": instances.found_files(), "parts": (80, None), "factors": (1.1,), "seeds": 3, "methods": METHODS},
     quick={"parts": (20,), "seeds": 2},
     options=options,

@@ -190,7 +190,7 @@ EXPERIMENT = Experiment(
     "Does it pay to learn where TelaMalloc's search backtracks to? (TelaMalloc, Sec. 6)",
     rows,
     plot,
-    Seconds(quick=40, full=600),
+    Seconds(quick=10, full=400),
     full=DEFAULTS,
     quick={"seeds": 1, "factors": (1.3,), "taught": (1.25,), "trees": 20, "steps": 500, "labels": 5},
     options=options,
