@@ -95,7 +95,7 @@ def test_every_script_says_what_it_takes_and_has_it_as_settings_or_axes(name: st
     assert experiment.name == name and set(experiment.axes) <= set(aims.FIELDS)
     assert not set(experiment.axes) & set(experiment.full), "either a setting or an axis"
     assert set(experiment.quick) <= set(experiment.full)
-    if name not in ("mapping_quality", "language_models"):
+    if name not in ("mapping_quality", "language_models", "allocation_time", "learned_backtracking"):
         assert "networks" in experiment.taken
 
 
