@@ -30,7 +30,7 @@ from cocco.search.pricing.genomes import Sample
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 QUICK_STEPS = 4_000_000  #: of one enumeration in a default search; our choice: under a second compiled
-QUICK_TOTAL = 30_000_000  #: of all candidates together where a front or a limit is asked for; our choice
+QUICK_TOTAL = 30_000_000  #: of all candidates together where a front or a limit is asked for, or a start; our choice
 QUICK_PER_LAYER = 1_000_000  #: of all candidates together in a default search, for each layer; our choice
 AGAIN = 4  #: times the steps that the best memory gets, and others once more in the end; our choice
 LOOKS = 12  #: memories whose own forced crossings are looked at where the proof is left open; our choice

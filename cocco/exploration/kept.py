@@ -101,7 +101,7 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
         question, samples=wanted - wanted // SHARE, progress=_told(question.progress, 0, wanted)
     )  # fmt: skip
     with without_bounds():
-        found = methods.answer(method, replace(first, problem=replace(problem, keep="none")))
+        found = methods.answer(method, replace(first, problem=replace(problem, keep="none")), is_start=True)
     best = found.trace.best
     if found.proof is not None and found.proof.best is not None:
         best = found.proof.best

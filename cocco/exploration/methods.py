@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, Proof, prove
+from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, QUICK_TOTAL, Proof, prove
 from cocco.bounds.least import lower_bound
 from cocco.exploration.columns import MOST_LAYERS, Chosen, check_scipy, put_together
 from cocco.exploration.founders import Founders, founders
@@ -56,11 +56,14 @@ class Outcome(NamedTuple):
         return self.planned is not None and self.planned.cost <= self.bound
 
 
-def answer(method: HardwareMethod | SpaceMethod, question: Question) -> Outcome:
-    """Return the method's answer; where Ctrl-C comes before it has one, what it had built, else layer by layer."""
+def answer(method: HardwareMethod | SpaceMethod, question: Question, is_start: bool = False) -> Outcome:
+    """Return the method's answer; where Ctrl-C comes before it has one, what it had built, else layer by layer.
+
+    is_start: another search starts from it, and a proof is of no use.
+    """
     known = SPACE_METHODS if question.problem.buffers else HARDWARE_METHODS
     try:
-        return known[method](question)
+        return automatic(question, is_start) if method == "auto" else known[method](question)
     except Unfinished as stop:
         return stopped(question, stop.labels, method)
     except KeyboardInterrupt:
@@ -83,17 +86,19 @@ def stopped(question: Question, labels: list[int], method: str) -> Outcome:
     return Outcome(trace, 1, method)
 
 
-def automatic(question: Question) -> Outcome:
+def automatic(question: Question, is_start: bool = False) -> Outcome:
     """Enumerate where a small budget does, else search: so most networks simply come back proven (our choice).
 
     On given hardware the enumeration comes first and nothing is searched if it finishes. Where the memory is chosen,
-    the search comes first: its best cost rules out most memories, and its samples show how the cost falls.
+    the search comes first: its best cost rules out most memories, and its samples show how the cost falls. For a start
+    of another search only those are solved that soon are.
     """
     if question.problem.buffers:
         found = search(question)
         if found.trace.is_stopped:
             return found
-        steps, total = question.budget(QUICK_STEPS), question.budget(QUICK_PER_LAYER * question.problem.size)
+        most = QUICK_PER_LAYER * question.problem.size
+        steps, total = question.budget(QUICK_STEPS), question.budget(min(QUICK_TOTAL, most) if is_start else most)
         proof = prove(question.problem, found.trace.best, question.engine, steps, total)
         found.trace.is_stopped = proof.is_stopped
         return found._replace(proof=proof)
