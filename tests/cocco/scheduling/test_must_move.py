@@ -31,10 +31,11 @@ def check(found: tuple[Operator, ...], has_copy: bool, more: int) -> None:
 
 @pytest.mark.parametrize("has_copy", [False, True])
 @pytest.mark.parametrize("more", [0, 2])
-def test_no_schedule_moves_less_than_the_bound(more: int, has_copy: bool, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_no_schedule_moves_less_than_the_bound(count: int, more: int, has_copy: bool, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(away, "APART", 1)
     attack = given(random_operators(most=9))(lambda found: check(found, has_copy, more))
-    settings(max_examples=40, deadline=None)(attack)()
+    settings(max_examples=count, deadline=None)(attack)()
 
 
 def test_skip_chain_by_hand_and_a_tensor_that_serves_two_stretches():
