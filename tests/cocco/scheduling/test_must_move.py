@@ -34,7 +34,7 @@ def check(found: tuple[Operator, ...], has_copy: bool, more: int) -> None:
 @pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_schedule_moves_less_than_the_bound(count: int, more: int, has_copy: bool, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(away, "APART", 1)
-    attack = given(random_operators(most=9))(lambda found: check(found, has_copy, more))
+    attack = given(random_operators(most=most))(lambda found: check(found, has_copy, more))
     settings(max_examples=count, deadline=None)(attack)()
 
 
