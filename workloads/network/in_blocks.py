@@ -141,7 +141,7 @@ def _joined(network: Network, found: Sequence[Parts]) -> Network:
     """Return the network with each attention in place of its context."""
     gone = {v for parts in found for v in (parts.scores, *parts.before, parts.softmax)}
     contexts = {parts.context: parts for parts in found}
-    taken = {each.name for each in (*network.tensors, *network.concats)}
+    taken = {each.name for each in network.tensors} | {each.name for each in network.concats}
     renamed: dict[str, str] = {}
     for v, parts in contexts.items():
         name = _name(*(network.layers[u].name for u in (parts.scores, parts.softmax, v)))
