@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from workloads.errors import NetworkError, shown
 from workloads.network.builder import Builder
 from workloads.network.frames import Frames
-from workloads.network.in_blocks import Attention
+from workloads.network.in_blocks import Attention, attention_in_blocks
 from workloads.network.layer import Concat, Layer, Note, Tensor
 from workloads.network.network import Network, check_network
 from workloads.network.resize import shrink
@@ -42,7 +42,7 @@ from workloads.zoo import (
 
 __all__ = [
     "CLIP_NETWORKS", "LANGUAGE_MODELS", "PAPER_NETWORKS", "Bits", "Builder", "Concat", "Experts", "Frames", "Layer",
-    "Network", "NetworkError", "Note", "Tensor", "from_torch", "load", "names", "save", "shrink",
+    "Network", "NetworkError", "Note", "Tensor", "attention_in_blocks", "from_torch", "load", "names", "save", "shrink",
 ]  # fmt: skip
 
 #: first those of Cocco in the order of Sec. 5.1.1 (plain, multi-branch, irregular), then those of COSMA, Sec. V-A1, and
@@ -113,7 +113,7 @@ def load(name_or_path: str | os.PathLike[str], attention: Attention = "layers", 
     name_or_path : str or PathLike
         One of `names()`, or a path: what ends in .json or .onnx or has a path separator in it.
     attention : {"layers", "blocks"}
-        As the layers that it is made of, or each as one layer that runs in blocks (`Network.with_attention_in_blocks`).
+        As the layers that it is made of, or each as one layer that runs in blocks (`attention_in_blocks`).
     **options
         Those of the network's function, such as `version="1.5"` or `phase="decode"`, `length=1`, `past=4096`,
         `layers=2` of a language model, or of the reader of ONNX files, such as `unsupported="passthrough"`
@@ -140,7 +140,7 @@ def load(name_or_path: str | os.PathLike[str], attention: Attention = "layers", 
         known = " or ".join(get_args(Attention))
         raise NetworkError(f"network {shown(name_or_path)} has attention {shown(attention)}; it must be {known}")
     network = _load(name_or_path, options)
-    return network.with_attention_in_blocks() if attention == "blocks" else network
+    return attention_in_blocks(network) if attention == "blocks" else network
 
 
 def _load(name_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Network:

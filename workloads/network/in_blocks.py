@@ -12,7 +12,7 @@ from os.path import commonprefix
 from typing import Literal, NamedTuple
 
 from workloads.network.layer import Layer, Note
-from workloads.network.network import Network
+from workloads.network.network import Network, check_network
 from workloads.network.ops import JOIN_OPS, NORM_OPS, PRODUCT_OPS
 from workloads.network.shapes import MAX_EXTENT, MAX_NAME, matmul_forms
 
@@ -32,15 +32,33 @@ class Parts(NamedTuple):
     context: int
 
 
-def in_blocks(network: Network) -> Network:
-    """Return the network with every attention in one layer that one layer describes; notes name them and the others.
+def attention_in_blocks(network: Network) -> Network:
+    """Return the network with each attention as one layer, which passes by keys and values in blocks.
+
+    Scores, softmax and context become one layer where that describes them; what scales the scores, and reads nothing
+    else, is part of it. MACs and weights stay as they are.
+
+    Parameters
+    ----------
+    network : Network
+        Which stays as it is: built in, from a file or from a module.
+
+    Returns
+    -------
+    Network
+        Its `notes` name the attentions that are one layer, and say of the others why they are not.
 
     Examples
     --------
     >>> import workloads
-    >>> in_blocks(workloads.load("gpt2", layers=1)).layers[4]
-    Layer(l1_attention: attention of l1_q, l1_k, l1_v, 512x1x768)
+    >>> network = workloads.load("transformer")
+    >>> blocks = workloads.attention_in_blocks(network)
+    >>> blocks.layers[3]
+    Layer(enc1_attention: attention of enc1_q, enc1_k, enc1_v, 512x1x512)
+    >>> len(network.layers), len(blocks.layers), network.macs == blocks.macs
+    (210, 174, True)
     """
+    check_network(network)
     found = [parts for v in range(len(network.layers)) if (parts := _parts_around(network, v))]
     reasons = {parts: _why_not(network, parts) for parts in found}
     taken = [parts for parts in found if not reasons[parts]]

@@ -292,25 +292,6 @@ class Network:
         inputs = tuple(_with_bits(each, bits_of(bits, _bits_as(each))) for each in self.inputs)
         return replace(self, inputs=inputs, layers=layers)
 
-    def with_attention_in_blocks(self) -> Network:
-        """Return the same network with each attention as one layer, which passes by keys and values in blocks.
-
-        Scores, softmax and context become one layer where that describes them: `notes` say which did, and why others
-        did not (workloads/network/in_blocks.py). MACs and weights stay as they are.
-
-        Examples
-        --------
-        >>> import workloads
-        >>> network = workloads.load("transformer").with_attention_in_blocks()
-        >>> network.layers[3]
-        Layer(enc1_attention: attention of enc1_q, enc1_k, enc1_v, 512x1x512)
-        >>> network.macs == workloads.load("transformer").macs
-        True
-        """
-        from workloads.network.in_blocks import in_blocks
-
-        return in_blocks(self)
-
     def number_types(self) -> dict[str, tuple[str, ...]]:
         """Return what the weights, activations, cache and sums are, by name, in the order in which they come.
 

@@ -63,7 +63,7 @@ def test_a_step_of_a_decoder_reads_its_cache_and_appends_rows(tmp_path, form, ne
     assert network.macs == new * 32 * (32 + 16 + 16) + 2 * new * (PAST + new) * 32
     assert sum(note.how == "cache" for note in network.notes) == 2
     assert runs(network)
-    blocks = network.with_attention_in_blocks()
+    blocks = workloads.attention_in_blocks(network)
     assert ops(blocks) == ["fc", "fc", "fc", "attention"]
     assert (blocks.layers[3].inputs[1::2], blocks.layers[3].second_heads) == (("past_k", "past_v"), OWN)
     assert blocks.macs == network.macs and verify(blocks, Partition.layerwise(blocks), CHIP).verified

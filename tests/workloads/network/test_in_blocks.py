@@ -11,7 +11,7 @@ import workloads
 from simulator import Accelerator, Partition
 from simulator.execution import verify
 from tests.helpers.random_attention import random_decoder
-from workloads import Bits, Builder, NetworkError
+from workloads import Bits, Builder, NetworkError, attention_in_blocks
 from workloads.network.in_blocks import LEFT, MADE, attention_text
 
 HEADS, WIDTH, ROWS = 2, 8, 6
@@ -59,7 +59,7 @@ def built(change=""):
 def test_scores_softmax_and_context_become_one_layer_by_hand():
     """6 x 6 positions, 2 heads of 8: 2 x 6 x 6 x 16 MACs; the layer stands where its context did."""
     network = built()
-    found = network.with_attention_in_blocks()
+    found = attention_in_blocks(network)
     b = Builder("one_blocks")
     b.fc("out", b.attention("a_attention", *(b.input(name, ROWS, 1, FULL) for name in "qkv"), HEADS), FULL)
     assert found == b.build()
@@ -84,7 +84,7 @@ def test_scores_softmax_and_context_become_one_layer_by_hand():
 )
 def test_what_no_layer_describes_stays_and_is_named(change, why):
     network = built(change)
-    found = network.with_attention_in_blocks()
+    found = attention_in_blocks(network)
     assert found == network
     assert [(note.node, note.op, note.how) for note in found.notes] == [("a_softmax", why, LEFT)]
     assert attention_text(found) == f"0 in blocks; 1 in layers: {why} (a_softmax)"
@@ -94,22 +94,22 @@ def test_a_softmax_that_is_the_second_operand_stays():
     b = Builder("one")
     weights = b.softmax("w", b.matmul("s", b.input("q", ROWS, 1, WIDTH), b.input("k", ROWS, 1, WIDTH), transpose=True))
     b.matmul("c", b.input("v", WIDTH, 1, ROWS), weights)
-    assert "second operand" in b.build().with_attention_in_blocks().notes[0].op
+    assert "second operand" in attention_in_blocks(b.build()).notes[0].op
 
 
 def test_what_scales_the_scores_alone_is_part_of_the_attention():
-    found = built("scale").with_attention_in_blocks()
-    assert found == built().with_attention_in_blocks()
+    found = attention_in_blocks(built("scale"))
+    assert found == attention_in_blocks(built())
 
 
 def test_types_of_its_layers_that_differ_and_rows_of_a_cache_stay():
     network = built()
     layers = list(network.layers)
     layers[1] = replace(layers[1], bits=Bits(activations=16))
-    found = replace(network, layers=tuple(layers)).with_attention_in_blocks()
+    found = attention_in_blocks(replace(network, layers=tuple(layers)))
     assert [note.op for note in found.notes] == ["its layers have different types"]
     layers[1] = replace(network.layers[1], appended=True)
-    found = replace(network, layers=tuple(layers)).with_attention_in_blocks()
+    found = attention_in_blocks(replace(network, layers=tuple(layers)))
     assert [note.op for note in found.notes] == ["something else reads the scores"]
 
 
@@ -120,7 +120,7 @@ def test_a_softmax_without_both_products_is_no_attention():
     b.softmax("choice", b.fc("router", x, 4))
     b.softmax("output", b.matmul("scores", x, b.input("k", ROWS, 1, FULL), transpose=True))
     network = b.build()
-    found = network.with_attention_in_blocks()
+    found = attention_in_blocks(network)
     assert found == network and not found.notes
     assert attention_text(found) == "none that could run in blocks"
 
@@ -130,7 +130,7 @@ def test_names_are_those_of_the_context_where_its_layers_share_none_or_it_is_tak
     x = b.input("x", ROWS, 1, FULL)
     y = b.matmul("matmul_1", b.softmax("softmax", b.matmul("matmul", x, x, transpose=True)), x)
     b.matmul("l_c", b.softmax("l_b", b.matmul("l_a", b.fc("l_attention", y, FULL), y, transpose=True)), y)
-    found = b.build().with_attention_in_blocks()
+    found = attention_in_blocks(b.build())
     assert [layer.name for layer in found.layers] == ["matmul_1", "l_attention", "l_c"]
     assert found.layers[2].inputs == ("l_attention", "matmul_1", "matmul_1")
 
@@ -142,7 +142,7 @@ def test_concats_stand_where_they_stood():
     y = b.conv("first", b.concat("before", [x, b.conv("a", x, 4)]), FULL)
     z = b.matmul("m_context", b.softmax("m_softmax", b.matmul("m_scores", y, y, HEADS, transpose=True)), y, HEADS)
     b.conv("last", b.concat("after", [z, y]), 8)
-    found = b.build().with_attention_in_blocks()
+    found = attention_in_blocks(b.build())
     assert [(each.name, each.inputs, each.position) for each in found.concats] == [
         ("before", ("x", "a"), 1), ("after", ("m_attention", "first"), 3),
     ]  # fmt: skip
@@ -159,15 +159,15 @@ def test_files_of_networks_in_blocks_are_read_back(tmp_path):
 @pytest.mark.parametrize("seed", range(60))
 def test_random_decoders_are_as_if_written_in_blocks(seed):
     three, one = (random_decoder(random.Random(seed), in_blocks) for in_blocks in (False, True))
-    found = three.with_attention_in_blocks()
+    found = attention_in_blocks(three)
     names = {"attention": "context"}
     expected = tuple(
         replace(each, name=names.get(each.name, each.name), inputs=tuple(names.get(n, n) for n in each.inputs))
         for each in one.layers
     )
     assert (found.inputs, found.layers) == (one.inputs, expected)
-    assert found.with_attention_in_blocks() == found
-    assert found.with_attention_in_blocks().notes == found.notes
+    assert attention_in_blocks(found) == found
+    assert attention_in_blocks(found).notes == found.notes
 
 
 @pytest.mark.parametrize("name", [each for each in workloads.names() if each not in workloads.CLIP_NETWORKS])
@@ -185,7 +185,7 @@ def test_an_attention_over_the_positions_of_a_map_is_executed():
     b = Builder("map")
     q, k, v = (b.fc(name, b.input(f"x_{name}", 5, 4, 16), 16, flatten=False) for name in "qkv")
     b.matmul("context", b.softmax("softmax", b.matmul("scores", q, k, HEADS, transpose=True)), v, HEADS)
-    network = b.build().with_attention_in_blocks()
+    network = attention_in_blocks(b.build())
     assert (network.layers[-1].op, network.layers[-1].width, network.layers[-1].keys) == ("attention", 4, 20)
     for size in (2**9, 2**10, 2**20):
         assert verify(network, Partition.layerwise(network), Accelerator(shared_buffer=size)).verified
