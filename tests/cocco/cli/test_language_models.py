@@ -48,8 +48,10 @@ def test_experts_of_a_batch_share_what_is_loaded():
 
 
 def test_attention_in_blocks_is_one_layer_that_is_verified():
+    two = answer(cocco(*SMALL, "--attention", "blocks", "--cores", 2, "--verify", "--json"))
     blocks = answer(cocco(*SMALL, "--attention", "blocks", "--verify", "--json"))
     whole = answer(cocco(*SMALL, "--json"))
+    assert two["verified"] and two["totals"]["ema_bytes"] == blocks["totals"]["ema_bytes"]
     assert blocks["verified"] and len(blocks["subgraphs"]) == len(whole["subgraphs"]) - 2
     assert blocks["totals"]["ema_bytes"] < whole["totals"]["ema_bytes"]  # by the scores, which cross twice
     assert blocks["totals"]["compute_cycles"] == whole["totals"]["compute_cycles"]
@@ -82,7 +84,6 @@ def test_a_schedule_is_of_the_step_that_is_asked_for():
         (("--bits", "cache=0"), ["bits have cache 0", "1 to 32"]),
         (("--bits", "weights=33"), ["bits have weights 33", "1 to 32"]),
         (("--attention", "whole"), ["--attention", "'whole'", "blocks"]),
-        (("--attention", "blocks", "--cores", "2"), ["l1_attention", "several cores", "attention in blocks"]),
     ],
 )
 def test_what_is_refused(more, words):
