@@ -1,14 +1,18 @@
 """One layer of models that come from PyTorch, with attention in layers and in blocks: needs, and the least traffic.
 
-    python -m benchmarks.import_attention
+    python -m benchmarks.import_attention [FOLDER]
 
-prints the table of docs/language-models.md: needs of one attention with all heads at once, head by head and in blocks; the
-least bytes across DRAM of the whole layer in one buffer, each proved and executed. Needs the extra `models`.
+prints the table of docs/language-models.md: needs of one attention with all heads at once, head by head and in blocks;
+the least bytes across DRAM of the whole layer in one buffer, each proved and executed. Needs the extra `models`. With a
+FOLDER of networks that `benchmarks.import_models --networks` wrote: how many of their attentions can run in blocks.
 """
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import cocco
@@ -19,6 +23,7 @@ from simulator.execution import verify
 from simulator.model.least_room import least_room
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph import Geometry
+from workloads.network.in_blocks import LEFT, MADE
 from workloads.network.network import Network
 
 KILOBYTES = (64, 512)  #: one buffer
@@ -66,8 +71,21 @@ def least(network: Network, groups_apart: bool, kilobytes: int) -> int:
     return int(found.evaluation.ema_bytes)
 
 
+def counted(folder: Path) -> str:
+    """Return how many attentions of the networks in a folder are in blocks, and how many are not for which reason."""
+    found: Counter[str] = Counter()
+    for path in sorted(folder.glob("*.json")):
+        notes = workloads.load(path, attention="blocks").notes
+        found.update("" if note.how == MADE else note.op for note in notes if note.how in (MADE, LEFT))
+    made = found.pop("", 0)
+    return "; ".join([f"{made} in blocks", *(f"{count} in layers: {why}" for why, count in found.most_common())])
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the table, or the counts."""
+    if len(sys.argv) > 1:
+        print(counted(Path(sys.argv[1])))
+        return
     rows = [row(name, workloads.from_torch(module.eval(), given, "one")) for name, module, given in modules()]
     sizes = [f"{size} KB: layers, by head, blocks" for size in KILOBYTES]
     print(markdown(["model", "need of the attention: all heads at once, by head, in blocks, B", *sizes], rows))
