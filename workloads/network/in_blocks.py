@@ -107,13 +107,13 @@ def _parts_around(network: Network, softmax: int) -> Parts | None:
 
 def _nearest_product(network: Network, start: int, ways: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
     """Return the layers on the shortest way to a matmul, which is the last of them; norms and products end a way."""
-    paths: list[tuple[int, ...]] = [()]
+    paths: dict[int, tuple[int, ...]] = {start: ()}
     for _ in range(FAR + 1):
-        longer = [(*path, v) for path in paths for v in ways[path[-1] if path else start] if v < len(network.layers)]
-        for path in longer:
-            if network.layers[path[-1]].op == "matmul":
+        longer = {v: (*path, v) for u, path in paths.items() for v in ways[u] if v < len(network.layers)}
+        for v, path in longer.items():
+            if network.layers[v].op == "matmul":
                 return path
-        paths = [path for path in longer if network.layers[path[-1]].op not in NORM_OPS | PRODUCT_OPS]
+        paths = {v: path for v, path in longer.items() if network.layers[v].op not in NORM_OPS | PRODUCT_OPS}
     return None
 
 
