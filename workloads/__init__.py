@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from workloads.errors import NetworkError, shown
 from workloads.network.builder import Builder
 from workloads.network.frames import Frames
+from workloads.network.in_blocks import Attention, attention_in_blocks
 from workloads.network.layer import Concat, Layer, Note, Tensor
 from workloads.network.network import Network, check_network
 from workloads.network.resize import shrink
@@ -41,7 +42,7 @@ from workloads.zoo import (
 
 __all__ = [
     "CLIP_NETWORKS", "LANGUAGE_MODELS", "PAPER_NETWORKS", "Bits", "Builder", "Concat", "Experts", "Frames", "Layer",
-    "Network", "NetworkError", "Note", "Tensor", "from_torch", "load", "names", "save", "shrink",
+    "Network", "NetworkError", "Note", "Tensor", "attention_in_blocks", "from_torch", "load", "names", "save", "shrink",
 ]  # fmt: skip
 
 #: first those of Cocco in the order of Sec. 5.1.1 (plain, multi-branch, irregular), then those of COSMA, Sec. V-A1, and
@@ -104,13 +105,15 @@ def names() -> tuple[str, ...]:
     return tuple(_BUILT_IN)
 
 
-def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
+def load(name_or_path: str | os.PathLike[str], attention: Attention = "layers", **options: Any) -> Network:
     """Return a built-in network, or the one in a file (layer-graph/1 or ONNX).
 
     Parameters
     ----------
     name_or_path : str or PathLike
         One of `names()`, or a path: what ends in .json or .onnx or has a path separator in it.
+    attention : {"layers", "blocks"}
+        As the layers that it is made of, or each as one layer that runs in blocks (`attention_in_blocks`).
     **options
         Those of the network's function, such as `version="1.5"` or `phase="decode"`, `length=1`, `past=4096`,
         `layers=2` of a language model, or of the reader of ONNX files, such as `unsupported="passthrough"`
@@ -133,6 +136,14 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
     >>> workloads.load("llama3_8b", phase="decode", past=4096, layers=1)
     Network(llama3_8b_decode_past4096_layers1, 15 layers, 251,666,432 MACs, 218,103,808 B of weights)
     """
+    if attention not in get_args(Attention):
+        known = " or ".join(get_args(Attention))
+        raise NetworkError(f"network {shown(name_or_path)} has attention {shown(attention)}; it must be {known}")
+    network = _load(name_or_path, options)
+    return attention_in_blocks(network) if attention == "blocks" else network
+
+
+def _load(name_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Network:
     try:
         source = os.fspath(name_or_path)
     except TypeError:
@@ -152,7 +163,9 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Network:
             ".json and .onnx files"
         )
     if options:
-        raise NetworkError(f"{source}: takes no option {next(iter(options))!r}; only built-in networks have options")
+        raise NetworkError(
+            f"{source}: takes no option {next(iter(options))!r}; only built-in networks have options, beside attention"
+        )
     from workloads.importing.layer_graph.files import read
 
     return read(source)
@@ -233,7 +246,7 @@ def _read_onnx(path: str, options: dict[str, Any]) -> Network:
     known = ("unsupported", "extents")
     for option in options:
         if option not in known:
-            raise NetworkError(f"{path}: takes no option {option!r}; an ONNX file has {', '.join(known)}")
+            raise NetworkError(f"{path}: takes no option {option!r}; an ONNX file has {', '.join(known)}, attention")
     from workloads.importing.onnx.file import read
 
     return read(path, **options)

@@ -9,31 +9,34 @@ from typing import Any
 import workloads
 from cocco.output.text.numbers import counted
 from workloads.errors import NetworkError
+from workloads.network.in_blocks import LEFT, MADE, attention_text
 from workloads.network.network import Network
 from workloads.zoo.language import DECODERS
 
 SHOWN = 4  #: operators that a note names
-STEP = ("phase", "length", "past", "layers", "attention")  #: options of built-in language models
+STEP = ("phase", "length", "past", "layers", "attention")  #: options of networks: all but the last of language models
 
 
 def load(name: str, options: Namespace) -> Network:
     """Return a network, with the bits that are asked for."""
     network, bits = _read(name, options), getattr(options, "bits", None)
+    _say_attention(network, options)
     return network.retyped(bits) if bits else network
 
 
 def _read(name: str, options: Namespace) -> Network:
     """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
     asked = {key: value for key in STEP if (value := getattr(options, key, None)) is not None}
+    attention = asked.pop("attention", "layers")
     if not name.lower().endswith(".onnx"):
         batch = getattr(options, "batch", 1)
         if batch > 1 and name in DECODERS and DECODERS[name].experts[1]:
             asked["batch"] = batch  # all its tokens share the experts in use
-        return workloads.load(name, **asked)
+        return workloads.load(name, attention=attention, **asked)
     if asked:
-        raise NetworkError(f"{name}: takes no option {next(iter(asked))!r}; only built-in networks have options")
+        raise NetworkError(f"{name}: takes no option {next(iter(asked))!r}; only language models that are built in do")
     extents = dict(getattr(options, "extents", None) or [])
-    network = workloads.load(name, unsupported=options.unsupported, extents=extents)
+    network = workloads.load(name, attention=attention, unsupported=options.unsupported, extents=extents)
     _say_batches(network)
     passed = [note for note in network.notes if note.how == "passed"]
     if passed:
@@ -45,6 +48,13 @@ def _read(name: str, options: Namespace) -> Network:
             file=sys.stderr,
         )
     return network
+
+
+def _say_attention(network: Network, options: Namespace) -> None:
+    """Say on stderr where attention was asked for in blocks and not all of it is."""
+    found = {note.how for note in network.notes}
+    if getattr(options, "attention", None) == "blocks" and (LEFT in found or MADE not in found):
+        print(f"cocco: note: {network.name}: attention: {attention_text(network)}", file=sys.stderr)
 
 
 def _say_batches(network: Network) -> None:

@@ -66,10 +66,10 @@ def add_language(parser: Parser) -> None:
         "--past", type=values.count_from_0, metavar="N", help="tokens in the cache; default: 0, and 1024 in decode"
     )
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
-    group.add_argument(
+    parser.add_argument(
         "--attention", choices=("layers", "blocks"),
-        help="layers (default): scores, softmax and context; blocks: one layer, which passes by keys and values in "
-        "blocks with a running softmax",
+        help="attention of any network: layers (default): scores, softmax and context; blocks: one layer, which passes "
+        "by keys and values in blocks with a running softmax; show says where that cannot be",
     )  # fmt: skip
     parser.add_argument(
         "--bits", type=values.bits, metavar="KIND=N[,...]",

@@ -39,6 +39,8 @@ def _enough(model: SubgraphModel, price: Price) -> tuple[int, int]:
     """
     if model.rules.has_loop_orders:
         return one_pass(model.rules.loop_layer(model.subgraph.layers[0]))
+    if model.in_loops_only:
+        return one_pass(model.loop_way(price).loops)
     shared = [need for way, need in zip(model.ways, model.least_needs) if way.scheme == price.scheme]
     return shared[0] if shared else (model.least_activation, model.weight_need)
 

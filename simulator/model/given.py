@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.model.goal import Goal
 from simulator.model.kept import Kept
-from simulator.model.price import Price, Shortage
+from simulator.model.price import Shortage
 from simulator.model.pricing import SubgraphModel
 from simulator.model.rules import PricingRules
 from simulator.model.schemes.looped import LoopWay
@@ -52,31 +51,19 @@ class GivenScheme(SubgraphModel):
         super().__init__(rules, layers, kept)
         self.scheme = scheme
         found = tuple(way for way in self.ways if way.scheme == scheme)
-        self.in_loops_only = not found
+        self.in_loops_only = self.in_loops_only or not found
         if found:
             self.ways = found
             self.weight_need = found[0].weight_need
             self._tilings.clear()
             self._needs.clear()
-        elif not self.loop_ways:
+        if self.in_loops_only and not self.loop_ways:
             self._rule_broken = self._rule_broken or Shortage(self._reason())
 
     @property
     def loop_ways(self) -> tuple[LoopWay, ...]:
         """The ways to run a single layer in a loop order that are this scheme."""
         return tuple(way for way in super().loop_ways if way.scheme == self.scheme)
-
-    @property
-    def least_needs(self) -> list[tuple[int, int]]:
-        """Bytes of one core of activations and weights at least: of each way to hold it, or of each loop order."""
-        if not self.in_loops_only or not self.loop_ways:
-            return super().least_needs
-        return self.loop_needs
-
-    def _price(self, activation_room: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
-        if self.in_loops_only:
-            return self._in_loops(activation_room, weight_capacity, goal)
-        return super()._price(activation_room, weight_capacity, goal)
 
     def _reason(self) -> str:
         cores = self.rules.cores

@@ -32,7 +32,8 @@ class Holding:
         self._tilings: dict[TileShape, tuple[Tiling, dict[int, Region]] | None] = {}
         self._needs: dict[tuple[TileShape, bool, int], int] = {}
         self._work: dict[tuple[TileShape, bool], Any] = {}
-        self._rule_broken = None if self.is_single else self._check_rules()
+        self.in_loops_only = rules.cores > 1 and self._has_attention  #: no way holds it
+        self._rule_broken = self._check_alone() if self.is_single else self._check_rules()
 
     @property
     def rule_broken(self) -> Shortage | None:
@@ -115,11 +116,21 @@ class Holding:
         height, width = subgraph.geometry.extent
         return Candidates(self.rules.tiles, max(height[v] for v in last), max(width[v] for v in last))
 
+    @property
+    def _has_attention(self) -> bool:
+        layers = self.rules.geometry.network.layers
+        return any(layers[v].op == "attention" for v in self.subgraph.layers)
+
+    def _check_alone(self) -> Shortage | None:
+        if self.in_loops_only and self.subgraph.on_chip:
+            return Shortage("an attention in blocks keeps none of its tensors on several cores")
+        return None
+
     def _check_rules(self) -> Shortage | None:
-        tensors, most, layers = len(self.subgraph.tensors), self.rules.max_regions, self.rules.geometry.network.layers
+        tensors, most = len(self.subgraph.tensors), self.rules.max_regions
         if most is not None and tensors > most:
             return Shortage(f"{tensors} tensors (layers and inputs) exceed the {most} regions of the region manager")
-        if any(layers[v].op == "attention" for v in self.subgraph.layers):
+        if self._has_attention:
             return Shortage("an attention in blocks runs alone")
         if self.tiling((1, 1)) is None:
             return Shortage("paths between the same tensors differ in total stride, so updates cannot be aligned")

@@ -83,7 +83,7 @@ class SubgraphModel(Holding):
     def _price(self, activation_room: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
         """Return the cheapest price in so much room."""
         rules = self.rules
-        if self.is_single and rules.has_loop_orders and rules.mapper.is_flat:
+        if self.in_loops_only or (self.is_single and rules.has_loop_orders and rules.mapper.is_flat):
             return self._in_loops(activation_room, weight_capacity, goal)
         prices = []
         for way in self.ways:
@@ -225,6 +225,11 @@ class SubgraphModel(Holding):
         if not self.is_single or (self.rules.cores > 1 and self.subgraph.on_chip):
             return ()
         return self.rules.loop_ways(self.subgraph.layers[0], self.kept)
+
+    @property
+    def least_needs(self) -> list[tuple[int, int]]:
+        """Bytes of one core of activations and weights at least: of each way to hold it, or of each loop order."""
+        return self.loop_needs if self.in_loops_only and self.loop_ways else super().least_needs
 
     @property
     def loop_needs(self) -> list[tuple[int, int]]:

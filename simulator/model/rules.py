@@ -33,8 +33,8 @@ class PricingRules:
             raise ValueError("geometry and accelerator have different technologies; they must have the same")
         if accelerator.cores > 1:
             _check_shared(geometry.network, technology.channel_alignment)
-        if accelerator.cores > 1 or not accelerator.mapper.is_flat:
-            _check_attention(geometry.network, accelerator)
+        if not accelerator.mapper.is_flat:
+            _check_attention(geometry.network)
         self.geometry = geometry
         self.tiles = technology.tiles
         self.tile_rule = tile_rule
@@ -100,12 +100,13 @@ class PricingRules:
         return min(crew.cycles(dealt_layer(layer, crew.deal), crew.batch), shared, *looped)
 
 
-def _check_attention(network: Network, accelerator: Accelerator) -> None:
-    """Raise NetworkError for an attention in blocks where it has no scheme, or no nest of loops."""
+def _check_attention(network: Network) -> None:
+    """Raise NetworkError for an attention in blocks: it has no nest of loops."""
     name = next((layer.name for layer in network.layers if layer.op == "attention"), None)
     if name is not None:
-        where = "several cores" if accelerator.cores > 1 else "a mapper that looks at every tile"
-        raise NetworkError(f"layer {name!r} has no price on {where}: it is an attention in blocks")
+        raise NetworkError(
+            f"layer {name!r} has no price on a mapper that looks at every tile: it is an attention in blocks"
+        )
 
 
 def _check_shared(network: Network, alignment: int) -> None:

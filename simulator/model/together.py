@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.model import groups, orders
+from simulator.model import attention, groups, orders
 from simulator.model.loop_layer import LoopLayer
 from simulator.model.orders import Grid, LoopPlan, Loops, Mode
 
@@ -56,6 +56,7 @@ def together(layer: LoopLayer, plan: LoopPlan) -> LoopPlan:
         weight_written_bytes=added("weight_written_bytes"),
         second_bytes=added("second_bytes"),
         crossbar_bytes=heard - -(-heard // team.cores),
+        rescalings=added("rescalings"),
     )
 
 
@@ -67,6 +68,8 @@ def again(layer: LoopLayer, plan: LoopPlan) -> LoopPlan:
         return groups.copy(layer)
     grid = orders.grid_of(layer, plan.tile)
     mode = next(each for each in _modes(layer, grid) if each.name == plan.mode)
+    if layer.kind == "attention":
+        return attention.tiles_blocks(layer, grid, mode, plan.slice)
     if plan.order == "TCC":
         return groups.two_passes(layer, grid, mode, plan.kept)
     if layer.kind == "apart":

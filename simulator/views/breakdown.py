@@ -187,7 +187,7 @@ def _breakdown(
         return Breakdown(
             names, "infeasible", price.reason, None, 0, model.weight_need, start, (), weights
         )  # fmt: skip
-    if model.is_single and (model.rules.has_loop_orders or price.reason in OF_LOOPS):
+    if model.is_single and (model.rules.has_loop_orders or price.reason in OF_LOOPS) and model.loop_ways:
         return _short_layer(model, price, start, weights)
     way, activations, held = model.least_way(weight_capacity)
     return Breakdown(

@@ -158,7 +158,8 @@ def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
     if isinstance(model, GivenScheme):
         return [*model.least_needs, *(model.loop_needs if streaming else [])]
     if not streaming or not model.is_single:
-        return [need_of(model)[:2]] if model.is_single and model.rules.has_loop_orders else model.least_needs
+        is_looped = model.is_single and (model.rules.has_loop_orders or model.in_loops_only)
+        return [need_of(model)[:2]] if is_looped else model.least_needs
     held = [] if model.rules.has_loop_orders else model.least_needs
     return [*held, *model.loop_needs]
 
@@ -171,9 +172,13 @@ def need_of(model: SubgraphModel, reserved: Reserved = NOTHING) -> Need:
 def held_needs(model: SubgraphModel, reserved: Reserved = NOTHING) -> list[Way]:
     """Return what a subgraph takes that breaks no rule, for each way to hold it, with all that is kept on chip.
 
-    Of a single layer on one core, to move everything once.
+    Of a single layer on one core, and of one that no way holds, to move everything once.
     """
-    needs_ = model.least_needs
+    needs_ = (
+        [one_pass(way.loops) for way in model.loop_ways]
+        if model.in_loops_only and model.loop_ways
+        else model.least_needs
+    )
     if model.is_single and model.rules.has_loop_orders:
         needs_ = [one_pass(model.rules.loop_layer(model.subgraph.layers[0], model.kept))]
     return [(activations + reserved.size_bytes, weights) for activations, weights in needs_]

@@ -113,7 +113,7 @@ def random_language_problem(seed: int, kind: str, is_given: bool = False) -> Pro
     rng = random.Random(seed)
     network = random_language_net(seed, kind)
     shared = {
-        "cores": rng.choice((1, 1, 1, 2, 3)) if kind in ("rows", "bits") else 1,
+        "cores": rng.choice((1, 1, 1, 2, 3)) if kind in ("rows", "bits", "blocks") else 1,
         "batch": rng.choice((1, 1, 2, 3, 8)),
         "max_regions": rng.choice((64, 64, None, 5)),
         "groups_apart": kind == "apart",

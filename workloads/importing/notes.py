@@ -21,6 +21,8 @@ HOW = {
     "batch": "read as a batch of 1",
     "extent": "a symbolic extent that was given, or a batch of 1",
     "types": "the types of the file; bytes are counted at one byte an element",
+    "in blocks": "an attention in one layer, which passes by keys and values in blocks (workloads.network.in_blocks)",
+    "in layers": "an attention that stays as it is where others are in blocks, and why",
     "advice": "what may be meant instead",
 }
 

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from workloads.errors import NetworkError, shown
-from workloads.importing.views import Dims
+from workloads.importing.views import Dims, positions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,3 +78,13 @@ def broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
             if have not in (want, 1):
                 raise NetworkError(f"combines arrays of shapes {', '.join(str(list(each)) for each in shapes[:4])}")
     return found
+
+
+def position_dims(value: Value) -> list[int]:
+    """Return the dimensions of a value that run along rows or columns."""
+    return [i for i, dim in enumerate(value.dims) if positions(dim)]
+
+
+def size_of(value: Value) -> int:
+    """Return the number of elements."""
+    return prod(value.shape)

@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from workloads.errors import NetworkError, shown
 from workloads.network.attention import positions_of
-from workloads.network.concats import dissolve
-from workloads.network.frames import Frames, check_frames, rows_of_a_frame
-from workloads.network.kinds import check_input
-from workloads.network.layer import Layer, Tensor
-from workloads.network.network import Network
-from workloads.network.shapes import (
-    Shape,
-    check_layer,
-    check_name,
-    check_tensor,
-    joined_shape,
-    matmul_forms,
-    output_extent,
-    spread_extent,
-    text,
-    whole_operands,
-)
-from workloads.network.types import Experts, TensorKind
+from workloads.network.frames import Frames
+from workloads.network.layer import Layer
+from workloads.network.shapes import matmul_forms, text
+from workloads.network.types import Experts
 from workloads.network.windows import (
     Inputs,
     Method,
@@ -36,9 +21,10 @@ from workloads.network.windows import (
     sides_of,
     transposed_padding,
 )
+from workloads.network.written import Written
 
 
-class Builder:
+class Builder(Written):
     """Collects layers in the order they are written; every method returns the name of what it added.
 
     Raises NetworkError as soon as a layer does not fit its inputs. A `concat` becomes no layer where all its
@@ -60,31 +46,6 @@ class Builder:
     >>> b.build()
     Network(tiny, 4 layers, 851,968 MACs, 832 B of weights)
     """
-
-    def __init__(self, name: str) -> None:
-        check_name("a network", name)
-        self.name = name
-        self._inputs: list[Tensor] = []
-        self._layers: list[Layer] = []  # as written: concats are among the layers and among their inputs
-        self._shapes: dict[str, Shape] = {}
-
-    def input(self, name: str, height: int, width: int, channels: int, kind: TensorKind = "input") -> str:
-        """Add a model input: a tensor in DRAM. A sequence of text is (length, 1, features); so is a cache."""
-        self._check_new(name)
-        check_tensor(name, (height, width, channels))
-        tensor = Tensor(name, height, width, channels, kind)
-        check_input(tensor)
-        self._inputs.append(tensor)
-        self._shapes[name] = (height, width, channels)
-        return name
-
-    def shape(self, name: str) -> Shape:
-        """Return (height, width, channels) of anything added so far."""
-        if name not in self._shapes:
-            close = get_close_matches(str(name), self._shapes, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise NetworkError(f"network {self.name!r} has nothing named {shown(name)} so far{hint}")
-        return self._shapes[name]
 
     def conv(
         self,
@@ -308,75 +269,3 @@ class Builder:
     def concat(self, name: str, inputs: Sequence[str]) -> str:
         """Add a concatenation by channel; whether it is a layer follows from its readers."""
         return self._window("concat", name, inputs)
-
-    def append(self, layer: Layer) -> str:
-        """Add a finished layer, after checking it against its inputs (which may be concats)."""
-        self._check_new(layer.name)
-        check_layer(layer, [self.shape(name) for name in layer.inputs])
-        self._layers.append(layer)
-        self._shapes[layer.name] = (layer.height, layer.width, layer.channels)
-        return layer.name
-
-    def build(self) -> Network:
-        """Return the network; the builder can go on afterwards."""
-        layers, concats = dissolve(self.name, self._layers)
-        return Network(self.name, tuple(self._inputs), layers, concats)
-
-    def _check_new(self, name: str) -> None:
-        check_name("a layer", name)
-        if name in self._shapes:
-            raise NetworkError(f"{name!r} is defined twice in network {self.name!r}; names must be unique")
-
-    def _channels_joined(self, name: str, inputs: Sequence[str]) -> Shape:
-        """Shape of the inputs with their channels one after the other."""
-        if not inputs:
-            raise NetworkError(f"layer {name!r} has no inputs; it needs at least one")
-        shapes = [self.shape(source) for source in inputs]
-        return (*shapes[0][:2], sum(shape[2] for shape in shapes))
-
-    def _window(
-        self,
-        op: str,
-        name: str,
-        inputs: Inputs,
-        kernel: Pair = 1,
-        stride: Pair | None = 1,
-        padding: Padding = 0,
-        dilation: Pair = 1,
-        ceil_mode: bool = False,
-        channels: int | None = None,
-        groups: int = 1,
-        upsample: tuple[int, int] = (1, 1),
-        frames: Frames | None = None,
-        experts: Experts | None = None,
-        appended: bool = False,
-    ) -> str:
-        """Add a layer with windows; without a stride they touch, without channels it keeps those of its inputs."""
-        sources = listed(inputs)
-        *extents, in_channels = self._channels_joined(name, sources)
-        if frames is not None:
-            check_frames(name, frames)
-            extents[0] = rows_of_a_frame(name, extents[0], frames.count)
-        taps, steps = pair_of(name, "kernel", kernel), pair_of(name, "stride", kernel if stride is None else stride)
-        apart = pair_of(name, "dilation", dilation)
-        reaches = [(taps[i] - 1) * apart[i] + 1 for i in (0, 1)]
-        sides = sides_of(name, padding, extents, reaches, steps)
-        spread = [spread_extent(extents[i], upsample[i]) for i in (0, 1)]
-        height, width = (
-            output_extent(name, spread[i], reaches[i], steps[i], sides[i], sides[i + 2], ceil_mode) for i in (0, 1)
-        )
-        out = in_channels if channels is None else channels
-        height *= frames.outputs if frames else 1
-        return self.append(
-            Layer(name, op, sources, height, width, out, in_channels, taps, steps, sides, apart, groups,
-                  upsample=upsample, frames=frames, experts=experts, appended=appended)
-        )  # fmt: skip
-
-    def _elementwise(self, op: str, name: str, inputs: Inputs) -> str:
-        sources = listed(inputs)
-        operands = [self.shape(source) for source in sources]
-        if not operands:
-            raise NetworkError(f"layer {name!r} has no inputs; it needs at least one")
-        height, width, channels = joined_shape(operands)
-        whole = whole_operands(op, operands, height, width)
-        return self.append(Layer(name, op, sources, height, width, channels, channels, whole=whole))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workloads.network.builder import Builder
 from workloads.network.network import Network
-from workloads.zoo.language import Attention, in_blocks, option
+from workloads.zoo.language import option
 
 
 @dataclass(frozen=True)
@@ -30,34 +30,29 @@ ENCODERS = {
 }  # fmt: skip
 
 
-def bert_base(length: int = 512, layers: int | None = None, attention: Attention = "layers") -> Network:
+def bert_base(length: int = 512, layers: int | None = None) -> Network:
     """Return BERT base with its pooler, which reads the first position; with `layers` the first so many alone."""
     model = ENCODERS["bert_base"]
     rows = option("bert_base", "length", length, 1, model.most, model.most)
-    b = Builder(
-        _said("bert_base", length=(length, 512), layers=(layers, None)) + "_blocks" * in_blocks("bert_base", attention)
-    )
+    b = Builder(_said("bert_base", length=(length, 512), layers=(layers, None)))
     x = b.input("tokens", rows, 1, model.width)
     for i in range(1, option("bert_base", "layers", layers, 1, model.layers, model.layers) + 1):
-        x = b.layernorm(f"l{i}_norm1", _attention(b, f"l{i}", x, x, model, attention))
+        x = b.layernorm(f"l{i}_norm1", _attention(b, f"l{i}", x, x, model))
         x = b.layernorm(f"l{i}_norm2", _feed_forward(b, f"l{i}", x, x, model))
     if layers is None:
         b.conv("pooler", x, model.width, padding=(0, 0, 1 - rows, 0))
     return b.build()
 
 
-def whisper_tiny(length: int = 1500, layers: int | None = None, attention: Attention = "layers") -> Network:
+def whisper_tiny(length: int = 1500, layers: int | None = None) -> Network:
     """Return the encoder on twice as many frames of 80 mel bands: 30 s have 1500 positions of two frames each."""
     model = ENCODERS["whisper_tiny"]
     rows = option("whisper_tiny", "length", length, 1, model.most, model.most)
-    b = Builder(
-        _said("whisper_tiny", length=(length, 1500), layers=(layers, None))
-        + "_blocks" * in_blocks("whisper_tiny", attention)
-    )
+    b = Builder(_said("whisper_tiny", length=(length, 1500), layers=(layers, None)))
     x = b.conv("conv1", b.input("mel", 2 * rows, 1, 80), model.width, (3, 1), padding=(1, 0, 1, 0))
     x = b.conv("conv2", x, model.width, (3, 1), (2, 1), padding=(1, 0, 1, 0))
     for i in range(1, option("whisper_tiny", "layers", layers, 1, model.layers, model.layers) + 1):
-        x = _attention(b, f"l{i}", b.layernorm(f"l{i}_norm1", x), x, model, attention)
+        x = _attention(b, f"l{i}", b.layernorm(f"l{i}_norm1", x), x, model)
         x = _feed_forward(b, f"l{i}", b.layernorm(f"l{i}_norm2", x), x, model)
     if layers is None:
         b.layernorm("norm", x)
@@ -68,13 +63,10 @@ def _said(name: str, **options: tuple[object, object]) -> str:
     return "_".join([name, *(f"{what}{value}" for what, (value, default) in options.items() if value != default)])
 
 
-def _attention(b: Builder, name: str, x: str, residual: str, model: Encoder, attention: Attention) -> str:
+def _attention(b: Builder, name: str, x: str, residual: str, model: Encoder) -> str:
     query, key, value = (b.fc(f"{name}_{part}", x, model.width) for part in "qkv")
-    if attention == "blocks":
-        context = b.attention(f"{name}_attention", query, key, value, model.heads)
-    else:
-        scores = b.matmul(f"{name}_scores", query, key, model.heads, transpose=True)
-        context = b.matmul(f"{name}_context", b.softmax(f"{name}_softmax", scores), value, model.heads)
+    scores = b.matmul(f"{name}_scores", query, key, model.heads, transpose=True)
+    context = b.matmul(f"{name}_context", b.softmax(f"{name}_softmax", scores), value, model.heads)
     return b.add(f"{name}_add1", [b.fc(f"{name}_out", context, model.width), residual])
 
 

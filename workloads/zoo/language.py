@@ -21,7 +21,6 @@ from workloads.network.network import Network
 from workloads.network.types import Experts
 
 Phase = Literal["prefill", "decode"]
-Attention = Literal["layers", "blocks"]  #: scores, softmax and context as three layers, or as one that runs in blocks
 MAX_LENGTH = 2**20  #: of a sequence, past and new tokens; our choice: that of a map's rows
 LENGTH, PAST = 512, 1024  #: of prefill, and before a decode step, unless told; our choice
 
@@ -77,10 +76,9 @@ def decoder(
     length: int | None = None,
     past: int | None = None,
     layers: int | None = None,
-    attention: Attention = "layers",
 ) -> Network:
     """Return a step of a model; with `layers` the first so many, without norm and head at the end."""
-    return _build(name, phase, length, past, layers, attention)
+    return _build(name, phase, length, past, layers)
 
 
 def mixture(
@@ -89,7 +87,6 @@ def mixture(
     length: int | None = None,
     past: int | None = None,
     layers: int | None = None,
-    attention: Attention = "layers",
     experts: int | None = None,
     batch: int | None = None,
 ) -> Network:
@@ -97,7 +94,7 @@ def mixture(
 
     batch: samples that run together (1 unless told): their tokens share what is loaded.
     """
-    return _build(name, phase, length, past, layers, attention, experts, batch)
+    return _build(name, phase, length, past, layers, experts, batch)
 
 
 gpt2 = partial(decoder, "gpt2")
@@ -110,8 +107,8 @@ gemma2_9b = partial(decoder, "gemma2_9b")
 
 
 def _build(
-    name: str, phase: Phase, length: int | None, past: int | None, layers: int | None, attention: Attention,
-    experts: int | None = None, batch: int | None = None,
+    name: str, phase: Phase, length: int | None, past: int | None, layers: int | None, experts: int | None = None,
+    batch: int | None = None,
 ) -> Network:  # fmt: skip
     model = DECODERS[name]
     if phase not in get_args(Phase):
@@ -123,11 +120,11 @@ def _build(
     used = _experts(name, model, new * option(name, "batch", batch, 1, MAX_LENGTH, 1), experts)
     said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", past)) if value]
     said += [f"layers{layers}"] * (layers is not None) + [f"experts{experts}"] * (experts is not None)
-    said += [f"batch{batch}"] * (batch is not None) + ["blocks"] * in_blocks(name, attention)
+    said += [f"batch{batch}"] * (batch is not None)
     b = Builder("_".join([name, *said]))
     x = b.input("tokens", new, 1, model.width)
     for i in range(1, count + 1):
-        x = _feed_forward(b, model, f"l{i}", _attention(b, model, f"l{i}", x, before, i, attention), used)
+        x = _feed_forward(b, model, f"l{i}", _attention(b, model, f"l{i}", x, before, i), used)
     if layers is None:
         x = b.layernorm("norm", x)
         if is_decode:
@@ -146,14 +143,6 @@ def option(name: str, what: str, value: object, least: int, most: int, default: 
     return value
 
 
-def in_blocks(name: str, attention: Attention) -> bool:
-    """Return whether attention is one layer; raises NetworkError where that is not said."""
-    if attention not in get_args(Attention):
-        known = " or ".join(get_args(Attention))
-        raise NetworkError(f"network {name!r} has attention {shown(attention)}; it must be {known}")
-    return attention == "blocks"
-
-
 def _experts(name: str, model: Decoder, tokens: int, used: int | None) -> Experts | None:
     count, active = model.experts
     if not count:
@@ -162,9 +151,7 @@ def _experts(name: str, model: Decoder, tokens: int, used: int | None) -> Expert
     return Experts(count, active, option(name, "experts", used, active, count, found.used))
 
 
-def _attention(
-    b: Builder, model: Decoder, name: str, x: str, past: int, layer: int, attention: Attention
-) -> str:  # fmt: skip
+def _attention(b: Builder, model: Decoder, name: str, x: str, past: int, layer: int) -> str:
     """Normalisation, grouped queries over the cache and the new rows, residual sum."""
     width = model.head_width or model.width // model.heads
     y, keys = b.layernorm(f"{name}_norm1", x), model.key_heads * width
@@ -176,12 +163,9 @@ def _attention(
         rows = [b.input(f"{name}_{part}_cache", past, 1, keys, kind="cache")] if past else []
         second[part] = [*rows, b.fc(f"{name}_{part}", y, keys, appended=True)]
     heads, own = model.heads, model.key_heads
-    if attention == "blocks":
-        context = b.attention(f"{name}_attention", query, second["k"], second["v"], heads, own)
-    else:
-        scores = b.matmul(f"{name}_scores", query, second["k"], heads, transpose=True, operand_heads=own)
-        weights = b.softmax(f"{name}_softmax", scores)
-        context = b.matmul(f"{name}_context", weights, second["v"], heads, operand_heads=own)
+    scores = b.matmul(f"{name}_scores", query, second["k"], heads, transpose=True, operand_heads=own)
+    weights = b.softmax(f"{name}_softmax", scores)
+    context = b.matmul(f"{name}_context", weights, second["v"], heads, operand_heads=own)
     y = b.fc(f"{name}_out", context, model.width)
     return b.add(f"{name}_add1", [b.layernorm(f"{name}_norm1b", y) if model.norms_after else y, x])
 

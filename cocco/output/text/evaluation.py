@@ -21,6 +21,7 @@ from cocco.output.text.numbers import (
 from simulator import Accelerator, Evaluation, SubgraphCost
 from simulator.model.compulsory import Reread
 from workloads import Network, Note
+from workloads.network.in_blocks import LEFT, MADE, attention_text
 from workloads.network.repeats import longest_run
 
 MANY = 16  #: subgraphs up to which a table shows all of them
@@ -56,6 +57,7 @@ def layers_table(network: Network) -> str:
         f"{network.name}: {counted(len(network.layers), 'layer')}, {counted(network.edges, 'edge')}, "
         f"{network.macs:,} MACs, {network.weight_bytes:,} weight bytes\n{_types_text(network)}\n"
         + (f"experts: {experts}\n" if (experts := experts_text(network)) else "")
+        + (f"attention: {attention_text(network)}\n" if {MADE, LEFT} & {note.how for note in network.notes} else "")
         + f"\n{table(heads, rows, left=3)}"
     )
 

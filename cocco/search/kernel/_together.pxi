@@ -36,6 +36,8 @@ cdef void again(LoopLayer* layer, Grid* grid, Mode* mode, LoopPlan* first, LoopP
         running_sums(layer, plan)
     elif order == WORDS:
         copy(layer, plan)
+    elif layer.kind == ATTENTION:
+        tiles_blocks(layer, grid, mode, loops.slice, plan)
     elif order == TCC:
         two_passes(layer, grid, mode, loops.kept, plan)
     elif layer.kind == APART:

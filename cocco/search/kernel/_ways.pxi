@@ -58,6 +58,11 @@ cdef int price_ways(
     cdef Outputs last = outputs_of(net, w)
     cdef int status
     best.found = 0
+    if w.layers == 1 and net.alone[w.ids[0]]:  # no way holds an attention
+        status = SHORT if w.any_kept else offer_loops(net, m, w, memory, &last, &best)
+        if status == FITS and best.found:
+            row[0] = best.row
+        return status if status != FITS or best.found else SHORT
     w.way = CHANNELS
     status = hold_in_way(net, m, w, left, dealt_weights(net, m, w), memory, &last, &best)
     if status == FITS and m.is_apart and w.layers > 1:

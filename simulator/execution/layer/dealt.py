@@ -15,6 +15,7 @@ import numpy as np
 from simulator.execution.array import Work, array_cycles
 from simulator.execution.cores.share import deal_words
 from simulator.execution.count import Count, extra_units
+from simulator.execution.layer.attending import attended
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count import count_on_chip
 from simulator.execution.layer.folded import folded, plain
@@ -26,9 +27,10 @@ from simulator.execution.layer.scaled import FULL_WORK, WORK, run_scaled
 from simulator.execution.layer.work import estimate_work
 from simulator.execution.miss import Miss
 from simulator.technology import Technology
+from workloads.network.attention import steps_of
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS
+from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, PRODUCT_OPS
 
 
 class Mine(NamedTuple):
@@ -57,6 +59,8 @@ def deal_layer(network: Network, v: int, scheme: str, cores: int, batch: int, wo
         return [Mine(one, range(*each), range(layer.channels), everything, places, False) for each in _pairs(ends)]
     if scheme != "channels":
         raise Miss(f"scheme {scheme!r}: no loop order runs so")
+    if layer.op == "attention" and layer.groups == 1:
+        raise Miss(f"{layer.name!r} has one head, which no cores share")
     parts = deal_words(layer.groups, 1, cores) if _has_parts(layer) else deal_words(layer.channels, word, cores)
     size = layer.channels // layer.groups if _has_parts(layer) else 1
     outputs = [range(each.start * size, each.stop * size) for each in parts if each]
@@ -68,7 +72,7 @@ def count_dealt(network: Network, v: int, plan: LayerPlan, scheme: str, cores: i
     whole, original = network, v
     network, v = folded(network, v)
     layer, kind = network.layers[v], kind_of(network, v)
-    chips, made, seen = [], 0, {}
+    chips, made, anew, seen = [], 0, 0, {}
     for mine in deal_layer(network, v, scheme, cores, batch, word):
         key = len(mine.outputs), len(mine.samples), mine.operands if layer.op not in JOIN_OPS else ()
         if key not in seen:
@@ -76,6 +80,7 @@ def count_dealt(network: Network, v: int, plan: LayerPlan, scheme: str, cores: i
             seen[key] = count_on_chip(mine.network, 0, own, len(mine.samples), word, kind=kind)
         chips.append(seen[key])
         made += seen[key].count(mine.network.layers[0], len(mine.samples)).operations or 0
+        anew += seen[key].rescalings
     weights, inputs = sum(each.ema_weights for each in chips), sum(each.ema_inputs for each in chips)
     heard = 0
     if shares(layer, scheme) == "inputs":
@@ -90,7 +95,7 @@ def count_dealt(network: Network, v: int, plan: LayerPlan, scheme: str, cores: i
         heard - -(-heard // cores), made,
         global_written_bytes=sum(each.global_written for each in chips),
         weight_written_bytes=sum(each.weight_written for each in chips),
-        operation_extra=extra_units(whole, original, made),
+        operation_extra=extra_units(whole, original, made - anew),
     )  # fmt: skip
 
 
@@ -101,9 +106,17 @@ def dealt_cycles(
     layer, (one, place) = network.layers[v], folded(network, v)
     most = 0
     for mine in deal_layer(one, place, scheme, cores, batch, word):
-        channels = layer.channels * len(mine.outputs) // one.layers[place].channels
-        most = max(most, len(mine.samples) * array_cycles(Work(layer, channels, layer.width), technology))
+        most = max(most, len(mine.samples) * _cycles(layer, len(mine.outputs), one.layers[place].channels, technology))
     return most
+
+
+def _cycles(layer: Layer, outputs: int, of: int, technology: Technology) -> int:
+    """Return the cycles of one sample of a core that makes so many of the outputs of a layer, as its loops run it."""
+    if layer.op == "attention":
+        heads, channels, inputs = (size * outputs // of for size in (layer.groups, layer.channels, layer.in_channels))
+        steps = steps_of(replace(layer, groups=heads, channels=channels, in_channels=inputs, operand_heads=0))
+        return sum(array_cycles(Work(each, each.channels, each.width), technology) for each in steps)
+    return array_cycles(Work(layer, layer.channels * outputs // of, layer.width), technology)
 
 
 def run_dealt(
@@ -134,7 +147,8 @@ def run_dealt(
             raise Miss(f"channels {mine.outputs} of samples {mine.samples} are made twice")
         run_loops(own, chip, plan_of_core(plan, own.layer), place)
         heard.append([values for what, values in chip.heard if what == shares(layer, scheme)])
-    if (output != problem.direct()).any():
+    direct = attended(problem) if layer.op == "attention" else problem.direct()
+    if (output != direct).any():
         raise Miss(f"tensor {layer.name!r}: differs from the output computed directly")
     most = max(heard, key=lambda each: sum(map(len, each)))
     for core, each in enumerate(heard):
@@ -219,7 +233,7 @@ def _operands(layer: Layer, tensors: Sequence[Tensor], outputs: range) -> Iterat
         elif layer.op in ELEMENTWISE_OPS or layer.op == "rearrange":
             raise Miss(f"{layer.name!r} ({layer.op}) needs all channels together")
         elif _has_parts(layer):
-            if layer.op != "matmul" and len(tensors) > 1:
+            if layer.op not in PRODUCT_OPS and len(tensors) > 1:
                 raise Miss(f"groups of {layer.name!r} are dealt of one input only")
             size, mine = tensor.channels // layer.groups, layer.channels // layer.groups
             yield range(outputs.start // mine * size, outputs.stop // mine * size)

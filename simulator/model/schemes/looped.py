@@ -84,10 +84,11 @@ def _part_count(loops: LoopLayer) -> int:
 
 def _dealt_channels(loops: LoopLayer, deal: Deal) -> Iterator[LoopLayer]:
     """Yield what each core has of the channels of a layer, where it has some; nothing where they are not dealt."""
-    if loops.kind in REDUCING:
+    if loops.kind in REDUCING or loops.kind == "attention":
         count = _part_count(loops)
         if count > 1:
             yield from _dealt_groups(loops, count, deal.cores)
+        if count > 1 or loops.kind == "attention":
             return
         for first, stop in _dealt_words(loops, deal):
             made = stop - first

@@ -9,6 +9,7 @@ import pytest
 
 import workloads
 from tests.helpers.command_line import answer, assert_malformed, cocco
+from workloads import Builder
 
 SMALL = ("evaluate", "gpt2", "--layers", 1, "--length", 64, "--partition", "layerwise", "--shared-buffer", "1MB")
 
@@ -47,8 +48,10 @@ def test_experts_of_a_batch_share_what_is_loaded():
 
 
 def test_attention_in_blocks_is_one_layer_that_is_verified():
+    two = answer(cocco(*SMALL, "--attention", "blocks", "--cores", 2, "--verify", "--json"))
     blocks = answer(cocco(*SMALL, "--attention", "blocks", "--verify", "--json"))
     whole = answer(cocco(*SMALL, "--json"))
+    assert two["verified"] and two["totals"]["ema_bytes"] == blocks["totals"]["ema_bytes"]
     assert blocks["verified"] and len(blocks["subgraphs"]) == len(whole["subgraphs"]) - 2
     assert blocks["totals"]["ema_bytes"] < whole["totals"]["ema_bytes"]  # by the scores, which cross twice
     assert blocks["totals"]["compute_cycles"] == whole["totals"]["compute_cycles"]
@@ -81,7 +84,6 @@ def test_a_schedule_is_of_the_step_that_is_asked_for():
         (("--bits", "cache=0"), ["bits have cache 0", "1 to 32"]),
         (("--bits", "weights=33"), ["bits have weights 33", "1 to 32"]),
         (("--attention", "whole"), ["--attention", "'whole'", "blocks"]),
-        (("--attention", "blocks", "--cores", "2"), ["l1_attention", "several cores", "attention in blocks"]),
     ],
 )
 def test_what_is_refused(more, words):
@@ -89,10 +91,33 @@ def test_what_is_refused(more, words):
     assert_malformed(cocco(*command, *more), words)
 
 
-@pytest.mark.parametrize("option", [("--past", "5"), ("--phase", "decode"), ("--attention", "blocks")])
+@pytest.mark.parametrize("option", [("--past", "5"), ("--phase", "decode")])
 def test_a_network_without_a_step_takes_none(option):
     asked = ("evaluate", "vgg16", "--partition", "layerwise", "--shared-buffer", "1MB", *option)
     assert_malformed(cocco(*asked), ["vgg16", "has no option", option[0].strip("-")])
+
+
+def test_attention_of_any_network_is_in_blocks_and_show_says_which_is_not(tmp_path):
+    """One attention as it is, one with a table that is added to its scores; a network without any."""
+    b = Builder("two")
+    x, table = b.input("x", 16, 1, 16), b.input("table", 16, 1, 32)
+    for name in "ab":
+        scores = b.matmul(f"{name}_scores", x, x, heads=2, transpose=True)
+        scores = b.add("mask", [scores, table]) if name == "b" else scores
+        x = b.matmul(f"{name}_context", b.softmax(f"{name}_softmax", scores), x, heads=2)
+    workloads.save(b.build(), tmp_path / "two.json")
+    words = "1 in blocks; 1 in layers: another map joins the scores (b_softmax)"
+    shown = cocco("show", "two.json", "--attention", "blocks", folder=tmp_path)
+    assert f"attention: {words}" in shown.stdout and f"note: two_blocks: attention: {words}" in shown.stderr
+    notes = answer(cocco("show", "two.json", "--attention", "blocks", "--json", folder=tmp_path))["notes"]
+    assert [(note["node"], note["how"]) for note in notes] == [("a_attention", "in blocks"), ("b_softmax", "in layers")]
+    asked = ("two.json", "--attention", "blocks", "--shared-buffer", "1KB", "--samples", 50)
+    found = cocco("partition", *asked, "-o", "plan.json", folder=tmp_path)
+    proof = shlex.split(found.stdout.splitlines()[-1])
+    assert answer(cocco(*proof[1:], "--json", folder=tmp_path))["verified"] is True
+    none = cocco("show", "vgg16", "--attention", "blocks")
+    assert none.stderr == "cocco: note: vgg16: attention: none that could run in blocks\n"
+    assert none.stdout == cocco("show", "vgg16").stdout
 
 
 @pytest.mark.parametrize(

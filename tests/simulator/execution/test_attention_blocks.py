@@ -214,8 +214,6 @@ def test_an_attention_in_blocks_runs_alone():
 
 def test_what_has_no_price_says_so():
     network = random_decoder(random.Random(1), in_blocks=True)
-    with pytest.raises(NetworkError, match="no price on several cores: it is an attention in blocks"):
-        evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=10**6, cores=2))
     tiled = Accelerator(shared_buffer=10**6, mapper=Enumerate(tiled=True))
     with pytest.raises(NetworkError, match="no price on a mapper that looks at every tile"):
         evaluate(network, Partition.layerwise(network), tiled)

@@ -19,7 +19,7 @@ from simulator.execution.part import Part
 from simulator.model.priced import price_partition
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
-from tests.helpers.random_attention import random_attention_product, random_decoder
+from tests.helpers.random_attention import random_attention_in_blocks, random_attention_product, random_decoder
 from tests.helpers.random_cores import CORES
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_language import is_dealt, random_language_net
@@ -79,6 +79,66 @@ def test_random_plans_with_kept_tensors_are_verified():
         assert found.verified, (seed, found.summary())
         verified += 1
     assert verified > 20
+
+
+def check_blocks(seeds) -> Counter[str]:
+    """Every number of attentions in blocks, alone and in decoder layers, on 2 to 5 cores, is what is counted."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        rng = random.Random(seed)
+        network = random_language_net(seed, "blocks") if seed % 4 == 0 else random_attention_in_blocks(rng)
+        if not is_dealt(network, 2):
+            continue
+        plan, batch = random_plan(network, seed), rng.choice((1, 1, 2, 3, 5))
+        size = int(10 ** rng.uniform(1.8, 4 if seed % 4 == 0 else 3))
+        chip = Accelerator(shared_buffer=size, batch=batch, cores=rng.randint(2, 5))
+        priced = price_partition(network, plan, chip)
+        if not priced.fits:
+            continue
+        checks, message = judge(network, chip, plan, priced.prices)
+        assert not message and not [each for each in checks if each.status == "different"], seed
+        assert seed % 8 or verify(network, plan, chip).verified, seed
+        attention = next(v for v, layer in enumerate(network.layers) if layer.op == "attention")
+        (price,) = [each for each, group in zip(priced.prices, plan.subgraphs) if attention in group]
+        found.update([price.scheme, price.scheme + "/blocks" * (price.rescalings > 0)])
+    return found
+
+
+def test_attention_in_blocks_on_several_cores_is_what_is_counted():
+    """Heads dealt, samples, or one core alone; in one block and in several."""
+    found = check_blocks(range(160))
+    assert min(found[scheme] for scheme in ("channels", "held", "alone")) > 5
+    assert found["channels/blocks"] and found["held/blocks"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_attention_in_blocks_on_several_cores_is_what_is_counted_of_many(part):
+    assert check_blocks(range(1000 + 500 * part, 1500 + 500 * part))["channels"] > 50
+
+
+def test_heads_of_an_attention_are_dealt_by_hand():
+    """4 query heads of 64 share 2 heads of 64 of keys, 64 positions: each core has 1 of those, and nothing crosses."""
+    b = Builder("one")
+    b.attention("n", *(b.input(name, 64, 1, size) for name, size in (("q", 256), ("k", 128), ("v", 128))), 4, 2)
+    network, plan = b.build(), Partition.from_groups(b.build(), [["n"]], schemes=["channels"])
+    one, two = (evaluate(network, plan, Accelerator(shared_buffer=2**15, cores=cores)) for cores in (1, 2))
+    assert one.ema_bytes == two.ema_bytes == 64 * (256 + 128 + 128 + 256)
+    assert two.subgraphs[0].crossbar_bytes == 0
+    assert one.subgraphs[0].compute_cycles == 2 * two.subgraphs[0].compute_cycles
+    assert verify(network, plan, Accelerator(shared_buffer=2**15, cores=2)).verified
+
+
+def test_what_several_cores_do_not_share_is_said():
+    """A kept tensor lies with its channels dealt, in which no loop order finds it."""
+    b = Builder("one")
+    x = b.fc("x", b.input("tokens", 4, 1, 16), 16)
+    b.attention("n", x, x, x, 2)
+    network = b.build()
+    plan = Partition.from_groups(network, [["x"], ["n"]], keep=["x"])
+    found = evaluate(network, plan, Accelerator(shared_buffer=10**6, cores=2))
+    assert "keeps none of its tensors on several cores" in str(found.infeasible[0])
+    assert evaluate(network, plan, Accelerator(shared_buffer=10**6)).fits
 
 
 def test_two_cores_hear_the_head_that_they_share_by_hand():

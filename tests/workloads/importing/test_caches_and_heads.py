@@ -63,6 +63,10 @@ def test_a_step_of_a_decoder_reads_its_cache_and_appends_rows(tmp_path, form, ne
     assert network.macs == new * 32 * (32 + 16 + 16) + 2 * new * (PAST + new) * 32
     assert sum(note.how == "cache" for note in network.notes) == 2
     assert runs(network)
+    blocks = workloads.attention_in_blocks(network)
+    assert ops(blocks) == ["fc", "fc", "fc", "attention"]
+    assert (blocks.layers[3].inputs[1::2], blocks.layers[3].second_heads) == (("past_k", "past_v"), OWN)
+    assert blocks.macs == network.macs and verify(blocks, Partition.layerwise(blocks), CHIP).verified
 
 
 def test_an_image_with_rows_below_it_is_no_cache(tmp_path):
@@ -103,3 +107,18 @@ def test_a_concat_without_outputs_is_no_cache(tmp_path):
     g.nodes.append(helper.make_node("Concat", [past, past], [], axis=2))
     network = workloads.load(g.save(tmp_path, g.node("Conv", past, g.weight(4, 2, 3, 3))))
     assert ops(network) == ["conv"] and [tensor.kind for tensor in network.inputs] == ["input"]
+
+
+def test_windows_that_attend_each_by_itself_run_in_blocks(tmp_path):
+    """4 windows of 3 tokens with 2 heads of 8: 8 heads of 3 keys; keys keep their rows where they become heads."""
+    g = Graph()
+    x = g.input("x", 1, 12, 16)
+    query, key, value = (
+        g.node("Transpose", g.node("Reshape", g.node("MatMul", x, g.weight(16, 16)), g.numbers(4, 3, 2, 8)), perm=order)
+        for order in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
+    )
+    weights = g.node("Softmax", g.node("MatMul", query, key), axis=-1)
+    network = workloads.load(g.save(tmp_path, g.node("MatMul", weights, value)))
+    (attention,) = [each for each in workloads.attention_in_blocks(network).layers if each.op == "attention"]
+    assert (attention.groups, attention.keys, attention.macs) == (8, 3, 2 * 8 * 3 * 3 * 8)
+    assert runs(network)

@@ -55,6 +55,9 @@ def test_a_step_of_a_module_reads_the_caches_that_it_is_given(way):
     assert sum(tensor.kind == "cache" for tensor in network.inputs) == 2
     assert sum(layer.appended for layer in network.layers) == 2
     assert network.macs == 32 * 64 + 2 * 7 * 32 and runs(network)
+    blocks = workloads.attention_in_blocks(network)
+    assert ops(blocks) == ["fc", "fc", "fc", "attention"] and blocks.macs == network.macs
+    assert verify(blocks, Partition.layerwise(blocks), CHIP).verified
 
 
 def test_queries_keys_and_values_that_are_given_lie_in_rows():

@@ -8,8 +8,8 @@ from math import prod
 
 from workloads.importing import views
 from workloads.importing.families.moving import axis_of, expand, part, reshape
-from workloads.importing.sketch import Sketch, position_dims, size_of
-from workloads.importing.values import Value, broadcast, derived
+from workloads.importing.sketch import Sketch
+from workloads.importing.values import Value, broadcast, derived, position_dims, size_of
 from workloads.importing.views import CHANNELS, extent_of, is_channels
 from workloads.network.layer import Layer
 

@@ -9,8 +9,8 @@ from math import prod
 from workloads.errors import NetworkError
 from workloads.importing import views
 from workloads.importing.families.sliding import resize
-from workloads.importing.sketch import Sketch, position_dims, size_of
-from workloads.importing.values import Value, checked, derived
+from workloads.importing.sketch import Sketch
+from workloads.importing.values import Value, checked, derived, position_dims, size_of
 from workloads.importing.views import CHANNELS, COLUMNS, REPEATS, ROWS, Atom, full, is_channels
 from workloads.network.layer import Layer
 

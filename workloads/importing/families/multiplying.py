@@ -159,7 +159,8 @@ def _of_maps(sketch: Sketch, first: Value, second: Value, batch: Sequence[int], 
     if not own or heads % own:
         second, own = sketch.settle(second), heads
         if second.shape[:-2] != batch or not _own_heads(sketch, second):
-            second = sketch.rearranged([second], (*batch, *second.shape[-2:]), [rank - 2])
+            is_turned = is_channels(second.dims[-2]) and not is_channels(second.dims[-1])  # keys: rows stay rows
+            second = sketch.rearranged([second], (*batch, *second.shape[-2:]), [rank - 1 if is_turned else rank - 2])
     height, width, inner = sketch.map_of(first)
     assert first.source is not None and second.source is not None
     sources = (first.source, *((second.above,) if second.above else ()), second.source)

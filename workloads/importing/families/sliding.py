@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workloads.errors import NetworkError
-from workloads.importing.sketch import Sketch, size_of
-from workloads.importing.values import Value
+from workloads.importing.sketch import Sketch
+from workloads.importing.values import Value, size_of
 from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, normal
 from workloads.network.layer import Layer, Note
 from workloads.network.shapes import MAX_EXTENT, output_extent, same_padding, spread_extent

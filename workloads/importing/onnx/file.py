@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.errors import NetworkError, one_line, shown
+from workloads.importing.finishing import finish
 from workloads.importing.onnx.branches import check_names, chosen_branch
 from workloads.importing.onnx.caches import is_cache, readers_of
 from workloads.importing.onnx.declared import LAST, REAL_TYPES, RESHAPING, STORED_TYPES, TYPES, declared, lie
 from workloads.importing.onnx.order import ordered, title
 from workloads.importing.onnx.tensors import attribute_value, tensor_value
 from workloads.importing.onnx.wire import without_weights
-from workloads.importing.sketch import Sketch, size_of
-from workloads.importing.values import Value, constant, derived
+from workloads.importing.sketch import Sketch
+from workloads.importing.values import Value, constant, derived, size_of
 from workloads.network.layer import Note
 from workloads.network.network import Network
 
@@ -95,7 +96,7 @@ class _Reader:
             self._read_node(node)
         outputs = self._made(self.graph)
         self.sketch.at = "output"
-        return self.sketch.finish(outputs)
+        return finish(self.sketch, outputs)
 
     def _made(self, graph: Any) -> list[Value]:
         """The outputs of the graph, or of a branch."""

@@ -11,8 +11,7 @@ from workloads.errors import NetworkError
 from workloads.importing.families import combining, moving, multiplying
 from workloads.importing.families.moving import axis_of
 from workloads.importing.onnx.call import Answer, Call
-from workloads.importing.sketch import position_dims, size_of
-from workloads.importing.values import Value, broadcast, derived
+from workloads.importing.values import Value, broadcast, derived, position_dims, size_of
 from workloads.importing.views import is_channels
 
 

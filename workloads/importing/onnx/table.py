@@ -16,8 +16,7 @@ from workloads.importing.onnx.attending import attend
 from workloads.importing.onnx.call import Answer, Call
 from workloads.importing.onnx.quantized import QUANTIZED
 from workloads.importing.onnx.windows import SLIDING
-from workloads.importing.sketch import size_of
-from workloads.importing.values import Value, constant, derived
+from workloads.importing.values import Value, constant, derived, size_of
 from workloads.network.windows import Method
 
 

@@ -14,13 +14,14 @@ from typing import Any
 
 from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.families.moving import expand, reshape
-from workloads.importing.sketch import Sketch, size_of
+from workloads.importing.finishing import finish
+from workloads.importing.sketch import Sketch
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.export import exported, operator_name, taken_apart
 from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
-from workloads.importing.values import Value, constant, derived
+from workloads.importing.values import Value, constant, derived, size_of
 from workloads.network.layer import Note
 from workloads.network.network import Network
 
@@ -92,7 +93,7 @@ class _Reader:
             text = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
             self.sketch.notes.append(Note("stored matrices", text, "types"))
         self.sketch.at = "output"
-        return self._advised(self.sketch.finish(outputs))
+        return self._advised(finish(self.sketch, outputs))
 
     def _outputs(self, node: Any) -> list[Value]:
         """What the module returns; buffers that it has changed are none of it."""

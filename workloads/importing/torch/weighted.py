@@ -203,7 +203,7 @@ def _recur(call: TorchCall) -> Answer:
 def _last(call: TorchCall, states: Value, shape: tuple[int, ...]) -> Value:
     """The last state of each layer: a part of the states, where it has that many."""
     from workloads.importing.families.moving import part, reshape
-    from workloads.importing.sketch import size_of
+    from workloads.importing.values import size_of
 
     axis = 1 if call.get("batch_first", False) else 0
     axis = axis if states.rank == 3 else 0

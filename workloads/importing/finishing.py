@@ -1,0 +1,71 @@
+"""The network of a sketch: what its outputs need, with one projection for each part of a fused one, and its notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from workloads.errors import NetworkError
+from workloads.importing.notes import weight_notes
+from workloads.importing.sketch import Sketch
+from workloads.importing.values import Value
+from workloads.network.builder import Builder
+from workloads.network.layer import Layer
+from workloads.network.network import Network
+from workloads.network.ops import DENSE_OPS
+
+
+def finish(sketch: Sketch, outputs: Iterable[Value]) -> Network:
+    """Return the network of what the outputs need; raises NetworkError where that is nothing."""
+    ends = [(value if value.above else sketch.settle(value)).source for value in outputs if not value.is_constant]
+    wanted = {name for name in ends if name is not None} | set(sketch.ends)
+    wanted_ends = set(wanted)
+    for layer in reversed(sketch.layers):
+        if layer.name in wanted:
+            wanted.update(layer.inputs)
+    kept = [layer for layer in sketch.layers if layer.name in wanted]
+    uses = {layer.name: (layer.parameters, sketch.weights_of.get(layer.name, frozenset())) for layer in kept}
+    layers = _split(sketch, kept, wanted_ends)
+    if not layers:
+        raise NetworkError("has no layers between its inputs and its outputs")
+    read = {name for layer in layers for name in layer.inputs}
+    builder = Builder(sketch.builder.name)
+    for name in sketch.inputs:
+        if name in read:
+            builder.input(name, *sketch.builder.shape(name), kind="cache" if name in sketch.caches else "input")
+    for layer in layers:
+        builder.append(replace(layer, appended=layer.name in sketch.appended))
+    unread = sketch.caches - read
+    sketch.notes = [note for note in sketch.notes if note.how != "cache" or note.node not in unread]
+    notes = [*sketch.notes, *weight_notes(sketch.matrices, uses, sketch.chosen_tables, sketch.read_elements)]
+    return replace(builder.build(), notes=tuple(notes))
+
+
+def _split(sketch: Sketch, layers: list[Layer], ends: set[str]) -> list[Layer]:
+    """One layer for each part of a fused projection: of a dense layer that slices read, each channel once."""
+    readers: dict[str, list[Layer]] = {layer.name: [] for layer in layers}
+    for layer in layers:
+        for name in dict.fromkeys(layer.inputs):
+            if name in readers:
+                readers[name].append(layer)
+    parts: dict[str, Layer] = {}
+    found = []
+    for layer in layers:
+        layer = parts.get(layer.name, layer)
+        mine = readers[layer.name]
+        is_plain = layer.op in DENSE_OPS and layer.groups == 1 and layer.name not in ends
+        if is_plain and _covers(sketch, mine):
+            parts |= {cut.name: replace(layer, name=cut.name, channels=cut.channels) for cut in mine}
+        else:
+            found.append(layer)
+    return found
+
+
+def _covers(sketch: Sketch, readers: list[Layer]) -> bool:
+    """Whether slices of one atom of the channels take each of its steps once."""
+    cuts = [sketch.cuts.get(reader.name) for reader in readers]
+    found = sorted(cut for cut in cuts if cut is not None)
+    if not found or len(found) < len(readers) or len({cut[:2] for cut in found}) > 1:
+        return False
+    ends = [0, *(cut[3] for cut in found)]
+    return all(cut[2] == end for cut, end in zip(found, ends)) and ends[-1] == found[0][1]
