@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 import workloads
@@ -24,6 +26,7 @@ def load(name: str, options: Namespace) -> Network:
 
 def _read(name: str, options: Namespace) -> Network:
     """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
+    _check_source(name)
     asked = {key: value for key in STEP if (value := getattr(options, key, None)) is not None}
     if not name.lower().endswith(".onnx"):
         batch = getattr(options, "batch", 1)
@@ -45,6 +48,13 @@ def _read(name: str, options: Namespace) -> Network:
             file=sys.stderr,
         )
     return network
+
+
+def _check_source(name: str) -> None:
+    """Refuse a path that is no file of a network."""
+    if os.sep in name and not Path(name).suffix and not Path(name).is_file():
+        what = "is a folder" if Path(name).is_dir() else "is not there"
+        raise NetworkError(f"{name}: {what}; a network is a built-in name ('cocco networks'), a .json or an .onnx file")
 
 
 def _say_batches(network: Network) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 
@@ -12,11 +13,51 @@ class UsageError(ValueError):
     """A command line that contradicts itself or lacks something: the message names the option and the rule."""
 
 
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a question after the known word that is meant by another; nothing where none is near.
+
+    Examples
+    --------
+    >>> nearest("explor", ["explore", "pareto"])
+    "; did you mean 'explore'?"
+    """
+    close = get_close_matches(word.lower(), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would print its usage and exit."""
+    """Raises UsageError where argparse would print its usage and exit, and asks after the nearest known word."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
+
+    def parse_args(  # type: ignore[override]  # the namespaces are argparse's own
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> argparse.Namespace:
+        """Parse, and name what is not understood."""
+        found, left = self.parse_known_args(args, namespace)
+        if left:
+            options = [word.partition("=")[0] for word in left if word.startswith("--")]
+            hint = nearest(options[0], self._options_of(found)) if options else ""
+            self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
+        return found
+
+    def _options_of(self, found: argparse.Namespace) -> list[str]:
+        """Return the long options of this parser and of the command that was chosen."""
+        named = [word for action in self._actions if action.help != argparse.SUPPRESS for word in action.option_strings]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                chosen = action.choices.get(getattr(found, action.dest))
+                named += chosen._options_of(found) if chosen is not None else []
+        return [word for word in named if word.startswith("--")]
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a word that is none of the choices."""
+        if action.choices is not None and value not in action.choices:
+            known, rule = ", ".join(map(str, action.choices)), nearest(str(value), map(str, action.choices))
+            if isinstance(action, argparse._SubParsersAction):
+                raise UsageError(f"unknown command {value!r}{rule or ';'} known are {known}")
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}{rule} (choose from {known})")
 
     def parse_known_args(  # type: ignore[override]  # the namespaces are argparse's own
         self, args: Sequence[str] | None = None, namespace: Any = None

@@ -134,7 +134,7 @@ function memories(chart, choose) {
       top += `L${px},${from}H${next}`;
       under.unshift(`L${next},${to}H${px}`);
     }
-    put(svg, "path", {class: "unknown", d: top + under.join("") + "Z"});
+    if (chart.x.some((_, i) => !proved(i))) put(svg, "path", {class: "unknown", d: top + under.join("") + "Z"});
   }
 
   function stairs(svg, x, y, box, across, up, X, Y, name) {
