@@ -159,6 +159,10 @@ class Sizes:
             known = self.found[memory]
             least = known.cost if found.is_decided and known.cost is not None else found.bound
             self.found[memory] = replace(known, bound=max(known.bound, least))
+        for memory in [memory for memory, known in self.found.items() if known.cost is None]:
+            smaller_ones = [each for each in self.plans if each < memory]
+            if smaller_ones:  # what runs there runs here
+                self._price(memory, self.plans[max(smaller_ones)])
 
     def carry(self) -> None:
         """Price the answer's plans in the sizes beside it, as long as they stay within the margins."""

@@ -26,12 +26,11 @@ function sizesMap(holder, chart, kind, found) {
   };
   const x = scaled(...ends(grid.across, steps[0]), box.left, box.right), y = scaled(...ends(grid.up, steps[1]), box.bottom, box.top);
   axisUp(svg, y, box, `${grid.titles[1]} of one core (KB)`);
-  axisAcross(svg, x, box, `${grid.titles[0]} of one core (KB)`);
   const inside = (scale, value) => scale.low <= value && value <= scale.high;
   const places = grid.across.map((each, i) => inside(x, each * K) && inside(y, grid.up[i] * K) ? [x(each * K), y(grid.up[i] * K)] : null);
   const [w, h] = [x(steps[0] * K) - x(0), y(0) - y(steps[1] * K)];
-  const far = places.filter(each => each === null).length;
-  if (far) put(svg, "text", {class: "title", x: box.right, y: box.top - 8, "text-anchor": "end"}, `${far} more further off, each above 3 %`);
+  const left = places.filter(each => each === null).length;
+  axisAcross(svg, x, box, `${grid.titles[0]} of one core (KB)` + (left ? `; ${left} pairs further off` : ""));
   places.forEach((place, i) => {
     if (place === null) return;
     const [px, py] = place;

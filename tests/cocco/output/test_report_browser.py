@@ -261,3 +261,21 @@ def test_front_is_walked_and_sorted_like_a_run(browser: Any, tmp_path: Path):
     shown = [float(cell.get_attribute("data-v")) for cell in cells]
     assert shown == sorted(shown, reverse=True) and len(shown) > 3
     assert browser.get_log("browser") == []
+
+
+def test_print_has_the_colours_of_light_screens(page: Any):
+    """Whatever the screen has."""
+    colours = (
+        "const c = getComputedStyle(document.documentElement); return arguments[0].map(n => c.getPropertyValue(n))"
+    )
+    names = ["--within1", "--within3", "--open", "--weights", "--main", "--side", "--kept", "--dram", "--compute"]
+    names += ["--crossbar", "--leakage", "--pick", "--paper"]
+    try:
+        found = []
+        for media, scheme in (("print", "dark"), ("print", "light"), ("screen", "light")):
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+            found.append(page.execute_script(colours, names))
+        assert found[0] == found[1] == found[2] and all(found[0])
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
