@@ -13,6 +13,9 @@ class UsageError(ValueError):
     """A command line that contradicts itself or lacks something: the message names the option and the rule."""
 
 
+NEAR = 0.75  #: share of letters that a word and the one that is meant have in common; our choice
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a question after the known word that is meant by another; nothing where none is near.
 
@@ -21,7 +24,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("explor", ["explore", "pareto"])
     "; did you mean 'explore'?"
     """
-    close = get_close_matches(word.lower(), list(known), n=1)
+    close = get_close_matches(word.lower(), list(known), n=1, cutoff=NEAR)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -37,19 +40,27 @@ class Parser(argparse.ArgumentParser):
         """Parse, and name what is not understood."""
         found, left = self.parse_known_args(args, namespace)
         if left:
-            options = [word.partition("=")[0] for word in left if word.startswith("--")]
-            hint = nearest(options[0], self._options_of(found)) if options else ""
+            hint = self._hint(left[0].partition("=")[0], list(sys.argv[1:] if args is None else args), found)
             self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
         return found
 
-    def _options_of(self, found: argparse.Namespace) -> list[str]:
-        """Return the long options of this parser and of the command that was chosen."""
-        named = [word for action in self._actions if action.help != argparse.SUPPRESS for word in action.option_strings]
+    def _hint(self, word: str, words: Sequence[str], found: argparse.Namespace) -> str:
+        """Return what may be meant by a word that no option takes: an option, or one more value of the one before."""
+        options = self._options_of(found)
+        if word.startswith("--"):
+            return nearest(word, (name for name, action in options.items() if action.help != argparse.SUPPRESS))
+        before = [each.partition("=")[0] for each in words[: words.index(word)] if each.startswith("-")]
+        last = options.get(before[-1]) if before else None
+        return f"; {before[-1]} takes one value" if last is not None and last.nargs is None else ""
+
+    def _options_of(self, found: argparse.Namespace) -> dict[str, argparse.Action]:
+        """Return the options of this parser and of the command that was chosen, by their spellings."""
+        named = {word: action for action in self._actions for word in action.option_strings}
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 chosen = action.choices.get(getattr(found, action.dest))
-                named += chosen._options_of(found) if chosen is not None else []
-        return [word for word in named if word.startswith("--")]
+                named |= chosen._options_of(found) if chosen is not None else {}
+        return named
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a word that is none of the choices."""

@@ -23,6 +23,8 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
         (("evalute",), ["'evalute'", "did you mean 'evaluate'?"]),
         (("explor", "vgg16"), ["unknown command 'explor'", "did you mean 'explore'?", "pareto"]),
         (("frobnicate",), ["unknown command 'frobnicate'; known are"]),
+        (("pareto", "vgg16", "--objectives", "capacity", "energy"), ["energy; --objectives takes one value"]),
+        ((*EXPLORE, "--dask", "localhost"), ["--dask", "tcp://HOST:PORT", "'localhost'"]),
         ((*EXPLORE, "--alpa", "2"), ["--alpa", "did you mean '--alpha'?"]),
         ((*PARTITION, "--method", "gaa"), ["--method", "'gaa'", "did you mean 'ga'?", "exact"]),
         (("show", "nowhere/net"), ["nowhere/net: is not there", "built-in name", ".onnx"]),
