@@ -14,7 +14,7 @@ from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds import enumeration, kept_memories
-from cocco.bounds.budgets import larger, smaller
+from cocco.bounds.budgets import LAYERS, larger, smaller
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.exploration.question import Question
 from cocco.exploration.ranges import MARGINS, Candidate, Ranges, Terms
@@ -150,7 +150,7 @@ class Sizes:
             if known.bound >= most * (1 - ABOVE):
                 continue
             if budget <= setup:
-                return
+                break
             tell("other sizes", most_steps - budget, most_steps, "steps")
             found = settle(memory, most * (1 + 2 * ABOVE), min(budget - setup, STEPS // share))
             budget -= found.steps + setup
@@ -159,7 +159,9 @@ class Sizes:
             known = self.found[memory]
             least = known.cost if found.is_decided and known.cost is not None else found.bound
             self.found[memory] = replace(known, bound=max(known.bound, least))
-        for memory in [memory for memory, known in self.found.items() if known.cost is None]:
+        if self.problem.size > LAYERS:
+            return
+        for memory in [each for each in self.around() if self.found[each].cost is None][: 2 * CARRIED]:
             smaller_ones = [each for each in self.plans if each < memory]
             if smaller_ones:  # what runs there runs here
                 self._price(memory, self.plans[max(smaller_ones)])
