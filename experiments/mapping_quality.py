@@ -71,7 +71,8 @@ def rows(
 ) -> list[Point]:
     """Return one row per layer and machine; `cpu_` columns are CPU seconds of one core, the rest repeats exactly.
 
-    valid: mappings of the search. tries: of hill climbing, from random mappings and from CoSA's. most: lists, and layers of each; None for all.
+    valid: mappings of the search. tries: of hill climbing, from random mappings and from CoSA's. most: lists, and
+    layers of each; None for all.
     """
     points = [
         {
