@@ -233,9 +233,18 @@ def plot(table: pandas.DataFrame) -> Figure:
 PAPER = "Timeloop's hybrid mapper / CoSA (authors' poster)"
 
 
+def _source(text: str) -> str:
+    """Return the name of a layer list or a network; the list must be there."""
+    if text.lower().endswith(".csv") and not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"{text}: cannot be read: No such file or directory")
+    return text
+
+
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this script takes beside the shared options."""
-    parser.add_argument("--layers", nargs="+", default=LISTS, metavar="FILE.csv|NETWORK", help="the layer lists")
+    parser.add_argument(
+        "--layers", type=_source, nargs="+", default=LISTS, metavar="FILE.csv|NETWORK", help="the layer lists"
+    )
     parser.add_argument(
         "--machines", nargs="+", default=("simba",), choices=tuple(machines()), dest="chosen", help="default simba"
     )
