@@ -154,8 +154,10 @@ class Sizes:
             tell("other sizes", most_steps - budget, most_steps, "steps")
             found = settle(memory, most * (1 + 2 * ABOVE), min(budget - setup, STEPS // share))
             budget -= found.steps + setup
-            if found.plans is not None and self.know(memory, found.value, found.cost):
-                self.plans[memory] = found.plans
+            if found.plans is not None:
+                is_better = self.know(memory, found.value, found.cost)
+                if is_better or (memory not in self.plans and found.cost <= most * (1 + ABOVE)):
+                    self.plans[memory] = found.plans
             known = self.found[memory]
             least = known.cost if found.is_decided and known.cost is not None else found.bound
             self.found[memory] = replace(known, bound=max(known.bound, least))

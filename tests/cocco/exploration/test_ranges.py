@@ -12,7 +12,7 @@ import workloads
 from cocco.exploration import sizes
 from cocco.exploration.ranges import KINDS, MARGINS, Candidate, Ranges
 from cocco.problem.names import Keep
-from simulator import KiB
+from simulator import Accelerator, KiB, evaluate
 from tests.helpers.small_spaces import cost_of, question_of, small_space, values_by_memory
 from tests.helpers.table_chip import table_machine
 
@@ -165,3 +165,21 @@ def test_each_size_of_one_buffer_is_priced_as_the_front_prices_it(keep: Keep):
     for size, energy in zip(front.front["shared_buffer_bytes"], front.front["energy_pj"]):
         least = min(each.value for each in ranges.candidates if each.value is not None and each.size_bytes <= size)
         assert least <= energy * (1 + 1e-9) and (front.status != "optimal" or least >= energy * (1 - 1e-9))
+
+
+def test_a_size_that_is_not_solved_takes_the_plan_of_a_smaller_one(monkeypatch):
+    """Priced there, and not said to be the least; the simulator prices it so, too."""
+    network, space = workloads.load("vgg16"), cocco.SharedBuffer(896 * KiB, 3072 * KiB, 128 * KiB)
+    solved = cocco.explore(network, space=space, samples=500).ranges
+    assert solved is not None and all(each.plans is not None for each in solved.candidates)
+    monkeypatch.setattr(sizes, "REST", 0)
+    ranges = cocco.explore(network, space=space, samples=500).ranges
+    assert ranges is not None
+    carried = [each for each in ranges.candidates if each.cost is not None and each.bound < each.cost * (1 - 1e-9)]
+    assert any(each.plans for each in carried)
+    for each in [each for each in carried if each.plans is not None]:
+        chip = Accelerator(shared_buffer=each.size_bytes)
+        assert evaluate(network, each.plans[0], chip).energy_pj == each.value
+    for one, other in zip(solved.candidates, ranges.candidates):
+        assert one.cost is not None and other.bound <= one.cost * (1 + 1e-12)
+        assert other.cost is None or other.cost >= one.cost * (1 - 1e-12)
