@@ -75,9 +75,19 @@ def agreement() -> dict[str, int]:
     }  # fmt: skip
 
 
-def seeds() -> str:
-    """Table 2 over seeds: the cost above the best known, median (least to most), before and after the final search."""
-    table = reference("coexploration_seeds")
+def separate_seeds() -> str:
+    """Return Table 1 over seeds."""
+    return seeds("separate")
+
+
+def shared_seeds() -> str:
+    """Return Table 2 over seeds."""
+    return seeds("shared")
+
+
+def seeds(buffers: str) -> str:
+    """A table over seeds: the cost above the best known, median (least to most), before and after the final search."""
+    table = reference(f"coexploration_{buffers}_seeds")
     chosen = table[~table["method"].str.startswith(FIXED)]
     best = chosen.groupby("network")["cost"].min()
     rows = []
@@ -165,7 +175,7 @@ def _beside(share: float) -> str:
 
 
 PAGES: dict[str, tuple[Callable[[], str], ...]] = {
-    "experiments.md": (headline, shared_or_separate, seeds, production),
+    "experiments.md": (headline, shared_or_separate, separate_seeds, shared_seeds, production),
     "scheduling.md": (baselines, policies),
 }  #: what each page shows
 

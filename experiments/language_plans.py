@@ -111,7 +111,7 @@ EXPERIMENT = Experiment(
     "What does one layer of each language model move at least, by hand and in a plan that is executed?",
     rows,
     plot,
-    Seconds(quick=6, full=60),
+    Seconds(quick=3, full=4),
     full={"networks": workloads.LANGUAGE_MODELS, "samples": 2_000},
     quick={"networks": ("gpt2", "llama3_8b")},
 )

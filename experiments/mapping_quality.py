@@ -3,7 +3,8 @@
     python -m experiments.mapping_quality --layers resnet50 LIST.csv ... [--machines simba pe8x8 buffers2x] [--quick]
 
 One row per layer and machine. Cycles and energy are the judge's (`simulator.mapping.evaluate`). "best of 5" is the
-weak baseline of the paper; `search` draws on until it reaches CoSA's cycles or has had its fill of valid mappings.
+weak baseline of the paper; `search` draws on until it reaches CoSA's cycles or has had its fill of valid mappings;
+`polished` climbs on from CoSA's mapping by cycles.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def rows(
 ) -> list[Point]:
     """Return one row per layer and machine; `cpu_` columns are CPU seconds of one core, the rest repeats exactly.
 
-    valid: mappings of the search. tries: of hill climbing. most: lists, and layers of each; None for all.
+    valid: mappings of the search. tries: of hill climbing, from random mappings and from CoSA's. most: lists, and
+    layers of each; None for all.
     """
     points = [
         {
@@ -112,6 +114,8 @@ def compare(point: Point) -> Point:
     row |= _random(drawn, shape, arch, rules)
     climbed, seconds = _timed(lambda: map_layer(shape, arch, "climb", samples=point["tries"], seed=seed))
     row |= _costs("climb", climbed) | {"cpu_climb": seconds, "climb_evaluations": climbed.evaluations}
+    polished, seconds = _timed(lambda: map_layer(shape, arch, "polished", samples=point["tries"], seed=seed))
+    row |= _costs("polished", polished) | {"cpu_polished": seconds}
     found, seconds = _timed(lambda: random_search(shape, arch, point["valid"], seed, target_cycles=row["cosa_cycles"]))
     row |= _costs("search", found) | {
         "search_reached": found.cost is not None and found.cost.cycles <= row["cosa_cycles"]
@@ -164,16 +168,21 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
             "proven": int((mine["status"] == "optimal").sum()),
         }
         row["cosa_over_bound"] = mean(list(mine["cosa_cycles"] / mine["bound_cycles"]))
-        for method in ("random", "search", "climb"):
+        for method in ("random", "search", "climb", *_polished(table)):
             row[f"{method}_cycles"] = mean(list(mine[f"{method}_cycles"] / mine["cosa_cycles"]))
             row[f"{method}_energy"] = mean(list(mine[f"{method}_energy_pj"] / mine["cosa_energy_pj"]))
         row["closed_cycles"] = mean(list(mine["closed_cycles"] / mine["cosa_cycles"]))
-        for method in ("cosa", "closed", "random", "climb", "search"):
+        for method in ("cosa", "closed", "random", "climb", "search", *_polished(table)):
             row[f"cpu_{method}"] = float(mine[f"cpu_{method}"].sum())
         row["search_reached"] = int(mine["search_reached"].sum())
         row["search_evaluations"] = float(mine["search_evaluations"].mean())
         rows.append(row)
     return pandas.DataFrame(rows)
+
+
+def _polished(table: pandas.DataFrame) -> tuple[str, ...]:
+    """Return the method that tables of earlier versions do not have."""
+    return ("polished",) if "polished_cycles" in table else ()
 
 
 def plot(table: pandas.DataFrame) -> Figure:
@@ -183,6 +192,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(2, 2, 10.5, 10 if many else 6.8)
     names = [f"{row['list']}, {row['machine']}" if many else str(row["list"]) for _, row in short.iterrows()]
     labels = {"random": "best of 5 random", "search": "random search", "climb": "hill climbing"}
+    labels |= dict.fromkeys(_polished(table), "CoSA, polished")
     for panel, what, text in ((axes[0], "cycles", "cycles / CoSA's"), (axes[1], "energy", "energy / CoSA's")):
         heights = {label: [float(x) for x in short[f"{method}_{what}"]] for method, label in labels.items()}
         bars(panel, names, heights)
@@ -223,9 +233,18 @@ def plot(table: pandas.DataFrame) -> Figure:
 PAPER = "Timeloop's hybrid mapper / CoSA (authors' poster)"
 
 
+def _source(text: str) -> str:
+    """Return the name of a layer list or a network; the list must be there."""
+    if text.lower().endswith(".csv") and not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"{text}: cannot be read: No such file or directory")
+    return text
+
+
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this script takes beside the shared options."""
-    parser.add_argument("--layers", nargs="+", default=LISTS, metavar="FILE.csv|NETWORK", help="the layer lists")
+    parser.add_argument(
+        "--layers", type=_source, nargs="+", default=LISTS, metavar="FILE.csv|NETWORK", help="the layer lists"
+    )
     parser.add_argument(
         "--machines", nargs="+", default=("simba",), choices=tuple(machines()), dest="chosen", help="default simba"
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 import workloads
@@ -26,6 +28,7 @@ def load(name: str, options: Namespace) -> Network:
 
 def _read(name: str, options: Namespace) -> Network:
     """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
+    _check_source(name)
     asked = {key: value for key in STEP if (value := getattr(options, key, None)) is not None}
     attention = asked.pop("attention", "layers")
     if not name.lower().endswith(".onnx"):
@@ -55,6 +58,13 @@ def _say_attention(network: Network, options: Namespace) -> None:
     found = {note.how for note in network.notes}
     if getattr(options, "attention", None) == "blocks" and (LEFT in found or MADE not in found):
         print(f"cocco: note: {network.name}: attention: {attention_text(network)}", file=sys.stderr)
+
+
+def _check_source(name: str) -> None:
+    """Refuse a path that is no file of a network."""
+    if os.sep in name and not Path(name).suffix and not Path(name).is_file():
+        what = "is a folder" if Path(name).is_dir() else "is not there"
+        raise NetworkError(f"{name}: {what}; a network is a built-in name ('cocco networks'), a .json or an .onnx file")
 
 
 def _say_batches(network: Network) -> None:

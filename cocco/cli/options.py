@@ -230,8 +230,9 @@ def add_samples(parser: Parser) -> Any:
         "answer; default 1",
     )  # fmt: skip
     group.add_argument(
-        "--dask", metavar="tcp://HOST:PORT", help="a dask scheduler whose workers do so instead (extra 'dask')"
-    )
+        "--dask", type=values.address, metavar="tcp://HOST:PORT",
+        help="a dask scheduler whose workers do so instead (extra 'dask')",
+    )  # fmt: skip
     group.add_argument(
         "--progress", action="store_true",
         help="say on standard error what the search is at, and the gap so far; on a terminal a bar always does",

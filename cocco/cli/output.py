@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from cocco.cli.usage import UsageError
 from cocco.output.text.tables import seen_tables
+from cocco.output.text.wrapping import wrapped
 from cocco.problem.status import Interrupted
 
 CODES = {"infeasible": 1, "gave_up": 1}  #: exit codes of answers; all others are 0
@@ -41,7 +42,7 @@ def print_answer(
     if options.json:
         print_json(content())
     elif options.format == "table":
-        print("\n\n".join([text(), *(f"{each[0].upper()}{each[1:]}." for each in notes)]))
+        print(wrapped("\n\n".join([text(), *(f"{each[0].upper()}{each[1:]}." for each in notes)])))
     else:
         with seen_tables() as tables:
             words = text()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 
@@ -12,11 +13,62 @@ class UsageError(ValueError):
     """A command line that contradicts itself or lacks something: the message names the option and the rule."""
 
 
+NEAR = 0.75  #: share of letters that a word and the one that is meant have in common; our choice
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a question after the known word that is meant by another; nothing where none is near.
+
+    Examples
+    --------
+    >>> nearest("explor", ["explore", "pareto"])
+    "; did you mean 'explore'?"
+    """
+    close = get_close_matches(word.lower(), list(known), n=1, cutoff=NEAR)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would print its usage and exit."""
+    """Raises UsageError where argparse would print its usage and exit, and asks after the nearest known word."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
+
+    def parse_args(  # type: ignore[override]  # the namespaces are argparse's own
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> argparse.Namespace:
+        """Parse, and name what is not understood."""
+        found, left = self.parse_known_args(args, namespace)
+        if left:
+            hint = self._hint(left[0].partition("=")[0], list(sys.argv[1:] if args is None else args), found)
+            self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
+        return found
+
+    def _hint(self, word: str, words: Sequence[str], found: argparse.Namespace) -> str:
+        """Return what may be meant by a word that no option takes: an option, or one more value of the one before."""
+        options = self._options_of(found)
+        if word.startswith("--"):
+            return nearest(word, (name for name, action in options.items() if action.help != argparse.SUPPRESS))
+        before = [each.partition("=")[0] for each in words[: words.index(word)] if each.startswith("-")]
+        last = options.get(before[-1]) if before else None
+        return f"; {before[-1]} takes one value" if last is not None and last.nargs is None else ""
+
+    def _options_of(self, found: argparse.Namespace) -> dict[str, argparse.Action]:
+        """Return the options of this parser and of the command that was chosen, by their spellings."""
+        named = {word: action for action in self._actions for word in action.option_strings}
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                chosen = action.choices.get(getattr(found, action.dest))
+                named |= chosen._options_of(found) if chosen is not None else {}
+        return named
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a word that is none of the choices."""
+        if action.choices is not None and value not in action.choices:
+            known, rule = ", ".join(map(str, action.choices)), nearest(str(value), map(str, action.choices))
+            if isinstance(action, argparse._SubParsersAction):
+                raise UsageError(f"unknown command {value!r}{rule or ';'} known are {known}")
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}{rule} (choose from {known})")
 
     def parse_known_args(  # type: ignore[override]  # the namespaces are argparse's own
         self, args: Sequence[str] | None = None, namespace: Any = None

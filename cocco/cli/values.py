@@ -13,6 +13,13 @@ MAX_NUMBER = 1e15  #: of alpha and weights; our choice: the cost of any network 
 MAX_SEED = 2**64 - 1  #: the random streams are keyed by 64 bits
 
 
+def address(text: str) -> str:
+    """Return the address of a dask scheduler: tcp://HOST:PORT, or of another protocol of dask's."""
+    if not re.fullmatch(r"[a-z]+://\S+", text):
+        raise ArgumentTypeError(f"an address is tcp://HOST:PORT; got {text!r}")
+    return text
+
+
 class Bare(int):
     """Bytes that were given without a unit."""
 

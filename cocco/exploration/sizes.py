@@ -1,19 +1,20 @@
 """What every candidate size costs at least and at most, around an answer: bounds, samples, and proofs where they pay.
 
 Bounds of all sizes take milliseconds. Where the answer was proven, so that proofs of this network are quick, sizes that
-the bounds leave open are solved, those near the answer first, within a budget that counts. Else the plans of the answer
-are priced in the sizes beside it.
+the bounds leave open are solved, those near the answer first, then all others of one buffer, which gives the whole
+front, each within a budget that counts. Else the plans of the answer are priced in the sizes beside it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds import enumeration, kept_memories
-from cocco.bounds.budgets import larger, smaller
+from cocco.bounds.budgets import LAYERS, larger, smaller
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.exploration.question import Question
 from cocco.exploration.ranges import MARGINS, Candidate, Ranges, Terms
@@ -31,6 +32,7 @@ from simulator.partition.partition import Partition
 TOTAL = kept_memories.QUICK_TOTAL // 2  #: steps of all sizes; our choice: half of what the proof may take
 STEPS = kept_memories.QUICK_STEPS  #: of one size, as in the proof
 TIERS = (16, 1)  #: the budgets of one size are its share of these; our choice: easy sizes first
+REST = kept_memories.QUICK_TOTAL // 4  #: steps of all that the margins do not ask about; our choice: a second or two
 SETUP = 500_000  #: steps that looking at a size counts as; our choice: about what it takes besides
 CARRIED = 4  #: sizes on each side in which the answer's plans are priced; our choice: each takes up to a second
 ABOVE = 1e-9  #: relative; what rounding may take from a bound that is proven
@@ -46,6 +48,7 @@ class Settled(NamedTuple):
     value: float
     cost: float
     steps: int
+    bound: float = 0.0  #: where it is not decided: no plans cost less
 
 
 Settle = Callable[[Memory, float, int], Settled]  # of a size, up to this cost, in so many steps
@@ -136,6 +139,35 @@ class Sizes:
                 cost = min(found.cost, known.cost)
                 self.found[memory] = replace(known, cost=cost, value=found.value, bound=max(known.bound, cost))
 
+    def settle_rest(self, settle: Settle, budget: int) -> None:
+        """Solve what is left of the sizes of one buffer, so that the whole front is known, easy sizes first."""
+        if len(self.here) != 1:
+            return
+        setup, most_steps = larger(SETUP, self.problem.size), budget
+        for share, memory in product(TIERS, list(self.around())):
+            known = self.found[memory]
+            most = math.inf if known.cost is None else known.cost
+            if known.bound >= most * (1 - ABOVE):
+                continue
+            if budget <= setup:
+                break
+            tell("other sizes", most_steps - budget, most_steps, "steps")
+            found = settle(memory, most * (1 + 2 * ABOVE), min(budget - setup, STEPS // share))
+            budget -= found.steps + setup
+            if found.plans is not None:
+                is_better = self.know(memory, found.value, found.cost)
+                if is_better or (memory not in self.plans and found.cost <= most * (1 + ABOVE)):
+                    self.plans[memory] = found.plans
+            known = self.found[memory]
+            least = known.cost if found.is_decided and known.cost is not None else found.bound
+            self.found[memory] = replace(known, bound=max(known.bound, least))
+        if self.problem.size > LAYERS:
+            return
+        for memory in [each for each in self.around() if self.found[each].cost is None][: 2 * CARRIED]:
+            smaller_ones = [each for each in self.plans if each < memory]
+            if smaller_ones:  # what runs there runs here
+                self._price(memory, self.plans[max(smaller_ones)])
+
     def carry(self) -> None:
         """Price the answer's plans in the sizes beside it, as long as they stay within the margins."""
         if len(self.here) != 1:
@@ -197,6 +229,7 @@ def ranges_of(question: Question, result: Result, is_proven: bool) -> Ranges | N
         settle = _kept(problem, engine) if problem.keep == "auto" else _enumerated(problem, engine)
         sizes.settle(settle, question.budget(smaller(TOTAL, problem.size)))
         sizes.settle_ends(settle)
+        sizes.settle_rest(settle, question.budget(smaller(REST, problem.size)))
     else:
         sizes.carry()
     return sizes.ranges()
@@ -248,7 +281,7 @@ def _kept(problem: Problem, engine: EngineName) -> Settle:
     def settle(memory: Memory, most: float, budget: int) -> Settled:
         found = once(kept_memories.solve, problem, memory, engine, budget, most)
         if found.best is None:
-            return Settled(found.is_decided, None, 0.0, 0.0, found.steps)
+            return Settled(found.is_decided, None, 0.0, 0.0, found.steps, found.bound)
         return Settled(True, found.best.plans, found.best.value, found.best.cost, found.steps)
 
     return settle

@@ -64,7 +64,12 @@ def add_options(parser: argparse.ArgumentParser, folder: Path) -> None:
         help=f"where everything goes; a run that was killed goes on from there; default {folder}",
     )  # fmt: skip
     parser.add_argument("--workers", type=values.count, default=1, metavar="N", help="processes; default 1")
-    parser.add_argument("--dask", metavar="ADDRESS", help="compute on the workers of this scheduler, tcp://HOST:PORT")
+    parser.add_argument(
+        "--dask",
+        type=values.address,
+        metavar="ADDRESS",
+        help="compute on the workers of this scheduler, tcp://HOST:PORT",
+    )
     parser.add_argument("--seed", type=values.seed, default=0, metavar="S", help="of the random numbers; default 0")
 
 

@@ -11,6 +11,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from experiments import mapper_effect, mapping_quality
+from experiments.common import command
 from simulator.mapping import SIMBA
 from tests.helpers.tiny_network import write_tiny
 
@@ -41,8 +42,9 @@ def test_quality_has_a_row_for_each_layer_and_machine_and_repeats_but_for_its_ti
     times = [name for name in table if str(name).startswith("cpu_")]
     assert_frame_equal(table.drop(columns=times), again.drop(columns=times), check_exact=True)
     assert (table["status"] == "optimal").all() and (table["list"] == "short").all()
-    for method in ("cosa", "random", "search", "climb"):
+    for method in ("cosa", "random", "search", "climb", "polished"):
         assert (table[f"{method}_cycles"] >= table["bound_cycles"] - 1e-9).all()
+    assert (table["polished_cycles"] <= table["cosa_cycles"]).all()
     assert (table["random_objective"] >= table["cosa_objective"] - 1e-4).all()
     short = mapping_quality.summary(table)
     assert list(short["layers"]) == [2, 2] and (short["proven"] == 2).all()
@@ -51,6 +53,15 @@ def test_quality_has_a_row_for_each_layer_and_machine_and_repeats_but_for_its_ti
     assert short["random_cycles"].iloc[0] == pytest.approx(expected)
     read = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
     mapping_quality.plot(read).savefig(io.BytesIO(), format="png", dpi=30)
+    before = read.drop(columns=[name for name in read if "polished" in name])
+    assert list(mapping_quality.summary(before)) == [name for name in short if "polished" not in name]
+
+
+def test_a_list_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    words = ["--layers", str(tmp_path / "none.csv"), "-o", str(tmp_path)]
+    assert command.main(mapping_quality.EXPERIMENT, words) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "--layers" in said and "none.csv: cannot be read" in said
 
 
 def test_the_machines_differ_in_what_their_names_say():

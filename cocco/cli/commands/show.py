@@ -6,9 +6,10 @@ from argparse import Namespace
 from typing import Any
 
 from cocco.cli.hardware import PAPER_BUFFERS, hardware_at
-from cocco.cli.networks import counts, load
+from cocco.cli.networks import counts
 from cocco.cli.options import NETWORK, add_json, add_unsupported
 from cocco.cli.output import print_answer, print_json
+from cocco.cli.runs import network_of
 from cocco.cli.usage import Parser, UsageError
 from cocco.output.text.evaluation import experts_text, layers_table, notes_table
 from simulator.accelerator import Accelerator
@@ -18,7 +19,9 @@ from workloads.network.network import Network
 
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
-    parser.add_argument("network", metavar="NETWORK", nargs="?", help=NETWORK)
+    parser.add_argument(
+        "network", metavar="NETWORK", nargs="?", help=f"{NETWORK}; or the folder of a run, for its network"
+    )
     add_unsupported(parser)
     parser.add_argument(
         "--hardware", metavar="FILE|DIR", nargs="?", const="",
@@ -36,7 +39,7 @@ def run(options: Namespace) -> int:
         raise UsageError("--hardware not allowed with a NETWORK: show one of them")
     if options.network is None:
         return _show_hardware(options)
-    network = load(options.network, options)
+    network = network_of(options)
     print_answer(options, lambda: _to_json(network), lambda: _text(network))
     return 0
 

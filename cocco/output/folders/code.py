@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]  #: where the rooms are
 
 @cache
 def code_version() -> str:
-    """Return the version of the package and a fingerprint of its code, such as '0.1.0+1f2e3d4c'.
+    """Return the version of the package and a fingerprint of its code, such as '0.2.0+1f2e3d4c'.
 
     What is stored is only taken up again by the code that stored it: an edit may change what it answers.
     """

@@ -8,7 +8,7 @@ from typing import Any
 from cocco.output.folders.about import CORES, FRONT, PARTITIONS, RESULT, About, partition_names
 from cocco.output.folders.cores import folder_of
 from cocco.output.folders.read_run import common_accelerator, plans_of
-from cocco.output.folders.reading import Reader, about_of
+from cocco.output.folders.reading import about_of, result_file
 from cocco.output.text.hardware import buffers
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import BUFFERS, hardware_of
@@ -55,7 +55,7 @@ class RunFolder:
         if (folder / CORES).is_file() and not (folder / RESULT).is_file():
             inner = ", ".join(sorted(each.name for each in folder.glob(folder_of(0).replace("0", "[0-9]*"))))
             raise FileFormatError(f"{folder}: has a run for each number of cores; name one of {inner or 'them'} in it")
-        content = Reader(folder / RESULT, read_mapping(folder / RESULT))
+        content = result_file(folder)
         self.result = content.inner("result")
         self.about: About = about_of(content)
 

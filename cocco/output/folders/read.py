@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cocco.output.folders.about import RESULT
 from cocco.output.folders.read_front import FrontRun, read_front
 from cocco.output.folders.read_run import Run, read_run
-from cocco.output.folders.reading import Reader, about_of
+from cocco.output.folders.reading import about_of, result_file
 from workloads.errors import FileFormatError
-from workloads.files import read_mapping
 
 
 def read(folder: Path) -> Run | FrontRun:
@@ -19,8 +17,7 @@ def read(folder: Path) -> Run | FrontRun:
     """
     if not folder.is_dir():
         raise FileFormatError(f"{folder}: is no directory; give one that 'cocco explore' or 'cocco pareto' wrote (-o)")
-    path = folder / RESULT
-    content = Reader(path, read_mapping(path))
+    content = result_file(folder)
     result = content.inner("result")
     about = about_of(content)
     is_front = "front" in result.content or "minimize" in result.content

@@ -6,15 +6,24 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.output.folders.about import About
+from cocco.output.folders.about import RESULT, About
 from workloads.errors import FileFormatError, one_line, shown
-from workloads.files import open_regular
+from workloads.files import open_regular, read_mapping
 
 if TYPE_CHECKING:
     import pandas
 
 MAX_CSV_BYTES = 2**30  #: our choice: 10 million samples
 NUMBER = (int, float)
+
+
+def result_file(folder: Path) -> Reader:
+    """Return what result.json of a run's folder holds."""
+    path = folder / RESULT
+    if not path.exists():
+        what = f"{folder} is not the folder of a run, which 'cocco explore -o' and 'cocco pareto -o' write"
+        raise FileFormatError(f"{path}: cannot be read: No such file or directory; {what}")
+    return Reader(path, read_mapping(path))
 
 
 class Reader:

@@ -74,6 +74,8 @@ def plane_figure(result: Result) -> Figure:
     if not _is_proof(result):
         figure.colorbar(drawn, ax=axes, label="generation")
     best_capacity, best_value = result.accelerator.buffer_bytes / 1024, _value(result) * unit.scale
+    if _is_proof(result):
+        capacity, value = _with_others(result, capacity, value)
     _limit(axes.set_ylim, value, best_value)
     axes.set_xlim(0, float(capacity.max()) * 1.05)
     if result.alpha:
@@ -90,6 +92,18 @@ def plane_figure(result: Result) -> Figure:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.legend(loc="upper right")
     return figure
+
+
+def _with_others(result: Result, capacity: pandas.Series, value: pandas.Series) -> tuple[pandas.Series, pandas.Series]:
+    """Return the sizes (KB) and what is known of them with those that were priced beside the search."""
+    import pandas
+
+    priced = [
+        each for each in (result.ranges.candidates if result.ranges is not None else ()) if each.value is not None
+    ]
+    sizes = [each.size_bytes / 1024 for each in priced]
+    values = [float(each.value or 0.0) * CRITERIA[result.metric].scale for each in priced]
+    return pandas.concat([capacity, pandas.Series(sizes)]), pandas.concat([value, pandas.Series(values)])
 
 
 def _shade(axes: Axes, result: Result) -> None:

@@ -56,7 +56,7 @@ def _status(run: Run) -> str:
         return f'<strong class="sure">{escape(said)}</strong>'
     gap = "no bound is known" if run.lower_bound is None else f"no answer costs less than {run.lower_bound:,.0f}"
     if run.gap is not None:
-        gap += f", so at most {100 * run.gap:.2f} % of its cost can be saved"
+        gap += f", so at most {100 * run.gap:.2g} % of its cost can be saved"
     return f'<strong class="unsure">{escape(said)}</strong>: {escape(gap)}'
 
 

@@ -98,9 +98,20 @@ class Chart:
     grid: Grid | None = None
     title: str = ""  #: of this run, where there is another
 
+    @property
+    def has_bounds(self) -> bool:
+        """Whether bounds are drawn: where one is known and the best plan is not proved to be the least."""
+        pairs = zip(self.y[0], self.least or ())
+        return any(least is not None and not is_proved(price, least) for price, least in pairs)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)
+
+
+def is_proved(price: float | None, least: float | None) -> bool:
+    """Return whether a price is known that no plan undercuts."""
+    return price is not None and least is not None and least >= price * (1 - PROVED)
 
 
 def cloud(x: np.ndarray, y: Sequence[np.ndarray]) -> dict[str, Any]:

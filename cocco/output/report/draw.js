@@ -1,4 +1,5 @@
 // Drawing: elements of SVG, scales, numbers for people. The pictures take their colours from page.css.
+const LETTER_WIDE = 7;  // pixels of a digit
 const SPACE = "http://www.w3.org/2000/svg";
 
 function put(parent, name, attributes = {}, text = null) {
@@ -61,7 +62,8 @@ function axisAcross(svg, scale, box, title, whole = false) {
   for (const tick of scale.ticks(room)) {
     if (whole && !Number.isInteger(tick)) continue;
     put(svg, "line", {class: "grid", x1: scale(tick), x2: scale(tick), y1: box.top, y2: box.bottom});
-    put(svg, "text", {x: scale(tick), y: box.bottom + 15, "text-anchor": "middle"}, shown(tick, 6));
+    const words = shown(tick, 6), most = box.right + 10 - LETTER_WIDE * words.length / 2;  // inside the picture
+    put(svg, "text", {x: Math.min(scale(tick), most), y: box.bottom + 15, "text-anchor": "middle"}, words);
   }
   if (title) put(svg, "text", {class: "title", x: (box.left + box.right) / 2, y: box.bottom + 31, "text-anchor": "middle"}, title);
 }

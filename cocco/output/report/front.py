@@ -9,7 +9,7 @@ from cocco.exploration.ranges import MARGINS
 from cocco.output.folders.placing import Placing
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
-from cocco.output.report.chart import PROVED, Axis, Chart, Grid, Limit, Slider, cloud
+from cocco.output.report.chart import PROVED, Axis, Chart, Grid, Limit, Slider, cloud, is_proved
 from cocco.output.report.words import work_of
 from cocco.output.text.front import shown
 from cocco.output.text.numbers import buffer_columns, buffer_name, capacity, counted
@@ -35,7 +35,7 @@ def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
         said.append(
             "no plan priced at this size" if price is None else f"{unit.title} {_shown(price, unit.scale)} {unit.shown}"
         )
-        if price is not None and is_proved(price, least):
+        if is_proved(price, least):
             said.append("proved: no plan takes less")
         elif least is not None:
             said.append(f"proved: at least {_shown(least, unit.scale)} {unit.shown}")
@@ -70,11 +70,6 @@ def _grid(names: Sequence[str], sizes: Sequence[Sizes]) -> Grid | None:
         return None
     across, up = (buffer_name(name) for name in names)
     return Grid((across, up), [each[0] for each in sizes], [each[1] for each in sizes])
-
-
-def is_proved(price: float, least: float | None) -> bool:
-    """Return whether no plan takes less than the price."""
-    return least is not None and least >= price * (1 - PROVED)
 
 
 def _known(run: Run, names: Sequence[str], best: Sizes, counted: int) -> dict[Sizes, tuple[float | None, float | None]]:

@@ -134,7 +134,7 @@ function memories(chart, choose) {
       top += `L${px},${from}H${next}`;
       under.unshift(`L${next},${to}H${px}`);
     }
-    put(svg, "path", {class: "unknown", d: top + under.join("") + "Z"});
+    if (chart.x.some((_, i) => !proved(i))) put(svg, "path", {class: "unknown", d: top + under.join("") + "Z"});
   }
 
   function stairs(svg, x, y, box, across, up, X, Y, name) {
@@ -168,7 +168,7 @@ function memories(chart, choose) {
     const known = first.some(each => each !== null), has = name => holder.querySelector("." + name) !== null;
     const list = [
       ["star", (chart.title ? chart.title + ": " : "") + "the recommendation", "star"],
-      ["proved", chart.least === null ? "a plan of the front" : "a plan, proved the least at its size", "dot"],
+      ["proved", chart.least === null ? (chart.limits.length ? "a plan" : "a plan of the front") : "a plan, proved the least at its size", "dot"],
       ["found", chart.least === null ? "a plan that was found" : "the best plan found at its size, not proved", "dot"],
       ["cloud-key", "a sample", "dot"], ["bound", "no plan at this size takes less, proved", "line"],
       ["front", "the least that is known in at most so much memory", "line"], ["unknown", "not known", "box"],

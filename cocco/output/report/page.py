@@ -87,13 +87,15 @@ def _words(run: Run, drawn: Chart) -> str:
     words += f"The star is the recommendation. {_unpriced(run, drawn)}"
     if run.ranges is None:
         return words + WALK
-    words += "Short lines are bounds: no plan at that size takes less. "
+    if drawn.has_bounds:
+        words += "Short lines are bounds: no plan at that size takes less. "
     if run.ranges.is_one_buffer:
         widest = 100 * MARGINS[-1]
-        words += f"Sizes in the dark band cost at most 1 % more than the cheapest, in the light one {widest:g} %; "
-        words += "in the yellow one it is not known. "
+        words += f"Sizes in the dark band cost at most 1 % more than the cheapest, in the light one {widest:g} %"
+        words += "; in the yellow one it is not known. " if run.ranges.count("open", MARGINS[-1]) else ". "
     if drawn.grid is not None:
-        words += "The map below has a field for each pair of sizes, by what it costs above the cheapest. "
+        words += "The map below has a field for each pair of sizes, by what it costs above the cheapest; "
+        words += "those far off, which cost more than 3 % more, are left out. "
     if run.ranges.others:
         words += f"The other {run.ranges.others} sizes cost more than {100 * MARGINS[-1]:g} % more, proved. "
     return words + WALK

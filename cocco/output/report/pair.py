@@ -122,6 +122,8 @@ def _questions(first: Run, second: Run) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _said(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
     return "not said" if value is None else str(value)
 
 

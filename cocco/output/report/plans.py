@@ -25,7 +25,7 @@ from simulator.views.least_capacity import Need, least_capacity
 from simulator.views.occupancy import Occupancy, occupancies
 from workloads.network.network import Network
 
-MAX_STEPS = 8_000  #: of all plans on a page, our choice: some 3 MB; plans beyond it are links
+MAX_STEPS = 2_200  #: of all plans on a page, our choice: some 1.5 MB and seconds; plans beyond it are links
 SAME = 1e-9  #: relative; prices that agree but for the order in which they were summed
 WHOLE = "This network is not built in, so its activations are not split into MAIN and SIDE."
 OTHERWISE = "This version prices the plan otherwise, so its activations are not split into MAIN and SIDE."

@@ -85,7 +85,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
             found.append(("cost", f"{run.cost:,.0f} = {rest}"))
         found.append(("optimum", STATUS.get(run.status, run.status)))
         if run.lower_bound is not None and run.status != "optimal":
-            gap = "" if run.gap is None else f"; the gap is {100 * run.gap:.2f} %"
+            gap = "" if run.gap is None else f"; the gap is {100 * run.gap:.2g} %"
             found.append(("lower bound", f"{run.lower_bound:,.0f}{gap}"))
         if run.ranges is not None:
             found.append(("other sizes", within_sentence(run.ranges)))

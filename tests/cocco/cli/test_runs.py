@@ -53,6 +53,11 @@ def test_a_plan_and_hardware_may_be_a_run(runs: Path, words: tuple[str, ...]):
         assert found["totals"] == result(runs / "two")["totals"]
 
 
+def test_the_network_of_a_run_is_shown(runs: Path):
+    assert answer(cocco("show", runs / "step", "--json"))["name"] == "gpt2_decode_layers1"
+    assert_malformed(cocco("show", runs / "both"), ["both", "vgg16, googlenet"])
+
+
 def test_each_network_of_a_run_has_its_plan(runs: Path):
     for place, name in enumerate(("vgg16", "googlenet")):
         found = answer(cocco("evaluate", name, runs / "both", "--json"))

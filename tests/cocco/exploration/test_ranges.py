@@ -11,7 +11,8 @@ import cocco
 import workloads
 from cocco.exploration import sizes
 from cocco.exploration.ranges import KINDS, MARGINS, Candidate, Ranges
-from simulator import KiB
+from cocco.problem.names import Keep
+from simulator import Accelerator, KiB, evaluate
 from tests.helpers.small_spaces import cost_of, question_of, small_space, values_by_memory
 from tests.helpers.table_chip import table_machine
 
@@ -74,7 +75,8 @@ def test_a_budget_that_does_not_suffice_leaves_sizes_open(monkeypatch):
     """Nothing is claimed of what was not looked at."""
     network = workloads.load("vgg16")
     full = cocco.explore(network, space=SPACE, samples=500).ranges
-    monkeypatch.setattr(sizes, "TOTAL", 0)
+    for budget in ("TOTAL", "REST"):
+        monkeypatch.setattr(sizes, budget, 0)
     none = cocco.explore(network, space=SPACE, samples=500).ranges
     assert full is not None and none is not None
     assert not full.of_kind("open", 0.03) and none.of_kind("open", 0.03)
@@ -149,3 +151,35 @@ def test_ranges_can_be_left_out_and_ctrl_c_leaves_the_answer(monkeypatch):
 def test_sizes_where_nothing_is_found_have_a_bound_that_is_finite():
     for each in cocco.explore(workloads.load("vgg16"), space=SPACE, samples=300, method="ga").ranges.candidates:
         assert math.isfinite(each.bound) and (each.cost is None or math.isfinite(each.cost))
+
+
+@pytest.mark.parametrize("keep", ["auto", "none"])
+def test_each_size_of_one_buffer_is_priced_as_the_front_prices_it(keep: Keep):
+    """Far sizes, too: the least that is known in at most so much memory is the true front."""
+    network = workloads.load("vgg16")
+    ranges = cocco.explore(network, samples=500, keep=keep).ranges
+    assert ranges is not None and len(ranges.candidates) == 47
+    assert all(each.cost is not None and each.bound >= each.cost * (1 - 1e-9) for each in ranges.candidates)
+    front = cocco.pareto(network, samples=500, keep=keep)
+    assert keep == "none" or front.status == "optimal"
+    for size, energy in zip(front.front["shared_buffer_bytes"], front.front["energy_pj"]):
+        least = min(each.value for each in ranges.candidates if each.value is not None and each.size_bytes <= size)
+        assert least <= energy * (1 + 1e-9) and (front.status != "optimal" or least >= energy * (1 - 1e-9))
+
+
+def test_a_size_that_is_not_solved_takes_the_plan_of_a_smaller_one(monkeypatch):
+    """Priced there, and not said to be the least; the simulator prices it so, too."""
+    network, space = workloads.load("vgg16"), cocco.SharedBuffer(896 * KiB, 3072 * KiB, 128 * KiB)
+    solved = cocco.explore(network, space=space, samples=500).ranges
+    assert solved is not None and all(each.plans is not None for each in solved.candidates)
+    monkeypatch.setattr(sizes, "REST", 0)
+    ranges = cocco.explore(network, space=space, samples=500).ranges
+    assert ranges is not None
+    carried = [each for each in ranges.candidates if each.cost is not None and each.bound < each.cost * (1 - 1e-9)]
+    assert any(each.plans for each in carried)
+    for each in [each for each in carried if each.plans is not None]:
+        chip = Accelerator(shared_buffer=each.size_bytes)
+        assert evaluate(network, each.plans[0], chip).energy_pj == each.value
+    for one, other in zip(solved.candidates, ranges.candidates):
+        assert one.cost is not None and other.bound <= one.cost * (1 + 1e-12)
+        assert other.cost is None or other.cost >= one.cost * (1 - 1e-12)
