@@ -139,7 +139,7 @@ def _raise(problem: AllocationProblem, low: Ints, i: int, at: int) -> None:
     low[near] = np.maximum(low[near], -(-top // alignment) * alignment)
 
 
-def _first_fit(problem: AllocationProblem, order: Iterable[int], address: Ints) -> None:
+def first_fit(problem: AllocationProblem, order: Iterable[int], address: Ints) -> None:
     """The lowest gap that fits."""
     for i in order:
         starts, room = gaps_of(problem, i, address)
@@ -171,5 +171,5 @@ def gaps_of(problem: AllocationProblem, i: int, address: Ints) -> tuple[Ints, In
 
 
 RULES: dict[str, Callable[[AllocationProblem, Iterable[int], Ints], None]] = {
-    "sky": _skyline, "ff": _first_fit, "bf": _best_fit, "low": _lowest,
+    "sky": _skyline, "ff": first_fit, "bf": _best_fit, "low": _lowest,
 }  # fmt: skip
