@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
@@ -10,27 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cocco
+from benchmarks.allocation_lists import turning
 from cocco.allocation.fullest import fullest_first, grow
 from cocco.allocation.problem import has_kernel, make_problem
 from simulator.allocation.judge import Buffer, lower_bound
 from tests.helpers.random_buffers import EIGHT, fits_somehow, named, random_buffers, small_buffers
 
 ENGINES = ["reference", pytest.param("fast", marks=pytest.mark.skipif(not has_kernel(), reason="not built"))]
-
-
-def turning(layers: int, seed: int) -> list[Buffer]:
-    """Return forward and backward steps: weights stay, activations wait for their backward step, and the steps around
-    the turn have workspaces, far larger than all else, that start and end there."""
-    rng = random.Random(seed)
-    end, lives = 4 * layers, []
-    for layer in range(layers):
-        lives.append((0, end, rng.choice((64, 768, 3072))))
-        lives.append((2 * layer + 1, end - 2 * layer - 1, rng.choice((512, 512, 2048))))
-        lives.append((2 * layer + 1, 2 * layer + 3, rng.choice((4, 96, 512))))
-    for size in (40_000, 40_096, 51_520, 4, 96, 192) * 20:
-        start = end // 2 - 6 + rng.randrange(12)
-        lives.append((start, start + rng.randrange(2, 5), size))
-    return [Buffer(str(i), *each) for i, each in enumerate(lives)]
 
 
 @settings(max_examples=150, deadline=None)
