@@ -22,7 +22,7 @@ setup(
         Extension(
             "cocco.allocation._search",
             ["cocco/allocation/_search.pyx"],
-            depends=["cocco/allocation/_ejection.pxi"],
+            depends=["cocco/allocation/_ejection.pxi", "cocco/allocation/_lowest.pxi"],
             extra_compile_args=["-O3", "-ffp-contract=off"],
             optional=True,
         ),

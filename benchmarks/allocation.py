@@ -2,7 +2,8 @@
 
     python -m benchmarks.allocation TABLE [--instances ABC] [--seeds N] [--data FOLDER]
 
-TABLE: hard, least, solvers, large, growth, micro (Table 1), heuristic (Table 2), strategies (Fig. 14), kept.
+TABLE: hard, least, solvers, paired, large, growth, full, micro (Table 1), heuristic (Table 2), strategies (Fig. 14),
+kept. paired needs --program, the path of google/minimalloc's.
 FOLDER holds minimalloc/A.1048576.csv to K (google/minimalloc, `benchmarks/`) and idealloc/*.csv (cappadokes/idealloc);
 by default ../shared/data/allocation beside the checkout. Times are CPU time of one process.
 """
@@ -11,27 +12,30 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+import resource
+import subprocess
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import cocco
+from benchmarks.allocation_lists import random_lives, training, turning
 from benchmarks.kept_instances import kept_instances
 from cocco.allocation import greedy
 from cocco.allocation.least import height_of
 from cocco.allocation.problem import make_problem
 from cocco.allocation.telamalloc import STRATEGIES, telamalloc
 from simulator.allocation.files import read_buffers
-from simulator.allocation.judge import Buffer
+from simulator.allocation.judge import Buffer, lower_bound
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "allocation"
 PUBLISHED = 1048576  #: bytes; the capacity that google/minimalloc publishes A to K with
 chosen = "ABCDEFGHIJK"  #: the hard instances
-seeds = 24  #: of kept tensors, for each network
+seeds = 24  #: of kept tensors, for each network; of generated lists
+program = "minimalloc"  #: google/minimalloc's, where `paired` finds it
 SOLVER_NODES = 20_000  #: 10 units of CP-SAT's deterministic time
 STEPS = 5_000  #: of a strategy; the paper gives 500,000
 LEAST = {"C": 1039360, "D": 1038336, "J": 1029120}  #: the least heights known here; 1048576 is the least of all others
@@ -122,39 +126,37 @@ def _portfolio_row(buffers: Sequence[Buffer]) -> str:
     )
 
 
-def training(count: int, seed: int = 0) -> list[Buffer]:
-    """Return buffers of training in micro-batches of up to 400 layers, one after the other: per layer an activation
-    that lives until its backward step and nine temporaries that die soon, and 100 weights that stay; 64 bytes to 1 MB.
-    """
-    rng = np.random.default_rng(seed)
-    lives = []
-    start = 0
-    while len(lives) < count - 100:
-        layers = min(400, (count - 100 - len(lives)) // 10)
-        end = start + 20 * layers
-        for layer in range(layers):
-            lives.append((start + 10 * layer, end - 10 * layer))
-            for k in range(1, 10):
-                low = start + 10 * layer + k if k < 5 else end - 10 * layer - k
-                lives.append((low, low + int(rng.integers(1, 12))))
-        start = end
-    lives += [(0, start)] * 100
-    return [Buffer(str(i), low, high, 64 * int(2 ** rng.uniform(0, 14))) for i, (low, high) in enumerate(lives)]
+def full(data: Path) -> None:
+    """Tensor dumps, and generated lists of training, in just as many bytes as their fullest step holds: `auto`."""
+    for path in sorted((data / "idealloc").glob("*.csv")):
+        is_iree = path.name.startswith("iree")
+        print(f"{path.stem:20}" + _full_row(read_buffers(path, inclusive=is_iree, ignore_offsets=is_iree)), flush=True)
+    for layers in (60, 200, 700, 3_500):
+        for seed in range(seeds):
+            print(f"turning {layers:5} {seed:2}    " + _full_row(turning(layers, seed)), flush=True)
 
 
-def random_lives(count: int, seed: int = 0) -> list[Buffer]:
-    """Return buffers without structure, harder than any tensor dump: most die soon, one in twenty lives for long."""
-    rng = np.random.default_rng(seed)
-    found = []
-    for i in range(count):
-        if i % 20 == 0:
-            lower = int(rng.integers(0, count // 2))
-            upper = min(count - lower + int(rng.integers(0, 8)), lower + 4_000)
-        else:
-            lower = int(rng.integers(0, count))
-            upper = lower + int(rng.geometric(0.15))
-        found.append(Buffer(str(i), lower, upper, 64 * int(2 ** rng.uniform(0, 14))))
-    return found
+def _full_row(buffers: Sequence[Buffer]) -> str:
+    found, seconds = timed(cocco.allocate, buffers, lower_bound(buffers), explain=False)
+    return f"{len(buffers):7,} buffers {found.status:9} {seconds:6.2f} s  {found.nodes:7,} nodes  {found.solved_by}"
+
+
+def paired(data: Path) -> None:
+    """A to K beside google/minimalloc's own program (--program): user time of both, medians of three."""
+    ratios = []
+    for name, buffers in instances(data):
+        ours = sorted(timed(cocco.allocate, buffers, PUBLISHED, explain=False)[1] for _ in range(3))[1]
+        file = data / "minimalloc" / f"{name}.{PUBLISHED}.csv"
+        theirs = sorted(_user_seconds([program, f"--capacity={PUBLISHED}", f"--input={file}"]) for _ in range(3))[1]
+        ratios.append(theirs / ours)
+        print(f"{name}  auto {1e3 * ours:7.1f} ms   minimalloc {theirs:6.3f} s   {ratios[-1]:6.1f}", flush=True)
+    print(f"minimalloc takes {geometric_mean(ratios):.1f} times as long (geometric mean), {min(ratios):.1f} at least")
+
+
+def _user_seconds(command: Sequence[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run([*command, f"--output={os.devnull}"], check=True, capture_output=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 def micro(_: Path) -> None:
@@ -238,18 +240,21 @@ def kept(_: Path) -> None:
 
 
 KEPT_LINKS = ("greedy", "search", "ejection", "CP-SAT")  #: of the chain, the later the harder
-TABLES = {each.__name__: each for each in (hard, least, solvers, large, growth, micro, heuristic, strategies, kept)}
+TABLES = {each.__name__: each for each in (
+    hard, least, solvers, paired, large, growth, full, micro, heuristic, strategies, kept,
+)}  # fmt: skip
 
 
 def main() -> None:
-    global chosen, seeds
+    global chosen, seeds, program
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("table", choices=TABLES)
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER")
     parser.add_argument("--instances", default=chosen, metavar="ABC", help="of A to K; default all")
-    parser.add_argument("--seeds", type=int, default=seeds, metavar="N", help="of kept, for each network")
+    parser.add_argument("--seeds", type=int, default=seeds, metavar="N", help="of kept, for each network, and of full")
+    parser.add_argument("--program", default=program, metavar="PATH", help="of paired; default minimalloc")
     options = parser.parse_args()
-    chosen, seeds = options.instances, options.seeds
+    chosen, seeds, program = options.instances, options.seeds, options.program
     warnings.simplefilter("ignore")
     TABLES[options.table](options.data)
 

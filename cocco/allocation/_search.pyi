@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,3 +23,9 @@ def repair(
     seed: int,
     limit: int,
 ) -> tuple[bool, int, int, list[int]]: ...
+def fill_rows(
+    problem: AllocationProblem,
+    order: Iterable[int],
+    address: npt.NDArray[np.int64],
+    low: npt.NDArray[np.int64],
+) -> None: ...

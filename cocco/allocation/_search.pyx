@@ -12,6 +12,8 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from cocco.allocation import canonical
@@ -22,6 +24,8 @@ cdef int SOLVED = 1, REFUTED = 0, LIMIT = -1, NO_MEMORY = -2, INTERRUPTED = -3
 cdef i64 PULSE = 4096  # nodes between two looks for Ctrl-C
 cdef i64 SHIFT = 6  # a block is 64 buffers, or pieces, that follow each other in time
 cdef i64 NONE = 0x7fffffffffffffff
+cdef enum:
+    KILLERS = 4  # sections that are asked first; of 1, 2, 4 and 8 the fastest on the hard instances
 
 cdef struct Frame:
     i64 lo, hi, a, b  # the unplaced ones of timed[lo:hi], which start in the sections [a, b)
@@ -94,16 +98,16 @@ cdef class Search:
     cdef bint has_fixed
     cdef Block* blocks
     cdef i64* log
-    cdef i64* least
     cdef i64* steps_low  # the stairs of `_bounds_hold`
     cdef i64* steps_end
     cdef i64* top
     cdef i64* scratch
-    cdef i64* part_at
     cdef i64 low, rank, floor  # where these start in `state`
     cdef i64 logged
+    cdef i64 killers[4]  # the sections that refused a placement last
     cdef Pool trail, parts
     cdef Frame* frames
+    cdef i64 placed  # the buffer whose child is to be opened; -1: the next part
     cdef readonly i64 nodes
 
     def __cinit__(self, problem, i64 capacity, rank):
@@ -111,14 +115,8 @@ cdef class Search:
         cdef const i64[::1] view
         self.count, self.sections, self.capacity = n, sections, capacity
         self.by_contention = rank[0] == "T"
-        arrays = [
-            problem.size, problem.alignment, problem.fixed, problem.first, problem.last, problem.piece_starts,
-            problem.piece_first, problem.piece_last, problem.starts, problem.neighbours,
-            canonical.base_ranks(problem, rank), problem.contention, canonical.crossings(problem),
-            *_in_time(problem.first, problem.last, sections),
-            *_in_time(problem.piece_first, problem.piece_last, sections, np.diff(problem.piece_starts)),
-        ]
-        arrays = [np.ascontiguousarray(np.append(each, 0), dtype=np.int64) for each in arrays]  # none is empty
+        arrays = _tables(problem)
+        arrays = [*arrays[:10], _ended(canonical.base_ranks(problem, rank)), *arrays[10:]]
         self.keep = arrays
         cdef const i64* pointers[21]
         for i in range(21):
@@ -131,7 +129,7 @@ cdef class Search:
         self.timed, self.when, self.begin = pointers[13], pointers[14], pointers[15]
         self.piece_begin, self.piece_owner = pointers[16], pointers[17]
         self.piece_start, self.piece_end, self.piece_reach = pointers[18], pointers[19], pointers[20]
-        self.block = <i64*> malloc((6 * n + 2 * pieces + 5 * sections + 8) * sizeof(i64))
+        self.block = <i64*> malloc((6 * n + 2 * pieces + 3 * sections + 8) * sizeof(i64))
         self.blocks = <Block*> malloc(((n >> SHIFT) + 1) * sizeof(Block))
         self.frames = <Frame*> malloc((n + 1) * sizeof(Frame))
         if self.block == NULL or self.blocks == NULL or self.frames == NULL:
@@ -144,9 +142,7 @@ cdef class Search:
         self.low, self.rank, self.floor = 0, n, 2 * n
         self.rest = self.state + 2 * n + sections
         self.crossing = self.rest + sections
-        self.least = self.crossing + sections + 2
-        self.part_at = self.least + sections
-        self.steps_low = self.part_at + sections
+        self.steps_low = self.crossing + sections + 2
         self.steps_end = self.steps_low + pieces
         for i in range(n):
             self.place[i] = -1
@@ -157,6 +153,8 @@ cdef class Search:
             self.state[2 * n + i] = 0
         for i in range((n >> SHIFT) + 1):
             self.blocks[i].is_stale = True
+        for i in range(KILLERS):
+            self.killers[i] = -1
         memcpy(self.rest, pointers[11], sections * sizeof(i64))
         memcpy(self.crossing, pointers[12], (sections + 1) * sizeof(i64))
 
@@ -185,48 +183,61 @@ cdef class Search:
         return answer
 
     cdef int _run(self, i64 limit) noexcept nogil:
-        cdef i64 i, placed
-        cdef int answer
-        cdef Frame* frame
-        if self.count == 0:
-            return SOLVED
-        for i in range(self.count):
-            if self.state[i] + self.size[i] > self.capacity:
+        cdef int ended
+        if self.nodes == 0:
+            if self.count == 0:
+                return SOLVED
+            if self._cannot_fit():
                 return REFUTED
-        for i in range(self.sections):
-            if self.rest[i] > self.capacity:
-                return REFUTED
-        if limit < 1:
-            return LIMIT
-        if not self._open_part(self.count, 0, self.sections):
-            return NO_MEMORY
-        while True:
+        while self.nodes < limit:
             if self.nodes % PULSE == 0:
                 with gil:
                     try:
                         PyErr_CheckSignals()
                     except BaseException:
                         return INTERRUPTED
-            frame = &self.frames[self.used_frames - 1]
-            placed = self._place_next(frame)
-            if placed == NO_MEMORY:
+            if not self._open_pending():
                 return NO_MEMORY
-            if placed < 0:
+            ended = self._place_or_retreat()
+            if ended != LIMIT:
+                return ended
+        return LIMIT
+
+    cdef bint _cannot_fit(self) noexcept nogil:
+        cdef i64 i
+        for i in range(self.count):
+            if self.state[i] + self.size[i] > self.capacity:
+                return True
+        for i in range(self.sections):
+            if self.rest[i] > self.capacity:
+                return True
+        return False
+
+    cdef bint _open_pending(self) noexcept nogil:
+        """Open the frame that comes next; False if there is no memory."""
+        if self.nodes == 0:
+            return self._open_part(self.count, 0, self.sections)
+        if self.placed < 0:
+            return self._open_next_part()
+        return self._descend(&self.frames[self.used_frames - 1], self.placed)
+
+    cdef int _place_or_retreat(self) noexcept nogil:
+        """Place until a frame is to be opened, then return LIMIT; or how all ended."""
+        cdef Frame* frame
+        while True:
+            frame = &self.frames[self.used_frames - 1]
+            self.placed = self._place_next(frame)
+            if self.placed == NO_MEMORY:
+                return NO_MEMORY
+            if self.placed < 0:
                 if not self._retreat():
                     return REFUTED
                 continue
             if frame.count == 1:
                 if self._succeed():
                     return SOLVED
-                if self.nodes == limit:
-                    return LIMIT
-                if not self._open_next_part():
-                    return NO_MEMORY
-                continue
-            if self.nodes == limit:
-                return LIMIT
-            if not self._descend(frame, placed):
-                return NO_MEMORY
+                self.placed = -1
+            return LIMIT
 
     cdef void _pop(self) noexcept nogil:
         cdef Frame* frame = &self.frames[self.used_frames - 1]
@@ -238,7 +249,7 @@ cdef class Search:
             self._pop()
             if self.used_frames == 0:
                 return False
-            self._undo(&self.frames[self.used_frames - 1])
+            self._undo(&self.frames[self.used_frames - 1], True)
             if not self.frames[self.used_frames - 1].hatless:
                 return True
 
@@ -404,7 +415,7 @@ cdef class Search:
                 return i
             if fits == NO_MEMORY:
                 return NO_MEMORY
-            self._undo(frame)
+            self._undo(frame, False)
             if frame.hatless:
                 return -1
 
@@ -497,17 +508,19 @@ cdef class Search:
         return True
 
     cdef int _place(self, Frame* frame, i64 i) noexcept nogil:
-        """Place i at its low; return 1 if every bound still holds, 0 if not, or NO_MEMORY."""
+        """Place i at its low; return 1 if every bound still holds, 0 if not, or NO_MEMORY.
+
+        Blocks become stale where it holds only: a trial that is refused leaves nothing behind. First it is asked
+        whether a section that refused others lately refuses this one, too.
+        """
         cdef i64 y = self.state[i], size = self.size[i], top = y + size
         cdef i64 p, s, k, j, low, from_section = self.first[i], to_section = self.last[i]
+        cdef int fits
         self.place[i] = y
-        self._touch(i)
         self.log[self.logged] = i
         self.logged += 1
         for p in range(self.piece_starts[i], self.piece_starts[i + 1]):
             for s in range(self.piece_first[p], self.piece_last[p]):
-                if not self._set(self.floor + s, top):
-                    return NO_MEMORY
                 self.rest[s] -= size
         for k in range(self.first[i] + 1, self.last[i]):
             self.crossing[k] -= 1
@@ -525,35 +538,64 @@ cdef class Search:
                     return 0
                 if not self._set(j, low):
                     return NO_MEMORY
-                self._touch(j)
                 from_section = min(from_section, self.first[j])
                 to_section = max(to_section, self.last[j])
-        return self._bounds_hold(frame, y, from_section, to_section)
+        for k in range(KILLERS):
+            s = self.killers[k]
+            if from_section <= s < to_section and self._refuses(frame, s, y):
+                self._remember(s)
+                return 0
+        for p in range(self.piece_starts[i], self.piece_starts[i + 1]):
+            for s in range(self.piece_first[p], self.piece_last[p]):
+                if not self._set(self.floor + s, top):
+                    return NO_MEMORY
+        fits = self._bounds_hold(frame, y, from_section, to_section)
+        if fits == 1:
+            self._touch(i)
+            k = frame.trail_mark
+            while k < self.trail.used:
+                if self.trail.items[k] < self.rank:
+                    self._touch(self.trail.items[k])
+                k += 2
+        return fits
+
+    cdef void _remember(self, i64 s) noexcept nogil:
+        """Put a section first among those that refused."""
+        cdef i64 k = 0
+        while k < KILLERS - 1 and self.killers[k] != s:
+            k += 1
+        while k > 0:
+            self.killers[k] = self.killers[k - 1]
+            k -= 1
+        self.killers[0] = s
+
+    cdef bint _refuses(self, Frame* frame, i64 s, i64 y) noexcept nogil:
+        """Whether what is unplaced of a section cannot lie above the least low of it: a part of `_bounds_hold`."""
+        cdef i64 p = self.piece_begin[s + 1], earliest = self.piece_begin[frame.a], room = self.capacity - self.rest[s]
+        if self.rest[s] == 0:
+            return False
+        if max(self.state[self.floor + s], y) > room:
+            return True
+        while p > earliest:
+            p -= 1
+            if self.piece_reach[p >> SHIFT] <= s:
+                p = (p >> SHIFT) << SHIFT
+            elif (self.piece_end[p] > s and self.state[self.piece_owner[p]] <= room
+                    and self.place[self.piece_owner[p]] < 0):
+                return False
+        return True
 
     cdef int _bounds_hold(self, Frame* frame, i64 y, i64 from_section, i64 to_section) noexcept nogil:
-        cdef i64 s
-        self._find_least(self.piece_begin[frame.a], from_section, to_section)
-        for s in range(from_section, to_section):
-            if self.rest[s] == 0:
-                continue
-            if self.state[self.floor + s] < self.least[s]:
-                if not self._set(self.floor + s, self.least[s]):
-                    return NO_MEMORY
-            if max(self.state[self.floor + s], y) + self.rest[s] > self.capacity:
-                return 0
-        return 1
-
-    cdef void _find_least(self, i64 earliest, i64 from_section, i64 to_section) noexcept nogil:
-        """Put the least low of the unplaced buffers of each of these sections into `least`.
+        """Raise the floors of these sections to the least low of their unplaced buffers; whether all bounds hold.
 
         Pieces come in time order, those of no use left out: they end no later than one that is no higher. So the
         others are stairs, the lower they are the sooner they end.
         """
-        cdef i64 p = self.piece_begin[from_section], s, first = 0, steps = 0, reach
+        cdef i64 earliest = self.piece_begin[frame.a], p = self.piece_begin[from_section]
+        cdef i64 s, least, first = 0, steps = 0
         while p > earliest:
             p -= 1
-            reach = self.piece_reach[p >> SHIFT]
-            if reach <= from_section:
+            if self.piece_reach[p >> SHIFT] <= from_section:
                 p = (p >> SHIFT) << SHIFT
             elif self.piece_end[p] > from_section:
                 steps = self._add_step(p, first, steps)
@@ -564,7 +606,16 @@ cdef class Search:
                 p += 1
             while first < steps and self.steps_end[first] <= s:
                 first += 1
-            self.least[s] = self.steps_low[first] if first < steps else self.capacity + 1
+            if self.rest[s] == 0:
+                continue
+            least = self.steps_low[first] if first < steps else self.capacity + 1
+            if self.state[self.floor + s] < least:
+                if not self._set(self.floor + s, least):
+                    return NO_MEMORY
+            if max(self.state[self.floor + s], y) + self.rest[s] > self.capacity:
+                self._remember(s)
+                return 0
+        return 1
 
     cdef inline i64 _add_step(self, i64 p, i64 first, i64 steps) noexcept nogil:
         """Add a piece to the stairs [first, steps); return where they end now."""
@@ -602,13 +653,15 @@ cdef class Search:
         self.state[index] = value
         return True
 
-    cdef void _undo(self, Frame* frame) noexcept nogil:
+    cdef void _undo(self, Frame* frame, bint was_held) noexcept nogil:
+        """Take back everything since the placement of this frame; was_held: no bound refused it, so blocks changed."""
         cdef i64 i, p, s, k
         while self.logged > frame.log_mark:
             self.logged -= 1
             i = self.log[self.logged]
             self.place[i] = -1
-            self._touch(i)
+            if was_held:
+                self._touch(i)
             for p in range(self.piece_starts[i], self.piece_starts[i + 1]):
                 for s in range(self.piece_first[p], self.piece_last[p]):
                     self.rest[s] += self.size[i]
@@ -618,10 +671,31 @@ cdef class Search:
             self.trail.used -= 2
             k = self.trail.items[self.trail.used]
             self.state[k] = self.trail.items[self.trail.used + 1]
-            if k < self.floor:
+            if was_held and k < self.floor:
                 self._touch(k if k < self.rank else k - self.rank)
         self.parts.used = frame.parts_start
         frame.part = frame.parts_end = frame.parts_start
+
+
+_TABLES = WeakKeyDictionary()  # of each problem that is being searched: all its runs share them
+
+
+def _tables(problem):
+    """Return what all runs over a problem look up, whatever their capacity and rank."""
+    if problem not in _TABLES:
+        _TABLES[problem] = [_ended(each) for each in (
+            problem.size, problem.alignment, problem.fixed, problem.first, problem.last, problem.piece_starts,
+            problem.piece_first, problem.piece_last, problem.starts, problem.neighbours,
+            problem.contention, canonical.crossings(problem),
+            *_in_time(problem.first, problem.last, problem.sections),
+            *_in_time(problem.piece_first, problem.piece_last, problem.sections, np.diff(problem.piece_starts)),
+        )]
+    return _TABLES[problem]
+
+
+def _ended(values):
+    """Return the values as 64-bit integers with a 0 behind them: none is empty."""
+    return np.ascontiguousarray(np.append(values, 0), dtype=np.int64)
 
 
 def _in_time(first, last, i64 sections, counts=None):
@@ -666,3 +740,4 @@ def neighbour_rows(const i64[::1] order, const i64[::1] behind):
 
 
 include "_ejection.pxi"
+include "_lowest.pxi"

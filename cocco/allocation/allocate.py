@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from cocco.allocation.answer import AllocationResult, Outcome
 from cocco.allocation.complete import NODES, complete
 from cocco.allocation.explain import fixed_conflict, irreducible
+from cocco.allocation.fullest import fullest_first
 from cocco.allocation.greedy import PORTFOLIO, greedy
 from cocco.allocation.least import height_of, least_height
 from cocco.allocation.problem import KERNEL, AllocationProblem, make_problem
-from cocco.allocation.rescue import Rescue, lower_height
+from cocco.allocation.rescue import LONG, Rescue, lower_height
 from cocco.allocation.solvers import cp, ilp
 from cocco.allocation.telamalloc import telamalloc
 from cocco.problem.status import Interrupted
@@ -40,9 +41,10 @@ def allocate(
     capacity : int
         Bytes of the memory.
     method : str
-        "auto" (the greedy portfolio, then "search", then repair by ejection, then "cp" if it is installed and nothing
-        is to minimize; with `minimize` and more than 20,000 buffers the portfolio only), "greedy", "search" (complete,
-        in canonical order), "telamalloc" (the paper's search), "ilp" or "cp" (exact encodings, extra `solvers`).
+        "auto" (the greedy portfolio, then "search", then the fullest steps first, repair by ejection and "cp" if it is
+        installed and nothing is to minimize; of more than 2,000 buffers the fullest steps come before the search; with
+        `minimize` and more than 20,000 buffers the portfolio only), "greedy", "search" (complete, in canonical order),
+        "telamalloc" (the paper's search), "ilp" or "cp" (exact encodings, extra `solvers`).
     minimize : bool
         Look for the least height within the capacity, rather than for any.
     nodes : int, optional
@@ -175,6 +177,10 @@ def _auto(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int,
     is_large = len(problem.size) > LARGE
     if first.address is not None and (not minimize or is_large or height_of(problem, first.address) == problem.bound):
         return first._replace(nodes=0)
+    if len(problem.size) > LONG:
+        found = fullest_first(problem, problem.bound if minimize else capacity, nodes, engine)
+        if found.address is not None or (found.status == "infeasible" and not minimize):
+            return found
     if not minimize:
         return complete(problem, capacity, nodes, engine, rescue=Rescue(nodes, engine).solve)
     return lower_height(problem, capacity, _search(problem, capacity, True, nodes, engine, first), nodes, engine)

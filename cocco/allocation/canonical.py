@@ -66,37 +66,51 @@ class Search:
         self.trail: list[tuple[list[int], int, int]] = []  #: (list, index, what stood there)
         self.log: list[int] = []  #: the placed buffers in order
         self.frames: list[Frame] = []
+        self.placed: int | None = None  #: the buffer whose child is to be opened; None: the next part
         self.nodes = 0
 
     def run(self, limit: int) -> int:
-        """Return SOLVED, with the addresses in `address`, REFUTED, or LIMIT when so many nodes were opened."""
-        count = len(self.size)
-        if not count:
-            return SOLVED
-        if any(low + size > self.capacity for low, size in zip(self.low, self.size)):
-            return REFUTED
-        if max(self.rest) > self.capacity:
-            return REFUTED
-        if limit < 1:
-            return LIMIT
-        self._open_part(0, count, 0, len(self.rest))
+        """Return SOLVED, with the addresses in `address`, REFUTED, or LIMIT when so many nodes were opened in all.
+
+        After LIMIT it goes on from there with a higher one.
+        """
+        if not self.nodes:
+            if not self.size:
+                return SOLVED
+            if max(self.rest) > self.capacity or any(
+                low + size > self.capacity for low, size in zip(self.low, self.size)
+            ):
+                return REFUTED
+        while self.nodes < limit:
+            self._open_pending()
+            ended = self._place_or_retreat()
+            if ended != LIMIT:
+                return ended
+        return LIMIT
+
+    def _open_pending(self) -> None:
+        """Open the frame that comes next."""
+        if not self.nodes:
+            self._open_part(0, len(self.size), 0, len(self.rest))
+        elif self.placed is None:
+            self._open_next_part()
+        else:
+            self._descend(self.frames[-1], self.placed)
+
+    def _place_or_retreat(self) -> int:
+        """Place until a frame is to be opened, then return LIMIT; or how all ended."""
         while True:
             frame = self.frames[-1]
-            placed = self._place_next(frame)
-            if placed is None:
+            self.placed = self._place_next(frame)
+            if self.placed is None:
                 if not self._retreat():
                     return REFUTED
                 continue
             if frame.hi - 1 == frame.lo:
                 if self._succeed():
                     return SOLVED
-                if self.nodes == limit:
-                    return LIMIT
-                self._open_next_part()
-                continue
-            if self.nodes == limit:
-                return LIMIT
-            self._descend(frame, placed)
+                self.placed = None
+            return LIMIT
 
     def _retreat(self) -> bool:
         """Give the last frame up, and those whose last placement cost nobody anything; False when none is left."""

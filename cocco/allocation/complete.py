@@ -24,7 +24,7 @@ STEPS = 3  #: capacities are raced at the lower bound, the given capacity, and t
 
 
 class SearchRun(Protocol):
-    """One run of the search, see canonical.Search."""
+    """One run of the search, which can be gone on with; see canonical.Search."""
 
     nodes: int
 
@@ -34,15 +34,18 @@ class SearchRun(Protocol):
     def run(self, limit: int) -> int: ...
 
 
-def run_once(problem: AllocationProblem, capacity: int, rank: str, limit: int, engine: str) -> tuple[int, SearchRun]:
-    """Return how one run ended (SOLVED, REFUTED or LIMIT), and the run."""
-    run: SearchRun
+def new_run(problem: AllocationProblem, capacity: int, rank: str, engine: str) -> SearchRun:
+    """Return a run that has not begun."""
     if engine == "fast":
         from cocco.allocation import _search
 
-        run = _search.Search(problem, capacity, rank)
-    else:
-        run = canonical.Search(problem, capacity, rank)
+        return _search.Search(problem, capacity, rank)
+    return canonical.Search(problem, capacity, rank)
+
+
+def run_once(problem: AllocationProblem, capacity: int, rank: str, limit: int, engine: str) -> tuple[int, SearchRun]:
+    """Return how one run ended (SOLVED, REFUTED or LIMIT), and the run."""
+    run = new_run(problem, capacity, rank, engine)
     return run.run(limit), run
 
 
@@ -93,11 +96,16 @@ def _race(problem: AllocationProblem, least: int, capacity: int, nodes: int, eng
     least = max(problem.bound, min(least, capacity))
     capacities = sorted({least + (capacity - least) * step // STEPS for step in range(STEPS + 1)})
     spent, refuted, limit = 0, problem.bound - 1, FIRST_LIMIT * len(problem.size)
+    runs: dict[tuple[int, str], SearchRun] = {}  # each goes on where it stopped
     while spent < nodes:
         for at in capacities:
             for rank in RANKS:
-                ended, run = run_once(problem, at, rank, min(limit, nodes - spent), engine)
-                spent += run.nodes
+                if (at, rank) not in runs:
+                    runs[at, rank] = new_run(problem, at, rank, engine)
+                run = runs[at, rank]
+                before = run.nodes
+                ended = run.run(min(limit, before + nodes - spent))
+                spent += run.nodes - before
                 name = f"search {rank} at {at * problem.granule}"
                 if ended == SOLVED:
                     return Outcome("feasible", np.array(run.address, dtype=np.int64), spent, refuted, name)

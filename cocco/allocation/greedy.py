@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from cocco.allocation.problem import AllocationProblem, Ints
+from cocco.allocation.problem import AllocationProblem, Ints, has_kernel
 
 PORTFOLIO = (
     ("start", "low"), ("size", "low"), ("size*lifetime^2", "low"), ("contention", "low"), ("size", "ff"),
@@ -97,11 +97,21 @@ def _skyline(problem: AllocationProblem, order: Iterable[int], address: Ints) ->
 
 
 def _lowest(problem: AllocationProblem, order: Iterable[int], address: Ints) -> None:
-    """Repeatedly the buffer whose skyline position is lowest, ties by the order: rows are filled (Fig. 4).
+    """Repeatedly the buffer whose skyline position is lowest, ties by the order: rows are filled (Fig. 4)."""
+    low = _raised_by_fixed(problem, address)
+    if has_kernel():
+        from cocco.allocation import _search
+
+        _search.fill_rows(problem, order, address, low)
+    else:
+        _fill_rows(problem, order, address, low)
+
+
+def _fill_rows(problem: AllocationProblem, order: Iterable[int], address: Ints, low: Ints) -> None:
+    """Place the lowest of the skyline `low` in turn; `_lowest.pxi` is the compiled twin.
 
     The heap may hold a position from before others were placed; such a buffer goes back in with what it has now.
     """
-    low = _raised_by_fixed(problem, address)
     heap = [(int(low[i]), rank, i) for rank, i in enumerate(order)]
     heapq.heapify(heap)
     while heap:
@@ -129,7 +139,7 @@ def _raise(problem: AllocationProblem, low: Ints, i: int, at: int) -> None:
     low[near] = np.maximum(low[near], -(-top // alignment) * alignment)
 
 
-def _first_fit(problem: AllocationProblem, order: Iterable[int], address: Ints) -> None:
+def first_fit(problem: AllocationProblem, order: Iterable[int], address: Ints) -> None:
     """The lowest gap that fits."""
     for i in order:
         starts, room = gaps_of(problem, i, address)
@@ -161,5 +171,5 @@ def gaps_of(problem: AllocationProblem, i: int, address: Ints) -> tuple[Ints, In
 
 
 RULES: dict[str, Callable[[AllocationProblem, Iterable[int], Ints], None]] = {
-    "sky": _skyline, "ff": _first_fit, "bf": _best_fit, "low": _lowest,
+    "sky": _skyline, "ff": first_fit, "bf": _best_fit, "low": _lowest,
 }  # fmt: skip

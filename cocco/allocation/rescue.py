@@ -1,4 +1,4 @@
-"""What `auto` asks where the search gave a part of time up: repair by ejection, then CP-SAT, if it is installed.
+"""What `auto` asks where the search gave a part of time up: the fullest steps, ejection, then CP-SAT, if installed.
 
 All limits are counted and follow from that of the search: the answer depends on what is installed, never on the load.
 """
@@ -9,10 +9,12 @@ import importlib.util
 
 from cocco.allocation.answer import Outcome
 from cocco.allocation.ejection import eject
+from cocco.allocation.fullest import fullest_first
 from cocco.allocation.least import least_height
 from cocco.allocation.problem import AllocationProblem
 from cocco.allocation.solvers import cp
 
+LONG = 2_000  #: buffers; our choice: of more, the fullest steps are asked for before the search, not after it
 LOOKS_PER_NODE = 100  #: our choice: as many looks take about as long as ten nodes of a long list
 SOLVER_SHARE = 200  #: nodes of the search for one of CP-SAT's; our choice: what it solves of these, it solves soon
 
@@ -24,17 +26,21 @@ class Rescue:
     """
 
     def __init__(self, nodes: int, engine: str, asks_solver: bool = True) -> None:
-        self.looks, self.engine = LOOKS_PER_NODE * nodes, engine
+        self.nodes, self.looks, self.engine = nodes, LOOKS_PER_NODE * nodes, engine
         self.solver_nodes = nodes // SOLVER_SHARE if asks_solver else 0
 
     def solve(self, part: AllocationProblem, capacity: int) -> Outcome:
         """Return how they end; `nodes` are the moves and the branches."""
+        first = fullest_first(part, capacity, self.nodes, self.engine) if len(part.size) <= LONG else Outcome("gave_up")
+        if first.status != "gave_up":
+            return first
         tried, looks = eject(part, capacity, self.looks, self.engine)
         self.looks -= looks
+        spent = (first.nodes or 0) + (tried.nodes or 0)
         if tried.address is not None or not self.solver_nodes or not has_solver():
-            return tried
+            return tried._replace(nodes=spent)
         found = cp(part, capacity, False, self.solver_nodes)
-        return found._replace(nodes=(tried.nodes or 0) + (found.nodes or 0))
+        return found._replace(nodes=spent + (found.nodes or 0))
 
 
 def has_solver() -> bool:

@@ -13,10 +13,15 @@ from typing import NamedTuple
 
 from cocco.mapping.program import CONSTANT, Linear, Program, total
 from cocco.mapping.rules import Rules, factors_of
-from simulator.mapping import DIMENSIONS, TENSORS, Architecture, LayerShape
+from simulator.mapping import TENSORS, Architecture, LayerShape
+from simulator.mapping.shapes import LOOPS
 
 SPATIAL, TEMPORAL = 0, 1
-WALKS: Mapping[str, str] = {"W": "RSCK", "I": "PQCN", "O": "PQKN"}  #: the paper's A; R and S touch I by the halo only
+WALKS: Mapping[str, str] = {
+    "W": "RSCKG",
+    "I": "PQCNG",
+    "O": "PQKNG",
+}  #: the paper's A, and G; R, S touch I by the halo
 #: of the published code: data per transfer by level, traffic of lanes, of loops at DRAM, utilisation
 TRANSFER_BASE, TRANSFER_SLOPE, TRANSFER, LANES = 0.80, 0.04, 0.99, 0.99
 SECOND_WEIGHTS = 1.01  #: weights at DRAM, and weight buffers behind the first
@@ -55,13 +60,13 @@ def formulate(
     tight: Mapping[tuple[int, str], float] | None = None,
     literal: bool = False,
 ) -> Formulation:
-    """Return the program of one group of a shape; tight: (level, tensor) -> bits taken off its capacity.
+    """Return the program of a shape; tight: (level, tensor) -> bits taken off its capacity.
 
     literal: a binary for each factor and slot, products of binaries and no cuts, as the original states it.
     """
     if literal and rules.aim == "balance":
         raise ValueError("the literal form has no aim 'balance'")
-    build = _Builder(shape.one_group if shape.groups > 1 else shape, arch, rules, literal)
+    build = _Builder(shape, arch, rules, literal)
     build.place_all_factors()
     if not build.counts:
         build.program.whole(0)  # all extents are 1: solvers want a variable
@@ -87,7 +92,7 @@ class _Builder:
         self.inside: dict[tuple[str, int], int] = {}
         self.needs: dict[tuple[int, str], Linear] = {}
 
-    def pairs(self, dimensions: Iterable[str] = DIMENSIONS) -> list[tuple[str, Factor, int]]:
+    def pairs(self, dimensions: Iterable[str] = LOOPS) -> list[tuple[str, Factor, int]]:
         """Return (dimension, factor, multiplicity)."""
         return [(d, f, n) for d in dimensions for f, n in self.factors[d].items()]
 
@@ -108,7 +113,7 @@ class _Builder:
             return i != self.dram and f.prime <= self.arch.levels[i].fanout
         return self.rules.ranks or i != self.ordered
 
-    def bits(self, levels: Iterable[int], kinds: Iterable[int], dimensions: Iterable[str] = DIMENSIONS) -> Linear:
+    def bits(self, levels: Iterable[int], kinds: Iterable[int], dimensions: Iterable[str] = LOOPS) -> Linear:
         """Return the sum of log2 f over the factors of these dimensions in these slots."""
         kinds = tuple(kinds)
         slots = ((d, f, i, k) for i in levels for k in kinds for d, f, _ in self.pairs(dimensions))
@@ -147,7 +152,7 @@ class _Builder:
     def _need(self, i: int, tensor: str) -> Linear:
         if tensor != "I":
             return self.bits(range(i + 1), (SPATIAL, TEMPORAL), WALKS[tensor])
-        need = self.bits(range(i + 1), (SPATIAL, TEMPORAL), "CN")
+        need = self.bits(range(i + 1), (SPATIAL, TEMPORAL), "CNG")
         for axis, (extent, window) in enumerate((("P", "R"), ("Q", "S"))):
             if self.rules.halo == "exact":
                 span = self._exact_span(i, extent, window, axis)
@@ -253,7 +258,7 @@ class _Builder:
             for i in range(self.ordered):
                 held = self.bits([i], (SPATIAL, TEMPORAL), WALKS[tensor])
                 parts.append((TRANSFER * (TRANSFER_BASE + TRANSFER_SLOPE * i), held))
-            lanes = WALKS[tensor] if self.rules.multicast else DIMENSIONS
+            lanes = WALKS[tensor] if self.rules.multicast else LOOPS
             parts.append((LANES, self.bits([self.ordered], [SPATIAL], lanes)))
             outside = SECOND_WEIGHTS if tensor == "W" else 1.0
             parts.append((outside, self.bits([self.dram], [TEMPORAL])))

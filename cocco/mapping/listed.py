@@ -28,8 +28,8 @@ class Mapped(NamedTuple):
 def map_rows(rows: Sequence[Row], arch: Architecture, method: str, **asked: Any) -> list[Mapped]:
     """Return each row with its answer; a shape that comes again is mapped once.
 
-    asked: the keywords of `map_layer`. A malformed row, and a depth-wise layer that the method cannot map, has its
-    error. Raises ValueError where the question itself is malformed.
+    asked: the keywords of `map_layer`. A malformed row has its error. Raises ValueError where the question itself is
+    malformed.
     """
 
     @cache
@@ -40,14 +40,7 @@ def map_rows(rows: Sequence[Row], arch: Architecture, method: str, **asked: Any)
 
 
 def _mapped(row: Row, solved: Callable[[LayerShape], MappingResult]) -> Mapped:
-    if row.shape is None:
-        return Mapped(row, None, row.error)
-    try:
-        return Mapped(row, solved(row.shape), None)
-    except ValueError as error:
-        if not row.shape.is_depthwise:
-            raise
-        return Mapped(row, None, str(error))
+    return Mapped(row, None, row.error) if row.shape is None else Mapped(row, solved(row.shape), None)
 
 
 def rows_to_json(source: str, method: str, arch: Architecture, rules: Rules, found: Sequence[Mapped]) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _closed(shape: LayerShape, arch: Architecture, axes: str | None) -> MappingR
     array: dict[str, int] = {}
     for axis in chosen:
         array[axis] = array.get(axis, 1) * core.side
-    extents = shape.bounds | ({"K": shape.k} if shape.is_depthwise else {})
+    extents = shape.bounds | {"K": shape.k, "G": 1}  # the channels of several groups fill the lanes
     loops = [(d, math.ceil(n / (lanes.get(d, 1) * array.get(d, 1)))) for d, n in extents.items()]
     mapping = LayerMapping.of([(lanes, []), (array, [(d, n) for d, n in loops if n > 1])])
     return MappingResult(

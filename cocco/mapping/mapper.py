@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -65,15 +65,11 @@ class Cosa:
 def _work(shape: LayerShape, tile: tuple[int, int], rules: Rules, limit: float) -> Work:
     cycles = inputs = weights = outputs = 0
     for p, q, times in tiles_of(shape, tile):
-        piece = LayerShape(
-            shape.r, shape.s, p, q, shape.c, shape.k // shape.groups, shape.n, shape.stride, 1, shape.dilation
-        )
-        found = solved(piece, rules, limit)
+        found = solved(replace(shape, p=p, q=q), rules, limit)
         if found is None:
             return closed_work(shape, tile)
-        many = times * shape.groups
-        cycles, inputs = cycles + many * found[0], inputs + many * found[1]
-        weights, outputs = weights + many * found[2], outputs + many * found[3]
+        cycles, inputs = cycles + times * found[0], inputs + times * found[1]
+        weights, outputs = weights + times * found[2], outputs + times * found[3]
     least = least_words(shape, tile)
     return Work(
         cycles, _at_least_once(inputs, least[0]), _at_least_once(weights, least[1]),

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from cocco.mapping.cosa import LANES, SECOND_WEIGHTS, TRANSFER, TRANSFER_BASE, TRANSFER_SLOPE, WALKS
 from cocco.mapping.rules import Rules, factors_of
-from simulator.mapping import DIMENSIONS, Architecture, LayerMapping, LayerShape
+from simulator.mapping import Architecture, LayerMapping, LayerShape
+from simulator.mapping.shapes import LOOPS
 
 Slot = tuple[str, int, int, bool]  #: dimension, prime, level, temporal
 
@@ -30,7 +31,7 @@ def objective_parts(mapping: LayerMapping, shape: LayerShape, arch: Architecture
             used += second * _need(slots, i, tensor, shape, arch.stored("I")[0], rules)
     traffic = 0.0
     for tensor, walks in WALKS.items():
-        lanes = walks if rules.multicast else DIMENSIONS
+        lanes = walks if rules.multicast else LOOPS
         for i in range(ordered):
             slope = TRANSFER * (TRANSFER_BASE + TRANSFER_SLOPE * i)
             traffic += slope * _bits(s for s in slots if s[2] == i and s[0] in walks)

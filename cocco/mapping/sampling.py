@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cocco.mapping.rules import factors_of
-from simulator.mapping import DIMENSIONS, Architecture, LayerMapping, LayerShape
+from simulator.mapping import Architecture, LayerMapping, LayerShape
+from simulator.mapping.shapes import LOOPS
 
 Slots = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -27,7 +28,7 @@ class Sampler:
     """The factors of a shape, the slots each may take, and a quick exact test of whether a draw fits."""
 
     def __init__(self, shape: LayerShape, arch: Architecture) -> None:
-        self.shape, self.arch = shape.one_group if shape.groups > 1 else shape, arch
+        self.shape, self.arch = shape, arch
         self.factors = [
             (d, prime)
             for d, extent in self.shape.bounds.items()
@@ -73,7 +74,7 @@ class Sampler:
         """Return of each row whether lanes and exact footprints fit."""
         count = len(slots)
         good = np.ones(count, dtype=bool)
-        extents = {d: np.ones(count) for d in DIMENSIONS}
+        extents = {d: np.ones(count) for d in LOOPS}
         for i, level in enumerate(self.arch.levels[:-1]):
             lanes = np.ones(count)
             for column, (d, prime) in enumerate(self.factors):
@@ -101,7 +102,7 @@ class Sampler:
                 places[d] = min(place, places.get(d, place))
         levels = []
         for i, (spatial, temporal) in enumerate(zip(lanes, loops)):
-            key = places.__getitem__ if i == ordered else DIMENSIONS.index
+            key = places.__getitem__ if i == ordered else LOOPS.index
             levels.append((spatial, [(d, temporal[d]) for d in sorted(temporal, key=key)]))
         return LayerMapping.of(levels)
 

@@ -3,62 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, TypedDict, Unpack
 
 from cocco.problem.status import Interrupted
 from cocco.scheduling.answer import ScheduleResult
 from cocco.scheduling.best import Best, Progress
-from cocco.scheduling.budgets import NAMES, Budgets, aligned_need, budgets_of
-from cocco.scheduling.graph import Graph, graph_of
+from cocco.scheduling.budgets import aligned_need, budgets_of
+from cocco.scheduling.graph import graph_of
+from cocco.scheduling.methods import POLISH_STATES, RUN, with_addresses
 from cocco.scheduling.packing import schedule_of
-from cocco.scheduling.pieces.divide import divide
-from cocco.scheduling.pieces.windows import slide
-from cocco.scheduling.plan import Plan, cost_of, is_order
-from cocco.scheduling.programs.away import must_move
-from cocco.scheduling.programs.joint import Joint, Limits, given_order, tight
-from cocco.scheduling.programs.paper import solve_paper
-from cocco.scheduling.programs.solver import LIMIT, cp_sat, has_cp_sat
-from cocco.scheduling.searches.beam import WIDTH, beam
-from cocco.scheduling.searches.fixed import STATES, fixed_order
-from cocco.scheduling.searches.linear import linear
-from simulator.accelerator import MAX_CAPACITY
+from cocco.scheduling.plan import cost_of
+from cocco.scheduling.programs.joint import Limits
+from cocco.scheduling.programs.solver import LIMIT
+from cocco.scheduling.question import GIVEN, Found, Question, check_question, method_of, order_of
+from cocco.scheduling.searches.beam import WIDTH
+from cocco.scheduling.searches.fixed import fixed_order
 from simulator.keywords import check_keywords
 from simulator.schedule.operators import Concat, operators_of
 from simulator.schedule.replay import replay
 from simulator.schedule.schedule import Operator, compulsory_bytes, parameter_names
-from workloads.errors import shown
 from workloads.network.network import Network
-
-MAX_TIGHT = 250  #: operators that "auto" gives to TIGHT whole
-POLISH_STATES = 500  #: of our own search for a given order between two passes of windows; our choice
-FREE = ("tight", "windows", "beam")  #: methods that always choose the order
-GIVEN = ("gap", "belady", "greedy")  #: methods for a given order
-METHODS = ("auto", "tight", "gap", "windows", "divide", "paper", "beam", "belady", "greedy")
-ORDERS = ("free", "default", "mpmf")
-
-
-@dataclass(frozen=True)
-class _Question:
-    """What a method is asked."""
-
-    graph: Graph
-    capacity: int
-    order: tuple[int, ...] | None  #: None where it is free
-    budgets: Budgets
-    alignment: int
-    limits: Limits
-    best: Best
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What a method answers."""
-
-    joint: Joint
-    windows: int = 0
-    proved: int = 0
 
 
 class LimitFields(TypedDict, total=False):
@@ -148,19 +114,17 @@ def schedule(
     if not isinstance(network, Network):
         parameters = any(each.parameters for each in operators)
     graph = graph_of(operators, input_has_host_copy)
-    _check(graph, scratchpad, method, alignment, limit, width, seconds)
+    check_question(graph, scratchpad, method, alignment, limit, width, seconds)
     deadline = None if seconds is None else begun + seconds
-    _method(graph, method, None)  # a missing solver is said before anything else
+    method_of(graph, method, None)  # a missing solver is said before anything else
     best = Best(graph, progress)
     if scratchpad not in ("half", "peak"):  # what needs no peak is known before the peak is
         _offer_default(best, scratchpad, method, order, alignment)
     budgets = budgets_of(graph, alignment)
     capacity = budgets.bytes_of(scratchpad) if isinstance(scratchpad, str) else scratchpad
-    given, order_from = _order(graph, budgets, order, method)
-    chosen = _method(graph, method, given)
-    question = _Question(
-        graph, capacity, given, budgets, alignment, Limits(limit, width=width, deadline=deadline), best
-    )
+    given, order_from = order_of(graph, budgets, order, method)
+    chosen = method_of(graph, method, given)
+    question = Question(graph, capacity, given, budgets, alignment, Limits(limit, width=width, deadline=deadline), best)
     blank = ScheduleResult(
         network.name if isinstance(network, Network) else "operators",
         len(graph), len(graph) + len(parameter_names(operators)), capacity, parameters, concat, input_has_host_copy,
@@ -175,7 +139,7 @@ def schedule(
     except KeyboardInterrupt:
         if given is not None or best.plan is None:
             raise
-        stopped = _judged(blank, question, _Found(_free(question, best.plan)))
+        stopped = _judged(blank, question, Found(with_addresses(question, best.plan)))
         raise Interrupted(stopped if stopped.status == "optimal" else replace(stopped, status="stopped")) from None
 
 
@@ -189,7 +153,7 @@ def _offer_default(best: Best, scratchpad: object, method: str, order: object, a
         best.offer(fixed_order(graph, range(len(graph)), capacity, POLISH_STATES).plan, "default order")
 
 
-def _judged(blank: ScheduleResult, question: _Question, found: _Found) -> ScheduleResult:
+def _judged(blank: ScheduleResult, question: Question, found: Found) -> ScheduleResult:
     """Return the answer with what the simulator counts; a difference is our error."""
     joint, graph = found.joint, question.graph
     result = replace(
@@ -203,184 +167,3 @@ def _judged(blank: ScheduleResult, question: _Question, found: _Found) -> Schedu
     assert not counted.violations, counted.violations[0].message
     assert counted.offchip_bytes == cost_of(graph, joint.plan), "the simulator counts other bytes than the optimiser"
     return replace(result, schedule=made, replay=counted)
-
-
-def _check(
-    graph: Graph, scratchpad: object, method: str, alignment: int, limit: float, width: int, seconds: float | None
-) -> None:
-    if not len(graph):
-        raise ValueError("there is no operator to schedule")
-    is_bytes = isinstance(scratchpad, int) and not isinstance(scratchpad, bool) and 1 <= scratchpad <= MAX_CAPACITY
-    if not is_bytes and scratchpad not in NAMES:
-        raise ValueError(
-            f"scratchpad must be a number of bytes from 1 to {MAX_CAPACITY}, or one of {', '.join(NAMES)}, "
-            f"got {shown(scratchpad)}"
-        )
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {shown(method)}")
-    for name, value in (("alignment", alignment), ("width", width)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_CAPACITY:
-            raise ValueError(f"{name} must be a whole number from 1 to {MAX_CAPACITY}, got {shown(value)}")
-    for name, number in (("limit", limit), ("seconds", seconds)):
-        if number is not None and not 0 < number < float("inf"):
-            raise ValueError(f"{name} must be a number above 0, got {shown(number)}")
-
-
-def _order(
-    graph: Graph, budgets: Budgets, order: str | Sequence[str] | None, method: str
-) -> tuple[tuple[int, ...] | None, str]:
-    """Return the order that is given, None where it is free, and where it comes from."""
-    if order is None:
-        order = "default" if method in GIVEN else "free"
-    if order == "free":
-        if method in GIVEN:
-            raise ValueError(f"method {method} is for a given order; give one, or take one of {', '.join(FREE)}")
-        return None, "free"
-    if method in FREE:
-        raise ValueError(f"method {method} chooses the order itself; leave the order free, or take method gap")
-    if order == "default":
-        return tuple(range(len(graph))), "default"
-    if order == "mpmf":
-        return budgets.peak_order, "mpmf"
-    if isinstance(order, str):
-        raise ValueError(f"order must be one of {', '.join(ORDERS)}, or names of operators, got {shown(order)}")
-    return _named_order(graph, order), "file"
-
-
-def _named_order(graph: Graph, names: Sequence[str]) -> tuple[int, ...]:
-    index = {operator.name: i for i, operator in enumerate(graph.operators)}
-    done: set[str] = set()
-    for step, name in enumerate(names):
-        if name not in index:
-            raise ValueError(f"order: step {step} runs {shown(name)}, which is no operator")
-        if name in done:
-            raise ValueError(f"order: step {step} runs {shown(name)} again; every operator runs once")
-        for operand in graph.operators[index[name]].inputs:
-            if operand not in done:
-                raise ValueError(f"order: step {step} runs {shown(name)} before its operand {shown(operand)}")
-        done.add(name)
-    if len(done) < len(graph):
-        missing = next(name for name in index if name not in done)
-        raise ValueError(f"order: has {len(done)} of {len(graph)} operators; {shown(missing)} never runs")
-    found = tuple(index[name] for name in names)
-    assert is_order(graph, found)
-    return found
-
-
-def _method(graph: Graph, method: str, order: tuple[int, ...] | None) -> str:
-    """Return what "auto" stands for; raise ValueError where a method needs a solver that is not there."""
-    if method == "auto":
-        if order is not None:
-            return "gap"
-        if not has_cp_sat():
-            return "beam"
-        return "tight" if len(graph) <= MAX_TIGHT else "windows"
-    if method in ("tight", "windows", "divide", "paper"):
-        cp_sat()
-    return method
-
-
-def _start(question: _Question) -> Plan:
-    """Return the cheapest plan known without a solver; `question.best` has what is proved of all orders."""
-    graph, capacity, best, budgets = question.graph, question.capacity, question.best, question.budgets
-    orders = {"default order": tuple(range(len(graph))), "order of the least peak": budgets.peak_order}
-    for stage, order in orders.items():
-        best.offer(fixed_order(graph, order, capacity, POLISH_STATES).plan, stage)
-        assert best.plan is not None
-        if not cost_of(graph, best.plan):
-            return best.plan
-    best.prove(must_move(graph, capacity, budgets.peak if budgets.peak_is_proved else 0), "bound")
-    if not best.is_proved:
-        found = beam(graph, capacity, question.limits.width)
-        best.offer(found.plan, "beam")
-        if found.is_optimal:
-            best.prove(found.cost, "beam")
-    assert best.plan is not None
-    return best.plan
-
-
-def _free(question: _Question, plan: Plan) -> Joint:
-    """Return a plan of a free order with its addresses; the bound of its order is none of the others."""
-    joint = given_order(question.graph, plan.order, question.capacity, question.alignment, question.limits)
-    return _bounded(question, joint)
-
-
-def _bounded(question: _Question, joint: Joint, bound: int = 0) -> Joint:
-    """Return an answer with the best bound of any order."""
-    bound = max(bound, question.best.bound)
-    if joint.plan is None:
-        return joint._replace(bound=bound)
-    cost = cost_of(question.graph, joint.plan)
-    return joint._replace(bound=min(bound, cost), status="optimal" if cost <= bound else "feasible")
-
-
-def _tight(question: _Question) -> _Found:
-    plan = _start(question)
-    if question.best.is_proved:
-        joint = _free(question, plan)
-        if joint.status == "optimal":
-            return _Found(joint)
-    found = tight(question.graph, question.capacity, question.alignment, question.limits, plan)
-    return _Found(_bounded(question, found, found.bound))
-
-
-def _beam(question: _Question) -> _Found:
-    return _Found(_free(question, _start(question)))
-
-
-def _windows(question: _Question) -> _Found:
-    graph, capacity, limits, best = question.graph, question.capacity, question.limits, question.best
-    plan = _start(question)
-    if best.is_proved:
-        return _Found(_free(question, plan))
-
-    def polish(plan: Plan) -> Plan:
-        found = fixed_order(graph, plan.order, capacity, POLISH_STATES).plan
-        best.offer(plan, "windows")
-        best.offer(found, "windows")
-        return found
-
-    found = slide(graph, plan, capacity, limits.solver, polish, limits.deadline)
-    return _Found(_free(question, found.plan), found.windows, found.proved)
-
-
-def _divide(question: _Question) -> _Found:
-    graph, capacity, limits = question.graph, question.capacity, question.limits
-    order = question.budgets.peak_order if question.order is None else question.order
-    start = fixed_order(graph, order, capacity, STATES).plan
-    found = divide(graph, start, capacity, limits.solver, limits.deadline)
-    return _Found(_free(question, found.plan), found.windows, found.proved)
-
-
-def _gap(question: _Question) -> _Found:
-    assert question.order is not None
-    return _Found(given_order(question.graph, question.order, question.capacity, question.alignment, question.limits))
-
-
-def _paper(question: _Question) -> _Found:
-    limits = question.limits
-    found = solve_paper(
-        question.graph, question.capacity, limits.solver, question.alignment, limits.deadline, question.order
-    )
-    if found.plan is None:
-        return _Found(Joint("gave_up", None, {}, "none", found.bound))
-    status: Literal["optimal", "feasible"] = "optimal" if found.solved.status == "optimal" else "feasible"
-    return _Found(Joint(status, found.plan, found.addresses, "model", found.bound))
-
-
-def _baseline(replacement: Literal["belady", "greedy"]) -> Callable[[_Question], _Found]:
-    def run(question: _Question) -> _Found:
-        assert question.order is not None
-        found = linear(question.graph, question.order, question.capacity, replacement, question.alignment)
-        if found is None:
-            return _Found(Joint("gave_up", None, {}, "none", 0))
-        status: Literal["optimal", "feasible"] = "feasible" if cost_of(question.graph, found.plan) else "optimal"
-        return _Found(Joint(status, found.plan, found.addresses, "none", 0))
-
-    return run
-
-
-RUN: dict[str, Callable[[_Question], _Found]] = {
-    "tight": _tight, "gap": _gap, "windows": _windows, "divide": _divide, "paper": _paper, "beam": _beam,
-    "belady": _baseline("belady"), "greedy": _baseline("greedy"),
-}  # fmt: skip

@@ -156,7 +156,8 @@ def closed_form(
     """Return what the two axes of the PE array best unroll, and the cost of the layer so computed.
 
     Ties: fewest words read from the global buffer, then the order K, C, P, Q of the first axis, then of the second.
-    Groups run one after another; depth-wise work never enters the lanes over C. Without local levels the energy of a
+    The output channels of several groups fill the lanes, as in `layer_cycles`; depth-wise work never enters the lanes
+    over C. Without local levels the energy of a
     MAC is OPERATION_PJ, which contains them; DRAM is read and written once (docs/mapping.md).
 
     Parameters
@@ -247,10 +248,9 @@ def _piece(shape: LayerShape, core: Core, width: dict[str, int], p: int, q: int)
         turns, passes, groups = _ceil(shape.k, core.light * width["K"]), 1, 1
         window *= shape.k
     else:
-        outputs = _ceil(k, core.outputs * width["K"])
-        turns, groups = outputs * _ceil(shape.c, core.inputs * width["C"]), shape.groups
-        passes = 1 if held <= core.input_entries else outputs
-    cycles = groups * turns * across * down * shape.r * shape.s * shape.n
+        turns = _ceil(shape.k, core.outputs * width["K"]) * _ceil(shape.c, core.inputs * width["C"])
+        groups, passes = shape.groups, 1 if held <= core.input_entries else _ceil(k, core.outputs * width["K"])
+    cycles = turns * across * down * shape.r * shape.s * shape.n
     # the sums of a lane stay in the PE, so weights are read again for every so many positions
     return cycles, groups * window * passes, shape.weight_words * _ceil(across * down * shape.n, core.sums)
 

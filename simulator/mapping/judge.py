@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator.mapping.architecture import Architecture
 from simulator.mapping.nest import LayerMapping
-from simulator.mapping.shapes import DIMENSIONS, RELEVANT, TENSORS, LayerShape
+from simulator.mapping.shapes import LOOPS, RELEVANT, TENSORS, LayerShape
 from simulator.technology import MAC_PJ, Technology
 
 Accesses = dict[str, dict[str, tuple[int, int]]]
@@ -91,7 +91,7 @@ def evaluate(
 ) -> LayerCost:
     """Return what the mapping costs; one that does not fit is an answer with its violations, not an error.
 
-    A shape with groups is computed group by group with the same mapping of one group (docs/mapping.md, section 3).
+    Where a mapping has no loop over the groups of a shape, they run one after another (docs/mapping.md, section 3).
 
     Parameters
     ----------
@@ -128,20 +128,19 @@ def evaluate(
     """
     technology = technology or Technology()
     _check(mapping, arch)
-    one = shape.one_group if shape.groups > 1 else shape
-    nest = _Nest(mapping, one)
+    nest = _Nest(mapping.with_groups(shape.groups), shape)
     bound = bound_cycles(shape, arch.macs, arch.dram_read_words_per_cycle, arch.dram_write_words_per_cycle)
-    violations, excess = _violations(nest, one, arch)
+    violations, excess = _violations(nest, shape, arch)
     if violations:
         return LayerCost(math.inf, 0, 0.0, bound, {}, math.inf, False, tuple(violations), excess)
     words = [{tensor: [0, 0] for tensor in level.stores} for level in arch.levels]
     for tensor in TENSORS:
         _count(tensor, nest, arch, words)
     accesses = {
-        level.name: {tensor: (shape.groups * read, shape.groups * written) for tensor, (read, written) in each.items()}
+        level.name: {tensor: (read, written) for tensor, (read, written) in each.items()}
         for level, each in zip(arch.levels, words)
     }
-    compute = shape.groups * math.prod(nest.steps)
+    compute = math.prod(nest.steps)
     dram = accesses[arch.levels[-1].name].values()
     reading = sum(read for read, _ in dram) / arch.dram_read_words_per_cycle
     writing = sum(written for _, written in dram) / arch.dram_write_words_per_cycle
@@ -161,7 +160,7 @@ class _Nest:
         self.spatial = [each.spatial for each in mapping.levels]
         self.steps = [math.prod(factor for _, factor in loops) for loops in self.temporal]
         self.lanes = [math.prod(each.values()) for each in self.spatial]
-        extents = dict.fromkeys(DIMENSIONS, 1)
+        extents = dict.fromkeys(LOOPS, 1)
         self.words: list[dict[str, int]] = []
         for loops, lanes in zip(self.temporal, self.spatial):
             for dimension, factor in (*loops, *lanes.items()):
@@ -239,7 +238,7 @@ def _check(mapping: LayerMapping, arch: Architecture) -> None:
         )
     for name, each in zip(arch.names, mapping.levels):
         for dimension, factor in (*each.temporal, *each.spatial.items()):
-            if dimension not in DIMENSIONS:
-                raise ValueError(f"{name}: a loop over {dimension!r}; dimensions are {', '.join(DIMENSIONS)}")
+            if dimension not in LOOPS:
+                raise ValueError(f"{name}: a loop over {dimension!r}; dimensions are {', '.join(LOOPS)}")
             if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
                 raise ValueError(f"{name}: the factor of {dimension} must be an integer of at least 1, got {factor!r}")

@@ -136,4 +136,4 @@ def least_words(shape: LayerShape, tile: tuple[int, int]) -> tuple[int, int]:
     for p, q, times in tiles_of(shape, tile):
         inputs += times * shape.footprint("I", shape.bounds | {"P": p, "Q": q})
         updates += times
-    return inputs * shape.groups, updates * shape.weight_words
+    return inputs, updates * shape.weight_words

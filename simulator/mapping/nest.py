@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from simulator.mapping.shapes import DIMENSIONS
+from simulator.mapping.shapes import LOOPS
 
 
 class LevelLoops(NamedTuple):
@@ -47,6 +47,13 @@ class LayerMapping:
         """Return the mapping of ({dimension: spatial factor}, [(dimension, temporal factor), ...]) per level."""
         return cls(tuple(LevelLoops(dict(each[0]), tuple((d, f) for d, f in each[1])) for each in levels))
 
+    def with_groups(self, groups: int) -> LayerMapping:
+        """Return the mapping with so many groups as its outermost loop, if it has none over them."""
+        if groups == 1 or any("G" in each.spatial or "G" in dict(each.temporal) for each in self.levels):
+            return self
+        last = self.levels[-1]
+        return LayerMapping((*self.levels[:-1], last._replace(temporal=(*last.temporal, ("G", groups)))))
+
     def to_json(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """Return plain data, level by level under these names."""
         return [
@@ -60,7 +67,7 @@ class LayerMapping:
         for name, each in reversed(list(zip(names, self.levels))):
             lines.append(f"{'  ' * depth}# {name}")
             loops = [("for", d, f) for d, f in reversed(each.temporal)]
-            loops += [("parallel for", d, each.spatial[d]) for d in DIMENSIONS if d in each.spatial]
+            loops += [("parallel for", d, each.spatial[d]) for d in LOOPS if d in each.spatial]
             for word, dimension, factor in loops:
                 if factor > 1:
                     lines.append(f"{'  ' * depth}{word} {dimension.lower()} in 0..{factor - 1}")

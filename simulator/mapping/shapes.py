@@ -12,8 +12,13 @@ from workloads.network.frames import Frames
 from workloads.network.layer import Layer
 
 DIMENSIONS = "RSPQCKN"  #: filter width, height; output width, height; channels in, out; batch
+LOOPS = DIMENSIONS + "G"  #: and groups, of which C and K are those of one
 TENSORS = "WIO"
-RELEVANT: Mapping[str, str] = {"W": "RSCK", "I": "RSPQCN", "O": "PQKN"}  #: loops that change what is read; R S by halo
+RELEVANT: Mapping[str, str] = {
+    "W": "RSCKG",
+    "I": "RSPQCNG",
+    "O": "PQKNG",
+}  #: loops that change it; R S by halo
 MAX_EXTENT = 2**24  #: our choice: above any layer, and products of seven stay far from the limits of a float
 MAX_STRIDE = 2**10
 
@@ -64,14 +69,8 @@ class LayerShape:
 
     @cached_property
     def bounds(self) -> dict[str, int]:
-        """Extent of each dimension; K of one group."""
-        return {d: getattr(self, d.lower()) for d in DIMENSIONS} | {"K": self.k // self.groups}
-
-    @property
-    def one_group(self) -> LayerShape:
-        """The shape of a single group."""
-        k = self.k // self.groups
-        return LayerShape(self.r, self.s, self.p, self.q, self.c, k, self.n, self.stride, 1, self.dilation)
+        """Extent of each loop; C and K of one group, G the groups."""
+        return {d: getattr(self, d.lower()) for d in DIMENSIONS} | {"K": self.k // self.groups, "G": self.groups}
 
     @property
     def is_depthwise(self) -> bool:
@@ -101,15 +100,15 @@ class LayerShape:
         return columns * rows * self.c * self.groups * self.n
 
     def footprint(self, tensor: str, extents: Mapping[str, int]) -> int:
-        """Return the words of a tensor in a tile of these extents, halo included."""
-        e = extents
+        """Return the words of a tensor in a tile of these extents, halo included; without G, of one group."""
+        e, groups = extents, extents.get("G", 1)
         if tensor == "W":
-            return e["R"] * e["S"] * e["C"] * e["K"]
+            return e["R"] * e["S"] * e["C"] * e["K"] * groups
         if tensor == "O":
-            return e["P"] * e["Q"] * e["K"] * e["N"]
+            return e["P"] * e["Q"] * e["K"] * e["N"] * groups
         width = (e["P"] - 1) * self.stride[0] + (e["R"] - 1) * self.dilation[0] + 1
         height = (e["Q"] - 1) * self.stride[1] + (e["S"] - 1) * self.dilation[1] + 1
-        return width * height * e["C"] * e["N"]
+        return width * height * e["C"] * e["N"] * groups
 
     @classmethod
     def of_layer(cls, layer: Layer, samples: int = 1, tile: tuple[int, int] | None = None) -> LayerShape:

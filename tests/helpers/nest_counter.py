@@ -7,13 +7,13 @@ from typing import Any
 
 from simulator.mapping import Architecture, LayerMapping, LayerShape
 
-WALKS = {"W": ("R", "S", "C", "K"), "I": ("R", "S", "P", "Q", "C", "N"), "O": ("P", "Q", "K", "N")}
+WALKS = {"W": "RSCKG", "I": "RSPQCNG", "O": "PQKNG"}
 Loop = tuple[int, bool, str, int, int]  # level, spatial, dimension, factor, iterations of the dimension in one step
 
 
 def loops_of(mapping: LayerMapping) -> list[Loop]:
     """Return all loops, innermost first."""
-    found, inside = [], dict.fromkeys("RSPQCKN", 1)
+    found, inside = [], dict.fromkeys("RSPQCKNG", 1)
     for level, each in enumerate(mapping.levels):
         spatial = [(True, d, f) for d, f in each.spatial.items()]
         for is_spatial, d, f in [(False, d, f) for d, f in each.temporal] + spatial:
@@ -25,26 +25,26 @@ def loops_of(mapping: LayerMapping) -> list[Loop]:
 def element(shape: LayerShape, tensor: str, at: dict[str, int]) -> tuple[int, ...]:
     """Return which word of a tensor an iteration touches."""
     if tensor == "W":
-        return at["R"], at["S"], at["C"], at["K"]
+        return at["R"], at["S"], at["C"], at["K"], at["G"]
     if tensor == "O":
-        return at["P"], at["Q"], at["K"], at["N"]
+        return at["P"], at["Q"], at["K"], at["N"], at["G"]
     column = at["P"] * shape.stride[0] + at["R"] * shape.dilation[0]
-    return column, at["Q"] * shape.stride[1] + at["S"] * shape.dilation[1], at["C"], at["N"]
+    return column, at["Q"] * shape.stride[1] + at["S"] * shape.dilation[1], at["C"], at["N"], at["G"]
 
 
 def words_of(shape: LayerShape, tensor: str, inner: list[Loop]) -> int:
     """Return the distinct words that the loops inside a level touch: one box, so any place will do."""
     touched = set()
     for indices in product(*(range(f) for _, _, _, f, _ in inner)):
-        at = dict.fromkeys("RSPQCKN", 0)
+        at = dict.fromkeys("RSPQCKNG", 0)
         for (_, _, d, _, step), i in zip(inner, indices):
             at[d] += i * step
         touched.add(element(shape, tensor, at))
     if tensor != "I":
         return len(touched)
-    columns, rows = {x for x, _, _, _ in touched}, {y for _, y, _, _ in touched}
+    columns, rows = {x for x, *_ in touched}, {y for _, y, *_ in touched}
     box = (max(columns) - min(columns) + 1) * (max(rows) - min(rows) + 1)  # a window with holes is moved as a box
-    return box * len({(c, n) for _, _, c, n in touched})
+    return box * len({word[2:] for word in touched})
 
 
 def count(mapping: LayerMapping, shape: LayerShape, arch: Architecture) -> dict[str, dict[str, list[int]]]:

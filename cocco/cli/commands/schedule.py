@@ -18,7 +18,8 @@ from cocco.output.pictures.saving import PICTURE_FORMATS
 from cocco.output.text.schedule import schedule_text
 from cocco.scheduling.answer import ScheduleResult
 from cocco.scheduling.checked import checked
-from cocco.scheduling.schedule import ORDERS, schedule
+from cocco.scheduling.question import ORDERS
+from cocco.scheduling.schedule import schedule
 from simulator.schedule.files import read_order, read_schedule, write_schedule
 from workloads.network.network import Network
 

@@ -64,7 +64,7 @@ def test_a_long_list_is_minimized_by_the_portfolio_alone(monkeypatch):
 
 @pytest.mark.slow
 def test_random_lives_of_60000_buffers_stay_within_three_thousandths_of_the_bound():
-    from benchmarks.allocation import random_lives
+    from benchmarks.allocation_lists import random_lives
 
     problem = make_problem(random_lives(60_000))
     assert height_of(problem, greedy(problem, "long first", "bf")) <= 1.003 * problem.bound

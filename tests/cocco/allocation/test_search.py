@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import cocco
-from cocco.allocation import canonical, complete, problem
+from cocco.allocation import canonical, complete, greedy, problem
 from simulator.allocation.files import read_buffers
 from simulator.allocation.judge import Buffer
 from tests.helpers.random_buffers import (
@@ -63,6 +63,30 @@ def test_both_engines_open_the_same_nodes(seed, rank):
             ended, fast = complete.run_once(parts, capacity, rank, limit, "fast")
             same, slow = complete.run_once(parts, capacity, rank, limit, "reference")
             assert (ended, fast.nodes, fast.address) == (same, slow.nodes, slow.address)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_that_stopped_goes_on_as_if_it_had_not(engine, seed):
+    """Stopped after every node, and after more and more, on parts that split and on gaps and fixed offsets."""
+    parts = problem.make_problem(random_buffers(seed, 14 + 2 * seed, plain=seed % 2 == 0))
+    for capacity in (parts.bound, parts.bound + 2):
+        at_once = complete.run_once(parts, capacity, "TAW", 300, engine)
+        for stops in (range(1, 301), (1, 3, 9, 27, 81, 243, 300)):
+            run = complete.new_run(parts, capacity, "TAW", engine)
+            ended = next((each for each in map(run.run, stops) if each != canonical.LIMIT), canonical.LIMIT)
+            assert (ended, run.nodes, run.address) == (at_once[0], at_once[1].nodes, at_once[1].address)
+
+
+@pytest.mark.skipif(not problem.has_kernel(), reason="the compiled search is not built")
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_are_filled_alike_by_both_engines(seed, monkeypatch):
+    parts = problem.make_problem(random_buffers(seed, 10 + 6 * seed, plain=seed % 2 == 0))
+    for order in greedy.ORDERS:
+        fast = greedy.greedy(parts, order, "low").tolist()
+        with monkeypatch.context() as patched:
+            patched.setattr(greedy, "has_kernel", lambda: False)
+            assert greedy.greedy(parts, order, "low").tolist() == fast
 
 
 @pytest.mark.skipif(not problem.has_kernel(), reason="the compiled search is not built")

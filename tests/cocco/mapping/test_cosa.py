@@ -13,7 +13,7 @@ from cocco.mapping import MappingResult, Rules, Weights, map_layer
 from cocco.mapping.objective import objective_parts, total_of
 from cocco.mapping.rules import factors_of
 from cocco.mapping.solving import SolverLimits, map_cosa
-from simulator.mapping import SIMBA, Architecture, LayerShape, Level, evaluate
+from simulator.mapping import SIMBA, Architecture, LayerShape, Level, closed_form, evaluate
 from tests.helpers.layer_lists import shapes
 
 PUBLISHED = [
@@ -259,14 +259,18 @@ def test_a_prime_above_every_fan_out_goes_temporal_and_a_layer_of_one_word_is_ma
         assert one.status == "optimal" and one.cost is not None and one.cost.compute_cycles == 1
 
 
-def test_groups_are_one_group_times_their_number_and_depthwise_is_refused():
-    grouped = map_layer(LayerShape(3, 3, 14, 14, 8, 256, groups=32))
-    one = map_layer(LayerShape(3, 3, 14, 14, 8, 8))
-    assert objective(grouped) == objective(one) and grouped.mapping == one.mapping
-    assert grouped.cost is not None and one.cost is not None
-    assert grouped.cost.compute_cycles == 32 * one.cost.compute_cycles
-    with pytest.raises(ValueError, match="closed form"):
-        map_layer(LayerShape(3, 3, 14, 14, 1, 256, groups=256))
+def test_groups_are_a_loop_that_fills_lanes():
+    """32 groups of 8 to 8 channels, and 256 of one: no more cycles than the model, where a group alone is slower."""
+    for shape in (LayerShape(3, 3, 14, 14, 8, 256, groups=32), LayerShape(3, 3, 14, 14, 1, 256, groups=256)):
+        grouped, (_, model) = map_layer(shape), closed_form(shape)
+        one = map_layer(LayerShape(3, 3, 14, 14, shape.c, shape.k // shape.groups))
+        assert grouped.cost is not None and one.cost is not None
+        assert grouped.objective >= grouped.bound - TOLERANCE
+        assert grouped.objective == pytest.approx(
+            total_of(objective_parts(grouped.mapping, shape, SIMBA, Rules()), Rules())
+        )
+        assert grouped.cost.cycles <= model.cycles
+        assert grouped.cost.cycles <= shape.groups * one.cost.cycles
 
 
 def test_multicast_and_stride_once_only_loosen():

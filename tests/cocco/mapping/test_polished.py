@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from cocco.mapping import Rules, map_layer
 from cocco.mapping.objective import objective_parts
-from cocco.mapping.sampling import Sampler
-from simulator.mapping import SIMBA, LayerShape, evaluate
+from cocco.mapping.sampling import Draw, Sampler
+from simulator.mapping import SIMBA, Architecture, LayerShape, Level, closed_form, evaluate
 
 LARGE = LayerShape(1, 1, 2048, 1, 12288, 12288)  #: a layer of a language model
 SHAPES = [LayerShape(3, 3, 14, 14, 32, 32), LayerShape(1, 1, 14, 14, 64, 32, 1, (2, 2)), LayerShape(1, 1, 8, 1, 96, 96)]
@@ -77,3 +78,45 @@ def _draw(slots: tuple[int, ...], order: tuple[int, ...]):
 def test_a_malformed_aim_is_named():
     with pytest.raises(ValueError, match="aim must be one of weighted, balance, got 'even'"):
         Rules(aim="even")  # type: ignore[arg-type]
+
+
+TINY = Architecture(
+    (
+        Level("sums", 2, 2, {"O": 1}, 2),
+        Level("buffer", 12, 1, {"W": 0.25, "I": 0.5, "O": 0.25}, 2),
+        Level("DRAM", None, 1, {"W": 1, "I": 1, "O": 1}),
+    ),
+    macs=4, dram_read_words_per_cycle=2, dram_write_words_per_cycle=1, name="tiny",
+)  # fmt: skip
+GROUPED = {
+    "grouped": LayerShape(1, 1, 2, 1, 2, 4, groups=2),
+    "depth-wise": LayerShape(1, 2, 2, 1, 1, 4, groups=4),
+    "heads": LayerShape(1, 1, 4, 1, 2, 2, groups=2),
+}
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_polished_takes_the_fewest_cycles_of_all_mappings_of_a_tiny_grouped_layer(name: str):
+    """Every slot of every factor, groups among them, and every order of the loops at the buffer."""
+    shape = GROUPED[name]
+    sampler = Sampler(shape, TINY)
+    assert any(d == "G" for d, _ in sampler.factors)
+    slots = np.array(list(itertools.product(*sampler.legal)))
+    slots = slots[sampler.fits(slots)]
+    orders = [np.array(each) for each in itertools.permutations(range(len(sampler.factors)))]
+    mappings = {
+        str(mapping): mapping for row in slots for order in orders for mapping in [sampler.mapping(Draw(row, order))]
+    }
+    least = min(evaluate(mapping, shape, TINY).cycles for mapping in mappings.values())
+    found = map_layer(shape, TINY, method="polished", seed=1)
+    assert found.cost is not None and found.cost.cycles == least
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [LayerShape(3, 3, 14, 14, 8, 256, groups=32), LayerShape(3, 3, 28, 28, 1, 96, groups=96),
+     LayerShape(1, 1, 197, 1, 64, 197 * 12, groups=12)],
+)  # fmt: skip
+def test_groups_and_heads_take_no_more_cycles_than_the_default_model(shape: LayerShape):
+    found = map_layer(shape, method="polished", samples=500)
+    assert found.cost is not None and found.cost.cycles <= closed_form(shape)[1].cycles

@@ -91,8 +91,8 @@ def test_no_random_mapping_that_fits_is_no_answer():
         assert (found.status, found.mapping, found.valid) == ("gave_up", None, 0)
 
 
-def test_work_of_groups_is_that_of_one_times_their_number_and_nothing_is_read_less_than_once():
+def test_groups_share_the_lanes_and_nothing_is_read_less_than_once():
     whole = mapper._work(LayerShape(3, 3, 8, 8, 4, 16, groups=4), (8, 8), Rules(stride_rule="once"), 20.0)
     one = mapper._work(LayerShape(3, 3, 8, 8, 4, 4), (8, 8), Rules(stride_rule="once"), 20.0)
-    assert whole.cycles == 4 * one.cycles
+    assert -(-3 * 3 * 8 * 8 * 4 * 16 // 1024) <= whole.cycles <= 4 * one.cycles
     assert [mapper._at_least_once(words, 5) for words in (3, 5, 8)] == [(1, 1), (1, 1), (8, 5)]

@@ -267,7 +267,7 @@ def test_program_that_the_solver_did_not_close_is_feasible(monkeypatch: pytest.M
         return found._replace(solved=found.solved._replace(status="feasible"))
 
     assert schedule(two_branches(), 6, method="paper").status == "optimal"
-    monkeypatch.setattr(import_module("cocco.scheduling.schedule"), "solve_paper", cut_off)
+    monkeypatch.setattr(import_module("cocco.scheduling.methods"), "solve_paper", cut_off)
     assert schedule(two_branches(), 6, method="paper").status == "feasible"
 
 
@@ -368,7 +368,7 @@ def test_window_that_would_cost_more_is_left_as_it_was():
 
 def test_beam_that_was_cut_off_does_not_prove_the_plan_of_another(monkeypatch: pytest.MonkeyPatch):
     """The beam finds 30 bytes, unproved; the plan of a given order, of which no more is known, costs less."""
-    real = import_module("cocco.scheduling.schedule")
+    real = import_module("cocco.scheduling.methods")
     monkeypatch.setattr(real, "beam", lambda *_: BeamPlan(plan_of_gaps(graph, range(6), set()), 30, False))
     graph = graph_of(two_branches())
     found = schedule(two_branches(), 6, method="beam")

@@ -31,9 +31,9 @@ SMALL = Architecture(
 def cases(draw: st.DrawFn) -> tuple[LayerMapping, LayerShape]:
     """A mapping of up to seven factors, and the shape whose loops these are."""
     levels: list[tuple[dict[str, int], list[tuple[str, int]]]] = [({}, []) for _ in SMALL.levels]
-    extents = dict.fromkeys("RSPQCKN", 1)
+    extents = dict.fromkeys("RSPQCKNG", 1)
     for _ in range(draw(st.integers(1, 7))):
-        d, f = draw(st.sampled_from("RSPQCKN")), draw(st.sampled_from((2, 2, 3)))
+        d, f = draw(st.sampled_from("RSPQCKNG")), draw(st.sampled_from((2, 2, 3)))
         i = draw(st.integers(0, 4))
         spatial, temporal = levels[i]
         if draw(st.booleans()) and math.prod(spatial.values()) * f <= SMALL.levels[i].fanout and d not in spatial:
@@ -42,9 +42,11 @@ def cases(draw: st.DrawFn) -> tuple[LayerMapping, LayerShape]:
             temporal.append((d, f))
         extents[d] *= f
     strides = st.tuples(st.integers(1, 3), st.integers(1, 3))
+    groups = extents["G"]
     shape = LayerShape(
-        *(extents[d] for d in "RSPQCKN"), stride=draw(strides), dilation=draw(st.sampled_from(((1, 1), (2, 1))))
-    )
+        *((extents | {"K": extents["K"] * groups})[d] for d in "RSPQCKN"), stride=draw(strides), groups=groups,
+        dilation=draw(st.sampled_from(((1, 1), (2, 1)))),
+    )  # fmt: skip
     return LayerMapping.of(levels), shape
 
 
@@ -178,17 +180,59 @@ def test_the_closed_form_is_that_of_the_simulator_and_tiles_never_help_one_choic
     assert closed_form(shape, Core(axes="KC"))[1].compute_cycles >= whole.compute_cycles >= shape.macs / 1024
 
 
-def test_depthwise_work_has_lanes_of_its_own_and_groups_run_in_turn():
-    """64 channels, 3 x 3, 16 x 16: 2304 cycles as in the model; four groups of 16 to 16: 4 times one group."""
+@given(
+    extents=st.tuples(*[st.integers(1, 9)] * 4), c=st.integers(2, 20), k=st.integers(1, 20),
+    groups=st.sampled_from([2, 3, 8, 32]), is_product=st.booleans(),
+)  # fmt: skip
+def test_groups_and_heads_take_the_cycles_of_the_model(extents, c, k, groups, is_product):
+    r, s, p, q = extents
+    if is_product:
+        layer = Layer("m", "matmul", ("a", "b"), q, p, k * groups, c * groups, groups=groups, whole=(1,))
+        r = s = 1
+    else:
+        layer = Layer("l", "conv", ("x",), q, p, k * groups, c * groups, (s, r), (1, 1), groups=groups)
+    _, cost = closed_form(LayerShape(r, s, p, q, c, k * groups, groups=groups))
+    assert cost.compute_cycles == layer_cycles(layer)
+
+
+def test_depthwise_work_has_lanes_of_its_own_and_groups_share_them():
+    """64 channels, 3 x 3, 16 x 16: 2304 cycles as in the model; 4 groups of 16 to 16 fill the lanes as 64 outputs."""
     _, cost = closed_form(LayerShape(3, 3, 16, 16, 1, 64, groups=64))
     assert cost.compute_cycles == 2304
     _, grouped = closed_form(LayerShape(1, 1, 4, 4, 16, 64, groups=4))
-    _, one = closed_form(LayerShape(1, 1, 4, 4, 16, 16))
-    assert grouped.compute_cycles == 4 * one.compute_cycles
+    _, dense = closed_form(LayerShape(1, 1, 4, 4, 16, 64))
+    assert grouped.compute_cycles == dense.compute_cycles == 16
+
+
+def test_groups_without_a_loop_run_one_after_another():
     mapping = LayerMapping.of([({}, [])] * 5 + [({}, [("K", 16), ("C", 16), ("P", 4), ("Q", 4)])])
     judged = evaluate(mapping, LayerShape(1, 1, 4, 4, 16, 64, groups=4), SIMBA)
     alone = evaluate(mapping, LayerShape(1, 1, 4, 4, 16, 16), SIMBA)
     assert (judged.energy_pj, judged.cycles) == pytest.approx((4 * alone.energy_pj, 4 * alone.cycles), rel=1e-12)
+    refused = evaluate(LayerMapping.of([({}, [])] * 5 + [({}, [*mapping.levels[5].temporal, ("G", 2)])]),
+                       LayerShape(1, 1, 4, 4, 16, 64, groups=4), SIMBA)  # fmt: skip
+    assert refused.violations == ("the factors of G come to 2, its bound is 4",)
+
+
+def test_a_depthwise_layer_worked_by_hand():
+    """8 channels of a 3 x 3 window on 8 lanes, 4 outputs in turn: 36 cycles; every weight, input and output moves once.
+
+    Each lane has a channel of its own: nothing is multicast, and no sums are added on the way.
+    """
+    arch = Architecture(
+        (
+            Level("buffer", 1024, 1, {"W": 0.25, "I": 0.5, "O": 0.25}, fanout=8),
+            Level("DRAM", None, 1, {"W": 1, "I": 1, "O": 1}),
+        ),
+        macs=8,
+    )
+    shape = LayerShape(3, 3, 2, 2, 1, 8, groups=8)
+    mapping = LayerMapping.of([({"G": 8}, [("P", 2), ("Q", 2), ("R", 3), ("S", 3)]), ({}, [])])
+    cost = evaluate(mapping, shape, arch)
+    assert (cost.valid, cost.compute_cycles, cost.utilization) == (True, 36, 1.0)
+    assert cost.accesses["DRAM"] == {"W": (72, 0), "I": (128, 0), "O": (0, 32)}
+    assert cost.accesses["buffer"]["W"] == (8 * 36, 72)
+    assert cost.accesses["buffer"]["O"][1] == 8 * 36
 
 
 @given(st.tuples(*[st.integers(1, 12)] * 4), st.tuples(*[st.integers(1, 5)] * 4))
