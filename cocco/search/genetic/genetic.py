@@ -51,6 +51,16 @@ def genetic(
                     ends.append(parents.rows(0, settings.elite))
                 parents, at.improved = renewed, at.generation
                 at.initial = at.waiting.pop() if at.waiting and not len(parents.cost) else []
+            most = _generations(settings, islands, parents, trace.left, trace.samples - spent)
+            if most:
+                stale = at.generation - at.improved
+                made = engine.evolve(seed, at.generation, parents, most, stale, trace.best.cost)
+                if made is not None:
+                    trace.record_all(made)
+                    at.population, at.generation = made.population, at.generation + len(made.costs)
+                    at.improved = at.generation - made.stale
+                    keeper.keep(at, trace, islands)
+                    continue
             elite = parents.rows(0, settings.elite)
             count = min(settings.population - len(elite.cost), trace.left)
             children = engine.breed(seed, at.generation, parents, at.initial, count)
@@ -70,3 +80,10 @@ def genetic(
     if ends is not None and len(at.population.cost):
         ends.append(at.population.by_cost().rows(0, settings.elite))
     return trace
+
+
+def _generations(settings: Settings, islands: Islands, parents: Population, left: int, samples: int) -> int:
+    """Return how many whole generations of this population there are before anything but patience ends it."""
+    if len(parents.cost) != settings.population:
+        return 0
+    return min(left, islands.left(samples)) // (settings.population - settings.elite)

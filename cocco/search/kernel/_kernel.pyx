@@ -45,6 +45,7 @@ include "_fit.pxi"
 include "_kept_decode.pxi"
 include "_kept_settle.pxi"
 include "_generation.pxi"
+include "_generations.pxi"
 include "_downsets.pxi"
 include "_orders.pxi"
 
@@ -281,27 +282,26 @@ cdef class Kernel:
         parent_labels, parent_capacities: the population sorted by cost, empty for a generation of founders.
         """
         cdef Brood brood
+        cdef Individual child
         cdef i64 i, size = self.graph.size
         cdef int status = FITS
         brood.size, brood.parents = size, parent_labels.shape[0]
-        brood.parent_labels = &parent_labels[0, 0] if brood.parents else NULL
-        brood.parent_capacities = &parent_capacities[0, 0] if brood.parents else NULL
         brood.founders = founder_labels.shape[0]
         brood.founder_labels = &founder_labels[0, 0] if brood.founders else NULL
-        brood.labels, brood.capacities = &labels[0, 0], &capacities[0, 0]
-        brood.value, brood.cost = &value[0], &cost[0]
         brood.seed, brood.generation = seed, generation
-        cdef u64[::1] hashes = np.empty(brood.parents + 1, dtype=np.uint64)
-        brood.parent_hash = &hashes[0]
+        cdef char[::1] room = np.empty((brood.parents + 1) * sizeof(Individual), dtype=np.int8)
+        brood.parent = <Individual*>&room[0]
         with nogil:
             for i in range(brood.parents):
-                brood.parent_hash[i] = hash_genome(
-                    brood.parent_labels + i * size, size, brood.parent_capacities + 2 * i, self.goal.buffers
-                )
+                brood.parent[i].labels = <i64*>&parent_labels[i, 0]
+                brood.parent[i].capacities = <i64*>&parent_capacities[i, 0]
+                hash_individual(&brood.parent[i], size, self.goal.buffers)
             for i in range(first, last):
+                child.labels, child.capacities = &labels[i, 0], &capacities[i, 0]
+                child.value, child.cost = &value[i], &cost[i]
                 status = make_child(
                     &self.graph, &self.net, &self.machine, &self.goal, &self.rates, &brood,
-                    &scratch.work, &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i,
+                    &scratch.work, &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i, &child,
                     scratch.keeping,
                 )
                 if status != FITS:
@@ -617,6 +617,7 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
 
 
 include "_annealing.pxi"
+include "_evolve.pxi"
 include "_improve.pxi"
 include "_kept_prices.pxi"
 include "_kept_search.pxi"
