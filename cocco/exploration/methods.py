@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, QUICK_TOTAL, Proof, prove
 from cocco.bounds.least import lower_bound
+from cocco.exploration.archipelago import Start, is_divided, sailed
 from cocco.exploration.columns import MOST_LAYERS, Chosen, check_scipy, put_together
 from cocco.exploration.founders import Founders, founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, Polished, polish
@@ -109,13 +110,16 @@ def automatic(question: Question, is_start: bool = False) -> Outcome:
     return _proven(question, proof) if proof.best is not None else search(question)
 
 
-def search(question: Question) -> Outcome:
-    """The genetic algorithm (Cocco, Sec. 4.4) from founders, whose work counts among the samples."""
+def search(question: Question, start: Start | None = None) -> Outcome:
+    """The genetic algorithm (Cocco, Sec. 4.4) from founders, whose work counts among the samples.
+
+    start: what it starts from, where that is known.
+    """
     problem, samples, seed, settings = question.problem, question.samples, question.seed, question.settings
     engine, initial = question.engine, question.initial
     chosen = make_engine(engine, problem, settings, question.threads)
-    found = Founders([], 0)
-    if settings.seeds:
+    found = Founders([], 0) if start is None else start.founders
+    if settings.seeds and start is None:
         found = once(_founders, problem, engine, settings.islands, samples, seed)
     columns = _column_samples(question)
     polishing = int(settings.polish * samples)
@@ -124,11 +128,14 @@ def search(question: Question) -> Outcome:
     most = max(samples - columns - polishing, found.samples + 1)
     if found.is_stopped:
         return _of_founders(question, found)
+    if start is None and is_divided(question):
+        return _divided(question, found)
     first, *others = found.islands or [[]]
     room = max(0, min(settings.population, most - found.samples) - len(initial))
     starts: list[Sequence[Sequence[int]]] = [[*initial, *first[:room]], *others]
     ends: list[Population] | None = [] if columns else None
-    trace = genetic(problem, most, seed, settings, starts, question.progress, chosen, found.samples, ends)
+    parents, left = (None, None) if start is None else (start.parents, start.ends)
+    trace = genetic(problem, most, seed, settings, starts, question.progress, chosen, found.samples, ends, parents, left)
     if ends and not trace.is_stopped:
         _choose(question, trace, ends, samples - polishing - trace.samples - 1)
     if polishing and not trace.is_stopped:
@@ -138,8 +145,15 @@ def search(question: Question) -> Outcome:
     return Outcome(trace, trace.samples, "ga")
 
 
+def _divided(question: Question, found: Founders) -> Outcome:
+    try:
+        return sailed(question, found)
+    except KeyboardInterrupt:
+        return _of_founders(question, found)
+
+
 def _founders(problem: Problem, engine: EngineName, islands: int, samples: int, seed: int) -> Founders:
-    return founders(problem, lambda given: subgraph_costs(given, engine), islands, samples, seed)
+    return founders(problem, engine, islands, samples, seed)
 
 
 def _of_founders(question: Question, found: Founders) -> Outcome:

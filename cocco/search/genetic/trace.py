@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     import pandas
 
 
+DTYPES = {
+    "samples_number": np.int64, "samples_generation": np.int32, "samples_capacities": np.int32,
+    "samples_subgraphs": np.int32, "samples_value": np.float64, "samples_cost": np.float64,
+}  # fmt: skip  #: of the arrays of a state
 COLUMNS = ("number", "generation", "capacities", "subgraphs", "value", "cost")  #: what is kept of a sample
 
 
@@ -105,7 +110,8 @@ class Trace:
 
     def follow(self, later: Trace) -> None:
         """Take over the generations of a search that came after this one, numbered on."""
-        before, generations, best = self._closed, len(self.logbook), self.best.cost
+        before, generations = self._closed, len(self.logbook)
+        best = self.best.cost if len(self.hall) else math.inf
         for number, generation, *rest in later._columns:
             self._columns.append((number + before, generation + generations, *rest))
         for record in later.logbook:

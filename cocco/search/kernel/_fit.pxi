@@ -50,17 +50,28 @@ cdef struct Memo:  # subgraphs return again and again; forgets all when the aren
     i64 used
 
 
+cdef inline u64 hash_group(const i64* layers, i64 count, Memory* memory) noexcept nogil:
+    """Of layers that are priced in these capacities."""
+    cdef u64 h = mix(<u64>memory.activations * GAMMA + <u64>memory.weights)
+    cdef i64 i
+    for i in range(count):
+        h = (h ^ <u64>layers[i]) * 0x9FB21C651E98DF25ULL
+        h ^= h >> 32
+    return h
+
+
 cdef int price_again(
     Net* net, Machine* m, Work* w, Memo* memo, const i64* layers, i64 count, Memory* memory, Row* row
 ) noexcept nogil:
     """price, from the memo where the same layers were priced in the same capacities before."""
-    cdef u64 h = mix(<u64>memory.activations * GAMMA + <u64>memory.weights)
+    return price_hashed(net, m, w, memo, layers, count, hash_group(layers, count, memory), memory, row)
+
+
+cdef int price_hashed(
+    Net* net, Machine* m, Work* w, Memo* memo, const i64* layers, i64 count, u64 h, Memory* memory, Row* row
+) noexcept nogil:
     cdef i64 i
-    cdef Entry* entry
-    for i in range(count):
-        h = (h ^ <u64>layers[i]) * 0x9FB21C651E98DF25ULL
-        h ^= h >> 32
-    entry = &memo.entries[h & (ENTRIES - 1)]
+    cdef Entry* entry = &memo.entries[h & (ENTRIES - 1)]
     if (entry.count == count and entry.hash == h and entry.capacity == memory.activations
             and entry.weight_capacity == memory.weights):
         for i in range(count):
@@ -79,6 +90,16 @@ cdef int price_again(
         memo.arena[memo.used + i] = <int32_t>layers[i]
     memo.used += count
     return entry.status
+
+
+cdef void fetch_prices(Memo* memo, const u64* hash, i64 count) noexcept nogil:
+    """Ask for what these entries hold while the rest of the genome is looked up."""
+    cdef i64 i
+    cdef Entry* entry
+    for i in range(count):
+        entry = &memo.entries[hash[i] & (ENTRIES - 1)]
+        fetch_ahead(&memo.arena[entry.at])
+        fetch_ahead(&entry.row.slots)
 
 
 cdef int cut(Graph* g, Bench* b, i64* labels, i64* group, i64 count, u64* stream) noexcept nogil:
@@ -113,14 +134,17 @@ cdef int fit(
             b.queue[end + count] = u
             count += 1
             u = b.next[u]
+        b.hash[top] = hash_group(b.queue + end, count, memory)
+        fetch_ahead(&memo.entries[b.hash[top] & (ENTRIES - 1)])
         end += count
         b.queue_length[top] = count
         top += 1
+    fetch_prices(memo, b.hash, top)
     while top:
         top -= 1
         count = b.queue_length[top]
         end -= count
-        status = price_again(net, m, w, memo, b.queue + end, count, memory, &row)
+        status = price_hashed(net, m, w, memo, b.queue + end, count, b.hash[top], memory, &row)
         if status == OVERFLOW or (status == SHORT and count == 1):
             return status
         if status == FITS:
@@ -136,6 +160,7 @@ cdef int fit(
             memcpy(b.queue + end, b.part + at, b.parts[i] * sizeof(i64))
             end += b.parts[i]
             b.queue_length[top] = b.parts[i]
+            b.hash[top] = hash_group(b.queue + end - b.parts[i], b.parts[i], memory)
             top += 1
     return FITS
 

@@ -384,7 +384,7 @@ cdef class Scratch:
         cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
         cdef i64* at
         self.block[0] = calloc(37 * n + 5 * edges, sizeof(i64))
-        self.block[1] = calloc(40 * n, sizeof(i64))
+        self.block[1] = calloc(42 * n, sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
         self.block[4] = calloc(ARENA, sizeof(int32_t))
@@ -473,7 +473,7 @@ cdef i64* lay_out_bench(Bench* b, i64* at, i64 n) noexcept:
     b.spare, b.root, b.start, b.next, b.last = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.waits, b.ready, b.done, b.flag, b.flag2 = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
-    b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
+    b.queue_length, b.order, b.place, b.hash = take(&at, n), take(&at, n), take(&at, n), <u64*>take(&at, n)
     return at
 
 

@@ -74,6 +74,7 @@ cdef struct Bench:  # scratch space of the operators, one per thread
     i64* parts          # lengths of the parts
     i64* queue          # layers of the groups that are still to be priced, group after group from the end
     i64* queue_length
+    u64* hash           # of each of these groups
     i64* order
     i64* place
 
@@ -168,13 +169,11 @@ cdef void break_cycles(Graph* g, Bench* b, i64* labels) noexcept nogil:
     for v in range(g.size):
         b.waits[v] = 0
         b.done[v] = 0
-    for e in range(g.edges):
-        if labels[g.source[e]] != labels[g.target[e]]:
-            b.waits[labels[g.target[e]]] += 1
+    for e in range(g.edges):  # sums and moves where branches would be a guess each
+        b.waits[labels[g.target[e]]] += labels[g.source[e]] != labels[g.target[e]]
     for v in range(g.size):
-        if labels[v] == v and b.waits[v] == 0:
-            b.ready[top] = v
-            top += 1
+        b.ready[top] = v
+        top += (labels[v] == v) & (b.waits[v] == 0)
     while True:
         while top:
             top -= 1
@@ -184,11 +183,9 @@ cdef void break_cycles(Graph* g, Bench* b, i64* labels) noexcept nogil:
                 b.done[u] = 1
                 for j in range(g.consumer_start[u], g.consumer_start[u + 1]):
                     label = labels[g.consumers[j]]
-                    if label != name:
-                        b.waits[label] -= 1
-                        if b.waits[label] == 0:
-                            b.ready[top] = label
-                            top += 1
+                    b.waits[label] -= label != name
+                    b.ready[top] = label
+                    top += (label != name) & (b.waits[label] == 0)
                 u = b.next[u]
         while earliest < g.size and b.done[earliest]:
             earliest += 1
