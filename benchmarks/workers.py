@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import cocco
 import workloads
+from cocco.problem.names import Keep
 from cocco.problem.steps import shared_out
 
 NETWORKS = ("resnet50", "randwire_b", "nasnet")
@@ -30,7 +31,7 @@ class Took(NamedTuple):
     cost: float
 
 
-def measure(name: str, samples: int, seed: int, keep: str, workers: int, real: bool) -> Took:
+def measure(name: str, samples: int, seed: int, keep: Keep, workers: int, real: bool) -> Took:
     """Return what one search took."""
     network, clock = workloads.load(name), time.perf_counter if real else time.process_time
     saved = 0.0

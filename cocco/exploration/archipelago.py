@@ -8,13 +8,15 @@ cocco.search.genetic, which follow each other).
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cocco.exploration.founders import Founders
+from cocco.exploration.one_search import of_founders, one_search
 from cocco.exploration.question import Question
 from cocco.problem.effort import Progress
 from cocco.problem.names import EngineName
@@ -24,10 +26,7 @@ from cocco.problem.stages import tell
 from cocco.problem.steps import ahead, once, stored
 from cocco.problem.stream import Stream
 from cocco.search.genetic.population import Population
-from cocco.search.genetic.trace import DTYPES, Trace
-
-if TYPE_CHECKING:
-    from cocco.exploration.methods import Outcome
+from cocco.search.genetic.trace import Trace
 
 ISLES = 4  #: searches beside each other; our choice: two, three or four workers have enough to do
 LEAST_SAMPLES = 60_000  #: of a search that is divided; our choice: below, each would end too early
@@ -35,20 +34,9 @@ LAST = 0.12  #: share of the samples of the search from the best of all; our cho
 GENERATION = 2**40 + 7  #: names the stream of their seeds, which no generation of a search has
 
 
-class Start(NamedTuple):
-    """What a search starts from: its founders, and the population that it goes on with, if there is one.
-
-    ends: gets the populations that it leaves.
-    """
-
-    founders: Founders
-    parents: Population | None = None
-    ends: list[Population] | None = None
-
-
 @stored
 class Isle(NamedTuple):
-    """What one of the searches found: its trace, as JSON, and the best genomes of its populations."""
+    """What one of the searches found: its trace, packed as text, and the best genomes of its populations."""
 
     trace: str
     labels: list[list[int]]
@@ -70,37 +58,36 @@ def is_divided(question: Question) -> bool:
     return question.samples >= LEAST_SAMPLES and settings.islands > 1 and not settings.operators
 
 
-def sailed(question: Question, found: Founders) -> Outcome:
+def sailed(question: Question, found: Founders) -> Trace:
     """Return what several searches from these founders find, and one from the best of all of them.
 
-    Ctrl-C leaves what there is then; KeyboardInterrupt goes on where nothing is.
+    Ctrl-C leaves what there is then, the founders at least.
     """
-    from cocco.exploration.methods import Outcome, search
-
     problem, wanted = question.problem, question.samples
     trace = Trace(problem, wanted, question.progress, question.engine)
     trace.spend(found.samples)
-    jobs = list(_jobs(question, found))
     parents: list[Population] = []
     try:
+        jobs = [] if found.is_stopped else list(_jobs(question, found))
         for number, job in enumerate(jobs):
-            tell("search", trace.samples, wanted, "samples")
             ahead(isle, jobs[number:])
             made = once(isle, *job)
             trace.follow(_trace(problem, made))
             parents.append(made.population)
             if trace.is_stopped:
-                return Outcome(trace, trace.samples, "ga")
+                return trace
             if question.progress is not None:
                 question.progress(trace.samples, wanted, trace.best.cost)
-        left = wanted - trace.samples
-        last = replace(question, samples=left, progress=_told(trace.samples, wanted, question.progress), initial=())
-        trace.follow(search(last, Start(Founders([], 0), _best(parents, len(parents[0].cost) * ISLES))).trace)
+        if parents:
+            last = replace(
+                question, samples=wanted - trace.samples, progress=_told(trace.samples, wanted, question.progress),
+                initial=(),
+            )  # fmt: skip
+            most = len(parents) * _share(question.settings)
+            trace.follow(one_search(last, Founders([], 0), best_of(parents, most)))
     except KeyboardInterrupt:
-        if not parents:
-            raise
         trace.is_stopped = True
-    return Outcome(trace, trace.samples, "ga")
+    return trace if parents else of_founders(question, found)
 
 
 def isle(
@@ -108,13 +95,17 @@ def isle(
     initial: list[list[int]], engine: EngineName,
 ) -> Isle:  # fmt: skip
     """Return what one search finds; before, wanted: samples of those before it, and of all, as it tells them."""
-    from cocco.exploration.methods import search
-
-    ends: list[Population] = []
+    left: list[Population] = []
     question = Question(problem, samples, seed, settings, engine, progress=_told(before, wanted, None), initial=initial)
-    trace = search(question, Start(found, ends=ends)).trace
-    best = _best([Population.of([trace.best], problem.size), *ends], max(1, settings.elite // ISLES))
-    return Isle(_text(trace), *(array.tolist() for array in best), trace.is_stopped)
+    trace = one_search(question, found, left=left)
+    best = best_of([Population.of([trace.best], problem.size), *left], _share(settings))
+    labels, capacities, value, cost = (array.tolist() for array in best)
+    return Isle(_text(trace), labels, capacities, value, cost, trace.is_stopped)
+
+
+def _share(settings: Settings) -> int:
+    """Return how many genomes of each search the last one starts from: together its elite."""
+    return max(1, settings.elite // ISLES)
 
 
 def _jobs(question: Question, found: Founders) -> Iterator[tuple[Any, ...]]:
@@ -129,7 +120,7 @@ def _jobs(question: Question, found: Founders) -> Iterator[tuple[Any, ...]]:
         )  # fmt: skip
 
 
-def _best(populations: Sequence[Population], most: int) -> Population:
+def best_of(populations: Sequence[Population], most: int) -> Population:
     """Return the best genomes of populations, each once."""
     whole = populations[0]
     for other in populations[1:]:
@@ -152,13 +143,19 @@ def _told(before: int, wanted: int, progress: Progress | None) -> Progress:
 
 def _text(trace: Trace) -> str:
     plain, arrays = trace.state()
-    return json.dumps([plain, {name: array.tolist() for name, array in arrays.items()}])
+    packed = {
+        name: (array.dtype.str, array.shape, b64encode(array.tobytes()).decode()) for name, array in arrays.items()
+    }
+    return json.dumps([plain, packed])
 
 
 def _trace(problem: Problem, made: Isle) -> Trace:
     """Return the trace of one of the searches."""
-    plain, arrays = json.loads(made.trace)
+    plain, packed = json.loads(made.trace)
+    arrays = {
+        name: np.frombuffer(b64decode(content), kind).reshape(shape) for name, (kind, shape, content) in packed.items()
+    }
     trace = Trace(problem, plain["samples"])
-    trace.restore(plain, {name: np.array(column, DTYPES[name]) for name, column in arrays.items()})
+    trace.restore(plain, arrays)
     trace.is_stopped = made.is_stopped
     return trace

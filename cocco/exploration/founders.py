@@ -22,6 +22,7 @@ GENERATION = 2**40  #: names the streams of the founders, which no generation of
 FIRST = 0.5  #: of the samples, at most, for the first founder: a search seldom equals greedy on deep networks
 SHARE = 0.25  #: of the samples, at most, for all others; our choices
 
+
 @stored
 class Founders(NamedTuple):
     """Labels of the partitions that each island starts from, the samples they took, and whether Ctrl-C came."""

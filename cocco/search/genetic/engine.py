@@ -20,7 +20,6 @@ from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.genomes import Pricer
 
-
 CALL = 2**17  #: layers of the children of one call; our choice: Ctrl-C waits for it, and Python takes little between
 
 

@@ -35,8 +35,8 @@ def genetic(
     there are any. Populations follow each other as cocco.search.genetic.islands says, and the best genome of all is the
     answer. engine: who makes the generations, by default the Python engine. ends: gets the elite of each population
     as it was when its time was over.
-    parents: a population to go on with, as with one from the best of all. left: gets what the search ends with, the best
-    of each population since that one.
+    parents: a population to go on with, as with one from the best of all. left: gets what the search ends with, the
+    best of each population since that one.
     """
     engine = engine or ReferenceEngine(problem, settings)
     trace = Trace(problem, samples, progress, engine.name)

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     import pandas
 
 
-DTYPES = {
-    "samples_number": np.int64, "samples_generation": np.int32, "samples_capacities": np.int32,
-    "samples_subgraphs": np.int32, "samples_value": np.float64, "samples_cost": np.float64,
-}  # fmt: skip  #: of the arrays of a state
 COLUMNS = ("number", "generation", "capacities", "subgraphs", "value", "cost")  #: what is kept of a sample
 
 

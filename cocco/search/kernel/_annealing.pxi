@@ -28,8 +28,8 @@ cdef void neighbour(
             return
         memcpy(labels, walk.labels, g.size * sizeof(i64))
         memcpy(capacities, walk.capacities, 2 * sizeof(i64))
-        mutate(g, goal, rates, b, labels, capacities, stream)
-        repair(g, b, labels)
+        if mutate(g, goal, rates, b, labels, capacities, stream):
+            repair(g, b, labels)
 
 
 cdef bint accepts(double difference, double temperature, u64* stream) noexcept nogil:

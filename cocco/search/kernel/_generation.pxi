@@ -65,8 +65,8 @@ cdef bint is_known(Brood* brood, i64 buffers, const i64* labels, const i64* capa
     return False
 
 
-cdef void mutate(Graph* g, Goal* goal, Rates* rates, Bench* b, i64* labels, i64* capacities, u64* stream) noexcept nogil:
-    """Breeder.mutate."""
+cdef bint mutate(Graph* g, Goal* goal, Rates* rates, Bench* b, i64* labels, i64* capacities, u64* stream) noexcept nogil:
+    """Breeder.mutate; return whether a valid partition may have to be repaired: what is merged is connected, in order."""
     cdef u64 kind = draw(stream) >> 32
     cdef i64 i
     if kind < rates.modify_end:
@@ -75,11 +75,14 @@ cdef void mutate(Graph* g, Goal* goal, Rates* rates, Bench* b, i64* labels, i64*
         split_subgraph(g, b, labels, stream)
     elif kind < rates.merge_end:
         merge_subgraphs(g, b, labels, stream)
+        return False
     elif kind < rates.shift_end:
         shift_layers(g, b, labels, stream)
     else:
         for i in range(goal.buffers):
             capacities[i] = imin(imax(capacities[i] + normal_step(stream, rates.deviation), 0), goal.choices[i] - 1)
+        return False
+    return True
 
 
 cdef i64 select(Brood* brood, Rates* rates, u64* stream) noexcept nogil:
@@ -99,6 +102,7 @@ cdef int make_child(
     cdef i64 n = brood.size, mother, father, i
     cdef i64* labels = into.labels
     cdef i64* capacities = into.capacities
+    cdef bint is_broken = True
     if brood.parents:
         mother = select(brood, rates, &stream)
         memcpy(capacities, brood.parent[mother].capacities, 2 * sizeof(i64))
@@ -110,15 +114,16 @@ cdef int make_child(
                                  + chance(&stream, <u64>1 << 31)) >> 1
         else:
             memcpy(labels, brood.parent[mother].labels, n * sizeof(i64))
-            mutate(g, goal, rates, b, labels, capacities, &stream)
+            is_broken = mutate(g, goal, rates, b, labels, capacities, &stream)
         while chance(&stream, rates.again):
-            mutate(g, goal, rates, b, labels, capacities, &stream)
-        repair(g, b, labels)
+            is_broken |= mutate(g, goal, rates, b, labels, capacities, &stream)
+        if is_broken:
+            repair(g, b, labels)
         for i in range(rates.retries):
             if not is_known(brood, goal.buffers, labels, capacities):
                 break
-            mutate(g, goal, rates, b, labels, capacities, &stream)
-            repair(g, b, labels)
+            if mutate(g, goal, rates, b, labels, capacities, &stream):
+                repair(g, b, labels)
     elif child < brood.founders:
         memcpy(labels, brood.founder_labels + child * n, n * sizeof(i64))
         random_capacities(goal, capacities, &stream)

@@ -75,7 +75,6 @@ def anneal(
     value: np.ndarray,
     cost: np.ndarray,
 ) -> None: ...
-
 def evolve(
     kernel: Kernel,
     scratch: Scratch,

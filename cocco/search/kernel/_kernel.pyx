@@ -383,19 +383,21 @@ cdef class Scratch:
     def __cinit__(self, Kernel kernel):
         cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
         cdef i64* at
+        cdef i64 v
         self.block[0] = calloc(37 * n + 5 * edges, sizeof(i64))
-        self.block[1] = calloc(42 * n, sizeof(i64))
+        self.block[1] = calloc(40 * n + 2 * edges, sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
-        self.block[4] = calloc(ARENA, sizeof(int32_t))
+        self.block[4] = calloc(n, sizeof(Print))
         if NULL in (self.block[0], self.block[1], self.block[2], self.block[3], self.block[4]):
             raise MemoryError("no memory for the kernel's scratch space")
         self.totals = <Row*>self.block[2]
-        self.memo.entries, self.memo.arena = <Entry*>self.block[3], <int32_t*>self.block[4]
-        self.memo.used = 0
+        self.memo.entries, self.memo.layer = <Entry*>self.block[3], <Print*>self.block[4]
+        for v in range(kernel.graph.size):
+            self.memo.layer[v].first, self.memo.layer[v].second = print_first(v), print_second(v)
         lay_out_work(&self.work, <i64*>self.block[0], n, edges)
-        at = lay_out_bench(&self.bench, <i64*>self.block[1], n)
-        lay_out_bench(&self.other, at, n)
+        at = lay_out_bench(&self.bench, <i64*>self.block[1], n, edges)
+        lay_out_bench(&self.other, at, n, edges)
         self.keeping, self.held = NULL, []
         if kernel.may_keep:
             self._lay_out_keeping(kernel)
@@ -469,11 +471,12 @@ cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
     w.reader, w.is_local, w.is_whole = take(&at, edges), take(&at, edges), take(&at, edges)
 
 
-cdef i64* lay_out_bench(Bench* b, i64* at, i64 n) noexcept:
+cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, i64 edges) noexcept:
     b.spare, b.root, b.start, b.next, b.last = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.waits, b.ready, b.done, b.flag, b.flag2 = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
-    b.queue_length, b.order, b.place, b.hash = take(&at, n), take(&at, n), take(&at, n), <u64*>take(&at, n)
+    b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
+    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, edges)
     return at
 
 

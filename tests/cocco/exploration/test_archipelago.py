@@ -61,9 +61,7 @@ class Kept:
 
 
 def same(one: cocco.Result, other: cocco.Result) -> bool:
-    return (
-        one.to_json() == other.to_json() and one.points.equals(other.points) and one.history.equals(other.history)
-    )
+    return one.to_json() == other.to_json() and one.points.equals(other.points) and one.history.equals(other.history)
 
 
 @pytest.mark.parametrize("workers", [2, 3, 9])
@@ -88,7 +86,7 @@ def test_samples_are_as_many_as_asked_and_numbered_in_order():
     numbers = found.points["sample"]
     assert found.samples <= ASKED["samples"] and numbers.is_monotonic_increasing and numbers.is_unique
     assert numbers.iloc[-1] == found.samples
-    assert (found.history["generation"] == range(len(found.history))).all()
+    assert list(found.history["generation"]) == list(range(len(found.history)))
     assert found.history["best_cost"].is_monotonic_decreasing
     assert found.cost == found.points["cost"].min()
 
@@ -105,9 +103,9 @@ def test_the_search_from_the_best_of_all_starts_with_them():
     """Its first population is theirs, each genome once, the best first; it loses none that is best."""
     problem = on_hardware(chain(6), Accelerator(shared_buffer=4096))
     made = archipelago.Isle("", [[0] * 6, [0, 1, 1, 1, 1, 1]], [[0, 0]] * 2, [5.0, 4.0], [5.0, 4.0]).population
-    again = archipelago._best([made, made], 8)
+    again = archipelago.best_of([made, made], 8)
     assert again.cost.tolist() == [4.0, 5.0] and again.labels.tolist() == [[0, 1, 1, 1, 1, 1], [0] * 6]
-    assert archipelago._best([made, made], 1).cost.tolist() == [4.0]
+    assert archipelago.best_of([made, made], 1).cost.tolist() == [4.0]
     assert again.labels.shape[1] == problem.size
 
 

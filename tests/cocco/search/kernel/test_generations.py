@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workloads
-from cocco.problem.problem import Problem, over_space
+from cocco.problem.problem import over_space
 from cocco.problem.settings import Settings
 from cocco.search.genetic import engine as engines
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine
@@ -52,14 +52,18 @@ def test_calls_of_many_generations_give_what_single_ones_give(seed, settings, mo
 @pytest.mark.parametrize("keep", ["none", "auto"])
 def test_a_real_network(keep):
     problem, settings = over_space(workloads.load("googlenet"), alpha=0.002, keep=keep), Settings(patience=3)
-    one_by_one, fast = (genetic(problem, 2500, 1, settings, engine=kind(problem, settings)) for kind in (OneByOne, FastEngine))
+    one_by_one, fast = (
+        genetic(problem, 2500, 1, settings, engine=kind(problem, settings)) for kind in (OneByOne, FastEngine)
+    )
     assert_same(fast, one_by_one)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_engines_agree_on_statistics_too(seed):
     problem, settings = random_twin(seed), Settings(population=14, elite=4, patience=3, islands=2)
-    slow, fast = (genetic(problem, 160, 2, settings, engine=kind(problem, settings)) for kind in (ReferenceEngine, FastEngine))
+    slow, fast = (
+        genetic(problem, 160, 2, settings, engine=kind(problem, settings)) for kind in (ReferenceEngine, FastEngine)
+    )
     assert_same(fast, slow)
 
 
@@ -78,4 +82,7 @@ def test_threads_share_single_generations():
     problem = random_twin(2)
     two = FastEngine(problem, ALL[0], 2)
     assert two.evolve(0, 1, Population.empty(24, problem.size), 9, 0, 1.0) is None
-    assert_same(genetic(problem, 300, 5, ALL[0], engine=two), genetic(problem, 300, 5, ALL[0], engine=FastEngine(problem, ALL[0])))
+    assert_same(
+        genetic(problem, 300, 5, ALL[0], engine=two),
+        genetic(problem, 300, 5, ALL[0], engine=FastEngine(problem, ALL[0])),
+    )
