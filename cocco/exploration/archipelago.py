@@ -29,7 +29,7 @@ from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
 
 ISLES = 4  #: searches beside each other; our choice: two, three or four workers have enough to do
-LEAST_SAMPLES = 60_000  #: of a search that is divided; our choice: below, each would end too early
+LEAST_SAMPLES = 100_000  #: of a search that is divided; our choice: below, each would end too early
 LAST = 0.12  #: share of the samples of the search from the best of all; our choice: it runs by itself
 GENERATION = 2**40 + 7  #: names the stream of their seeds, which no generation of a search has
 

@@ -92,17 +92,20 @@ def _in_memories(
     problem: Problem, engine: EngineName, islands: int, samples: int, seed: int, spent: list[int]
 ) -> Made:  # fmt: skip
     """Yield the founder of each island; workers make them as if none had been made before."""
-    jobs = []
+    jobs, last = [], 0
     for island in range(islands):
         share = (island + 1) / (islands + 1)
         memory = tuple(int(share * len(sizes)) for sizes in problem.candidates)
         jobs.append((problem, memory, engine, _most(problem, island, samples)))
     for island, (_, memory, _, most) in enumerate(jobs):
         tell("founders", island, islands)
-        ahead(greedy_in, jobs[island:])
-        made = once(greedy_in, *jobs[island])
-        if made.labels is None or made.layers > most - spent[0]:
-            made = greedy_in(problem, memory, engine, most - spent[0])
+        made, left = Greedy(None, 0), most - spent[0]
+        if left >= last:  # else it is likely to take more than there is, and is told so at once
+            ahead(greedy_in, jobs[island:])
+            made = once(greedy_in, *jobs[island])
+        if made.labels is None or made.layers > left:
+            made = greedy_in(problem, memory, engine, left)
+        last = made.layers
         spent[0] += made.layers
         if made.labels is None:
             raise Spent
