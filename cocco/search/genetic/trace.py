@@ -28,7 +28,7 @@ COLUMNS = ("number", "generation", "capacities", "subgraphs", "value", "cost")  
 class Trace:
     """Keeps the samples of a search in the order in which they were priced.
 
-    wanted: samples in total. progress: called after one or more generations. is_stopped: whether the user ended the search.
+    wanted: samples in total. progress: called after generations. is_stopped: whether the user ended the search.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workloads
-from cocco.problem.problem import over_space
+from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.search.genetic import engine as engines
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine
@@ -13,7 +13,10 @@ from cocco.search.genetic.genetic import genetic
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
 from cocco.search.kernel.choice import has_kernel
+from simulator.accelerator import Accelerator
+from simulator.technology import Technology
 from tests.helpers.random_problems import random_twin
+from workloads import Builder
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
@@ -86,3 +89,15 @@ def test_threads_share_single_generations():
         genetic(problem, 300, 5, ALL[0], engine=two),
         genetic(problem, 300, 5, ALL[0], engine=FastEngine(problem, ALL[0])),
     )
+
+
+def test_where_64_bits_are_too_few_there_are_none():
+    """Two layers of 2^18 x 2^18 weights, 2^11 samples, 2^16 bytes per cycle: one takes 2^63 slots."""
+    builder = Builder("wide")
+    builder.fc("second", builder.fc("first", builder.input("x", 1, 1, 2**18), 2**18), 2**18)
+    technology = Technology(dram_bytes_per_cycle=2**16, pe_rows=1, pe_columns=1, pe_inputs=1, pe_outputs=1)
+    chip = Accelerator(shared_buffer=2**40, batch=2**11, technology=technology)
+    problem, settings = on_hardware(builder.build(), chip, metric="latency"), Settings(population=4, elite=2)
+    fast = FastEngine(problem, settings)
+    first = fast.breed(0, 0, Population.empty(0, 2), (), 4).by_cost()
+    assert fast.evolve(0, 1, first, 9, 0, 0.0) is None
