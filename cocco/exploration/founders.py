@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from cocco.problem.names import EngineName
+from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
 from cocco.problem.status import Unfinished
-from cocco.problem.steps import stored
+from cocco.problem.steps import ahead, once, stored
 from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
-from cocco.search.pricing.subgraphs import Spent, SubgraphCosts
+from cocco.search.pricing.compiled import subgraph_costs
+from cocco.search.pricing.subgraphs import Spent
 
 NOISE = 0.3  #: of a greedy drawn at random; our choice: of 0.1 to 0.9 the best on NASNet and RandWire-B
 GENERATION = 2**40  #: names the streams of the founders, which no generation of a search has
 FIRST = 0.5  #: of the samples, at most, for the first founder: a search seldom equals greedy on deep networks
 SHARE = 0.25  #: of the samples, at most, for all others; our choices
-
-Costs = Callable[[Problem], SubgraphCosts]
 
 
 @stored
@@ -31,40 +32,96 @@ class Founders(NamedTuple):
     is_stopped: bool = False
 
 
-def founders(problem: Problem, costs: Costs, islands: int, samples: int, seed: int) -> Founders:
+@stored
+class Greedy(NamedTuple):
+    """Labels of greedy's partition, None where that would price more layers than it may; the layers priced."""
+
+    labels: list[int] | None
+    layers: int
+
+
+def founders(problem: Problem, engine: EngineName, islands: int, samples: int, seed: int) -> Founders:
     """Return founders for so many islands, fewer or none where they would take too many of the samples.
 
     On given hardware: of the first island greedy and dp, of each other a greedy with noise. Where the memory is
     chosen, of each island a greedy in another memory, from small to large.
     """
     found: list[list[list[int]]] = []
-    memory = costs(problem) if not problem.buffers else None
-    spent, is_stopped = 0, False  # layers priced in memories before
-    prices = memory
+    spent = [0]  # layers priced, in all memories
     try:
-        for island in range(islands):
-            tell("founders", island, islands)
-            most = int((SHARE if found else FIRST) * samples) * problem.size
-            if memory is None:
-                spent += prices.layers_priced if prices is not None else 0
-                share = (island + 1) / (islands + 1)
-                given = in_memory(problem, [int(share * len(sizes)) for sizes in problem.candidates])
-                prices = costs(given)
-                prices.most_layers = most - spent
-                found.append([greedy(given, prices)[0]])
-                continue
-            memory.most_layers = most
-            if island:
-                found.append([greedy(problem, memory, Stream(seed, GENERATION, island), NOISE)[0]])
-            else:
-                found.append([greedy(problem, memory)[0]])
-                memory.most_layers = int(SHARE * samples) * problem.size
-                found[0].append(dynamic(problem, memory, depth_order(problem))[0])
+        make = _in_memories if problem.buffers else _on_hardware
+        for labels in make(problem, engine, islands, samples, seed, spent):
+            found.append(labels)
     except Spent:
         pass
     except Unfinished as stop:
-        found, is_stopped = [*found, [stop.labels]], True
+        return Founders([*found, [stop.labels]], -(-spent[0] // problem.size), True)
     except KeyboardInterrupt:
-        is_stopped = True
-    spent += prices.layers_priced if prices is not None else 0
-    return Founders(found, -(-spent // problem.size), is_stopped)
+        return Founders(found, -(-spent[0] // problem.size), True)
+    return Founders(found, -(-spent[0] // problem.size))
+
+
+Made = Iterator[list[list[int]]]
+
+
+def _on_hardware(
+    problem: Problem, engine: EngineName, islands: int, samples: int, seed: int, spent: list[int]
+) -> Made:  # fmt: skip
+    """Yield the founders of each island; they share what they price."""
+    memory = subgraph_costs(problem, engine)
+    try:
+        for island in range(islands):
+            tell("founders", island, islands)
+            memory.most_layers = _most(problem, island, samples)
+            if island:
+                yield [greedy(problem, memory, Stream(seed, GENERATION, island), NOISE)[0]]
+                continue
+            first = [greedy(problem, memory)[0]]
+            memory.most_layers = int(SHARE * samples) * problem.size
+            try:
+                first.append(dynamic(problem, memory, depth_order(problem))[0])
+            except (Spent, KeyboardInterrupt):
+                yield first
+                raise
+            yield first
+    finally:
+        spent[0] = memory.layers_priced
+
+
+def _in_memories(
+    problem: Problem, engine: EngineName, islands: int, samples: int, seed: int, spent: list[int]
+) -> Made:  # fmt: skip
+    """Yield the founder of each island; workers make them as if none had been made before."""
+    jobs, last = [], 0
+    for island in range(islands):
+        share = (island + 1) / (islands + 1)
+        memory = tuple(int(share * len(sizes)) for sizes in problem.candidates)
+        jobs.append((problem, memory, engine, _most(problem, island, samples)))
+    for island, (_, memory, _, most) in enumerate(jobs):
+        tell("founders", island, islands)
+        made, left = Greedy(None, 0), most - spent[0]
+        if left >= last:  # else it is likely to take more than there is, and is told so at once
+            ahead(greedy_in, jobs[island:])
+            made = once(greedy_in, *jobs[island])
+        if made.labels is None or made.layers > left:
+            made = greedy_in(problem, memory, engine, left)
+        last = made.layers
+        spent[0] += made.layers
+        if made.labels is None:
+            raise Spent
+        yield [made.labels]
+
+
+def _most(problem: Problem, island: int, samples: int) -> int:
+    return int((SHARE if island else FIRST) * samples) * problem.size
+
+
+def greedy_in(problem: Problem, memory: Memory, engine: EngineName, most: int) -> Greedy:
+    """Return greedy's partition in one memory, which may price so many layers."""
+    given = in_memory(problem, memory)
+    costs = subgraph_costs(given, engine)
+    costs.most_layers = most
+    try:
+        return Greedy(greedy(given, costs)[0], costs.layers_priced)
+    except Spent:
+        return Greedy(None, costs.layers_priced)

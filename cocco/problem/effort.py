@@ -92,8 +92,8 @@ class Effort:
     threads
         Of the fast engine.
     workers
-        Processes that work for one search: memories, and points of fronts, are solved at the same time. The answer is
-        the same to the byte for any number. With dask so many jobs are given out at a time.
+        Processes that work for one search: memories, points of fronts, and the parts of a search of many samples at the
+        same time. The answer is the same to the byte for any number. With dask so many jobs are given out at a time.
     dask
         The address of a scheduler, "tcp://HOST:PORT", whose workers do so instead (extra "dask").
     progress

@@ -21,6 +21,7 @@ from typing import Any, Protocol, TypeVar, TypeVarTuple
 import numpy as np
 
 from cocco.problem.problem import Problem
+from cocco.problem.settings import Settings
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
@@ -165,6 +166,8 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, Partition):
         spans = [list(interval.span) for interval in value.keep]
         return {"plan": [value.network_name, list(map(list, value.subgraphs)), value.metric, spans, [*value.schemes]]}
+    if isinstance(value, Settings):
+        return {"settings": repr(value)}
     if isinstance(value, Problem):
         return {"problem": _problem(value)}
     if isinstance(value, tuple):

@@ -14,10 +14,13 @@ from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.problem.stream import Stream
 from cocco.search.genetic.breeder import Breeder
+from cocco.search.genetic.generations import Generations, evolved
 from cocco.search.genetic.population import Population
 from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.genomes import Pricer
+
+CALL = 2**17  #: layers of the children of one call; our choice: Ctrl-C waits for it, and Python takes little between
 
 
 class HalfGeneration(KeyboardInterrupt):
@@ -39,6 +42,16 @@ class Engine(Protocol):
         """Return so many priced children of parents sorted by cost, or founders if there are no parents.
 
         Raises HalfGeneration with the children made so far if the user stops it.
+        """
+        ...
+
+    def evolve(
+        self, seed: int, generation: int, population: Population, most: int, stale: int, least: float
+    ) -> Generations | None:
+        """Return up to so many generations of a whole population at once; None where they are made one by one.
+
+        stale: generations without improvement; they end with the patience of the settings. least: cost of the best
+        sample before.
         """
         ...
 
@@ -90,6 +103,12 @@ class ReferenceEngine:
             raise HalfGeneration(children.rows(0, child)) from None
         return children
 
+    def evolve(
+        self, seed: int, generation: int, population: Population, most: int, stale: int, least: float
+    ) -> Generations | None:
+        """Return None: Ctrl-C may come after each genome."""
+        return None
+
     def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
         """Return the genomes priced, one after the other."""
         priced = Population.empty(len(labels), self.problem.size)
@@ -106,6 +125,7 @@ class FastEngine:
 
     def __init__(self, problem: Problem, settings: Settings, threads: int = 1) -> None:
         self.problem = problem
+        self.settings = settings
         self.compiled = Compiled(problem, settings, threads)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         readable = ReferenceEngine(problem, settings)
@@ -116,6 +136,16 @@ class FastEngine:
     ) -> Population:
         """Return the children; each draws from a stream of its own, so threads cannot change them."""
         return self._breed(seed, generation, parents, initial, count)
+
+    def evolve(
+        self, seed: int, generation: int, population: Population, most: int, stale: int, least: float
+    ) -> Generations | None:
+        """Return some milliseconds of generations; None where threads share one, or 64 bits do not hold the first."""
+        made = len(population.cost) - self.settings.elite
+        most = min(most, max(1, CALL // (self.problem.size * made)))
+        if self.pool is not None:
+            return None
+        return evolved(self.compiled, self.settings, seed, generation, population, most, stale, least)
 
     def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
         """Return the genomes priced, in one call."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from cocco.problem.effort import Progress
@@ -24,6 +25,8 @@ def genetic(
     engine: Engine | None = None,
     spent: int = 0,
     ends: list[Population] | None = None,
+    parents: Population | None = None,
+    left: list[Population] | None = None,
 ) -> Trace:
     """Return the trace of a search that priced exactly this many samples, or fewer if the user stopped it.
 
@@ -32,6 +35,8 @@ def genetic(
     there are any. Populations follow each other as cocco.search.genetic.islands says, and the best genome of all is the
     answer. engine: who makes the generations, by default the Python engine. ends: gets the elite of each population
     as it was when its time was over.
+    parents: a population to go on with, as with one from the best of all. left: gets what the search ends with, the
+    best of each population since that one.
     """
     engine = engine or ReferenceEngine(problem, settings)
     trace = Trace(problem, samples, progress, engine.name)
@@ -40,6 +45,8 @@ def genetic(
     islands = Islands(settings, samples - spent)
     waiting = [[list(labels) for labels in each] for each in founders[::-1]]
     at = Snapshot(nobody, waiting, waiting.pop() if waiting else [])
+    if parents is not None:
+        at.population, islands.is_reunion = parents, True
     keeper = keeper_of(problem, samples, seed, settings, founders) if ends is None else Keeper(None, "")
     keeper.find(at, trace, islands)
     try:
@@ -51,6 +58,16 @@ def genetic(
                     ends.append(parents.rows(0, settings.elite))
                 parents, at.improved = renewed, at.generation
                 at.initial = at.waiting.pop() if at.waiting and not len(parents.cost) else []
+            most = _generations(settings, islands, parents, trace.left, trace.samples - spent)
+            if most:
+                stale = at.generation - at.improved
+                made = engine.evolve(seed, at.generation, parents, most, stale, _least(trace))
+                if made is not None:
+                    trace.record_all(made)
+                    at.population, at.generation = made.population, at.generation + len(made.costs)
+                    at.improved = at.generation - made.stale
+                    keeper.keep(at, trace, islands)
+                    continue
             elite = parents.rows(0, settings.elite)
             count = min(settings.population - len(elite.cost), trace.left)
             children = engine.breed(seed, at.generation, parents, at.initial, count)
@@ -67,6 +84,20 @@ def genetic(
             first = engine.breed(seed, 0, nobody, at.initial, 1)
             trace.record(first, first)
         trace.is_stopped = True
-    if ends is not None and len(at.population.cost):
-        ends.append(at.population.by_cost().rows(0, settings.elite))
+    last = at.population.by_cost().rows(0, settings.elite)
+    if ends is not None and len(last.cost):
+        ends.append(last)
+    if left is not None:
+        left += [last, *islands.kept]
     return trace
+
+
+def _least(trace: Trace) -> float:
+    return trace.best.cost if len(trace.hall) else math.inf
+
+
+def _generations(settings: Settings, islands: Islands, parents: Population, left: int, samples: int) -> int:
+    """Return how many whole generations of this population there are before anything but patience ends it."""
+    if len(parents.cost) != settings.population:
+        return 0
+    return min(left, islands.left(samples)) // (settings.population - settings.elite)

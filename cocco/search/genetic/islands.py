@@ -7,6 +7,8 @@ from the best of all of them, where crossover puts the good parts together; then
 
 from __future__ import annotations
 
+import sys
+
 from cocco.problem.settings import Settings
 from cocco.search.genetic.population import Population
 
@@ -22,6 +24,12 @@ class Islands:
         self.begun = 0  # samples before the current population
         self.kept: list[Population] = []
         self.is_reunion = False
+
+    def left(self, samples: int) -> int:
+        """Return the samples after these that the current population has, up to a generation more."""
+        if self.settings.islands == 1 or self.is_reunion:
+            return sys.maxsize
+        return max(0, self.begun + self.most - samples)
 
     def next(self, population: Population, stale: int, samples: int) -> Population | None:
         """Return the parents to go on with, none for a random start; None: go on with the population.

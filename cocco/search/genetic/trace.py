@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from cocco.problem.effort import Progress
 from cocco.problem.genome import Genome
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
+from cocco.search.genetic.generations import Generations, of_one
 from cocco.search.genetic.individual import Individual
 from cocco.search.genetic.population import Population
 from cocco.search.pricing.genomes import Sample
@@ -26,7 +28,7 @@ COLUMNS = ("number", "generation", "capacities", "subgraphs", "value", "cost")  
 class Trace:
     """Keeps the samples of a search in the order in which they were priced.
 
-    wanted: samples in total. progress: called after each generation. is_stopped: whether the user ended the search.
+    wanted: samples in total. progress: called after generations. is_stopped: whether the user ended the search.
     """
 
     def __init__(
@@ -73,30 +75,39 @@ class Trace:
         self.record(priced, priced)
 
     def record(self, added: Population, population: Population) -> None:
-        """Keep a generation: the samples that were priced, and the population of them and the elite before.
+        """Keep a generation: the samples that were priced, and the population of them and the elite before."""
+        first = int(added.cost.argmin())
+        is_better = not len(self.hall) or added.cost[first] < self.best.cost
+        best = added.sample(first, len(self.problem.buffers)) if is_better else None
+        self.record_all(of_one(added, population, best))
 
-        The statistics take as long as a third of the samples do in the compiled engine, so they look at arrays.
-        """
-        cost = population.cost
-        record = {"min_cost": cost.min(), "mean_cost": cost.mean(), "std_cost": cost.std()}
-        record["distinct"] = population.distinct
-        generation = np.full(len(added.cost), len(self.logbook), np.int32)
-        capacities = added.capacities[:, : len(self.problem.buffers)].astype(np.int32)
-        first = int(added.cost.argmin())  # from here on all together: the user may stop the search anywhere
-        if not len(self.hall) or added.cost[first] < self.best.cost:
-            self.hall.update([Champion(added.sample(first, len(self.problem.buffers)))])
-        number = np.arange(self._closed + 1, self._closed + len(added.cost) + 1)
-        self._closed += len(added.cost)
-        firsts = added.labels == np.arange(self.problem.size)  # each subgraph has one first layer
-        subgraphs = firsts.sum(axis=1, dtype=np.int32)
-        self._columns.append((number, generation, capacities, subgraphs, added.value.copy(), added.cost.copy()))
-        self.logbook.record(generation=len(self.logbook), samples=self._closed, best_cost=self.best.cost, **record)
+    def record_all(self, generations: Generations) -> None:
+        """Keep generations of the same size; their statistics are looked at together, as that takes least."""
+        made, costs = generations.made, generations.costs
+        number, each = len(self.logbook), len(made.cost) // len(costs)
+        least = np.minimum.accumulate(made.cost.reshape(len(costs), each).min(axis=1))
+        if len(self.hall):
+            least = np.minimum(least, self.best.cost)
+        rows = zip(costs.min(axis=1), costs.mean(axis=1), costs.std(axis=1), generations.distinct.tolist(), least)
+        generation = np.repeat(np.arange(number, number + len(costs), dtype=np.int32), each)
+        samples = np.arange(self._closed + 1, self._closed + len(made.cost) + 1)
+        capacities = made.capacities[:, : len(self.problem.buffers)]
+        if generations.best is not None:  # from here on all together: the user may stop the search anywhere
+            self.hall.update([Champion(generations.best)])
+        for i, (low, mean, deviation, distinct, best) in enumerate(rows):
+            self.logbook.record(
+                generation=number + i, samples=self._closed + (i + 1) * each, best_cost=best, min_cost=low,
+                mean_cost=mean, std_cost=deviation, distinct=distinct,
+            )  # fmt: skip
+        self._closed += len(made.cost)
+        self._columns.append((samples, generation, capacities, made.subgraphs, made.value, made.cost))
         if self.progress is not None:
             self.progress(self._closed, self.wanted, self.best.cost)
 
     def follow(self, later: Trace) -> None:
         """Take over the generations of a search that came after this one, numbered on."""
-        before, generations, best = self._closed, len(self.logbook), self.best.cost
+        before, generations = self._closed, len(self.logbook)
+        best = self.best.cost if len(self.hall) else math.inf
         for number, generation, *rest in later._columns:
             self._columns.append((number + before, generation + generations, *rest))
         for record in later.logbook:

@@ -28,8 +28,8 @@ cdef void neighbour(
             return
         memcpy(labels, walk.labels, g.size * sizeof(i64))
         memcpy(capacities, walk.capacities, 2 * sizeof(i64))
-        mutate(g, goal, rates, b, labels, capacities, stream)
-        repair(g, b, labels)
+        if mutate(g, goal, rates, b, labels, capacities, stream):
+            repair(g, b, labels)
 
 
 cdef bint accepts(double difference, double temperature, u64* stream) noexcept nogil:
@@ -52,6 +52,7 @@ def anneal(
     stands; they do afterwards. founders: partitions that the block begins with. shares: temperatures over the least.
     """
     cdef Brood brood
+    cdef Individual child
     cdef Walk walk
     cdef i64 i, n = kernel.graph.size, count = shares.shape[0]
     cdef i64 first = founders.shape[0] if is_begun or founders.shape[0] else 1
@@ -61,14 +62,15 @@ def anneal(
     memset(&brood, 0, sizeof(Brood))
     brood.size, brood.founders, brood.seed, brood.generation = n, founders.shape[0], seed, block
     brood.founder_labels = &founders[0, 0] if brood.founders else NULL
-    brood.labels, brood.capacities, brood.value, brood.cost = &labels[0, 0], &capacities[0, 0], &value[0], &cost[0]
     walk.labels, walk.capacities, walk.cost, walk.least = &labels_now[0], &capacities_now[0], &cost_now[0], &cost_now[1]
     with nogil:
         for i in range(count):
             if i < first:
+                child.labels, child.capacities = &labels[i, 0], &capacities[i, 0]
+                child.value, child.cost = &value[i], &cost[i]
                 status = make_child(
                     &kernel.graph, &kernel.net, &kernel.machine, &kernel.goal, &kernel.rates, &brood, &scratch.work,
-                    &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i, scratch.keeping,
+                    &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i, &child, scratch.keeping,
                 )
                 is_next = not is_begun or cost[i] < walk.cost[0]
             else:

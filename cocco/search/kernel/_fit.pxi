@@ -29,56 +29,74 @@ cdef inline Memory memory_of(Goal* goal, Machine* m, i64 first, i64 second) noex
     return memory
 
 
-cdef struct Entry:  # a price that is kept: of which layers and capacities, and the answer
-    u64 hash
-    i64 capacity
-    i64 weight_capacity
-    i64 at              # of the layers in the arena
-    int32_t count       # 0: empty
-    int32_t status
+cdef struct Entry:  # a price that is kept, and the answer; two lines of a cache
+    Print key
+    i64 status          # 1 + what price says; 0: empty
     Row row
+    i64 spare[4]
 
 
 cdef enum:
     ENTRIES = 1 << 15
-    ARENA = 1 << 21
 
 
-cdef struct Memo:  # subgraphs return again and again; forgets all when the arena is full; never changes a result
+cdef struct Memo:  # subgraphs return again and again; never changes a result
     Entry* entries
-    int32_t* arena
-    i64 used
+    Print* layer        # by layer; a set has the sum of its layers
+
+
+cdef inline u64 print_first(i64 v) noexcept nogil:
+    return mix(<u64>v * GAMMA + 1)
+
+
+cdef inline u64 print_second(i64 v) noexcept nogil:
+    return mix(<u64>v * 0xD1342543DE82EF95ULL + 0x632BE59BD9B4E019ULL)
+
+
+cdef inline Print print_of_memory(Memory* memory) noexcept nogil:
+    cdef Print found
+    found.first = mix(mix(<u64>memory.activations + GAMMA) + <u64>memory.weights)
+    found.second = mix(found.first + GAMMA)
+    return found
+
+
+cdef inline Print print_of(Memo* memo, const i64* layers, i64 count, Print memory) noexcept nogil:
+    """Of layers in the memory with this print."""
+    cdef i64 i
+    for i in range(count):
+        memory.first += memo.layer[layers[i]].first
+        memory.second += memo.layer[layers[i]].second
+    return memory
 
 
 cdef int price_again(
     Net* net, Machine* m, Work* w, Memo* memo, const i64* layers, i64 count, Memory* memory, Row* row
 ) noexcept nogil:
     """price, from the memo where the same layers were priced in the same capacities before."""
-    cdef u64 h = mix(<u64>memory.activations * GAMMA + <u64>memory.weights)
-    cdef i64 i
-    cdef Entry* entry
-    for i in range(count):
-        h = (h ^ <u64>layers[i]) * 0x9FB21C651E98DF25ULL
-        h ^= h >> 32
-    entry = &memo.entries[h & (ENTRIES - 1)]
-    if (entry.count == count and entry.hash == h and entry.capacity == memory.activations
-            and entry.weight_capacity == memory.weights):
-        for i in range(count):
-            if memo.arena[entry.at + i] != layers[i]:
-                break
-        else:
-            row[0] = entry.row
-            return entry.status
-    i = price(net, m, w, layers, count, memory, row)
-    if memo.used + count > ARENA:
-        memset(memo.entries, 0, ENTRIES * sizeof(Entry))
-        memo.used = 0
-    entry.hash, entry.capacity, entry.weight_capacity, entry.at = h, memory.activations, memory.weights, memo.used
-    entry.count, entry.status, entry.row = <int32_t>count, <int32_t>i, row[0]
-    for i in range(count):
-        memo.arena[memo.used + i] = <int32_t>layers[i]
-    memo.used += count
-    return entry.status
+    return price_known(
+        net, m, w, memo, layers, count, print_of(memo, layers, count, print_of_memory(memory)), memory, row
+    )
+
+
+cdef int price_known(
+    Net* net, Machine* m, Work* w, Memo* memo, const i64* layers, i64 count, Print key, Memory* memory, Row* row
+) noexcept nogil:
+    """The same; key: the print of the layers in this memory."""
+    cdef Entry* entry = &memo.entries[key.first & (ENTRIES - 1)]
+    if entry.key.first != key.first or entry.key.second != key.second or not entry.status:
+        entry.status = 1 + SHORT
+        if count == 1 or may_fit(net, m, w, layers, count, memory):
+            entry.status = 1 + price(net, m, w, layers, count, memory, &entry.row)
+        entry.key = key
+    row[0] = entry.row
+    return <int>(entry.status - 1)
+
+
+cdef inline void ask_price_of(Memo* memo, Print key) noexcept nogil:
+    """Fetch what an entry holds while the rest of a genome is looked at."""
+    cdef Entry* entry = &memo.entries[key.first & (ENTRIES - 1)]
+    fetch_ahead(entry)
+    fetch_ahead(&entry.row.slots)
 
 
 cdef int cut(Graph* g, Bench* b, i64* labels, i64* group, i64 count, u64* stream) noexcept nogil:
@@ -101,6 +119,7 @@ cdef int fit(
     """Pricer._fit: price all subgraphs, cut what does not fit; totals per network, and by first layer, if asked."""
     cdef i64 v, u, top = 0, end = 0, count, parts, i, at, k
     cdef Row row
+    cdef Print here = print_of_memory(memory)
     cdef int status
     # a stack of groups: the first subgraph on top; members lie in b.queue, lengths in b.queue_length
     list_members(labels, g.size, b)
@@ -113,6 +132,8 @@ cdef int fit(
             b.queue[end + count] = u
             count += 1
             u = b.next[u]
+        b.prints[top] = print_of(memo, b.queue + end, count, here)
+        ask_price_of(memo, b.prints[top])
         end += count
         b.queue_length[top] = count
         top += 1
@@ -120,7 +141,7 @@ cdef int fit(
         top -= 1
         count = b.queue_length[top]
         end -= count
-        status = price_again(net, m, w, memo, b.queue + end, count, memory, &row)
+        status = price_known(net, m, w, memo, b.queue + end, count, b.prints[top], memory, &row)
         if status == OVERFLOW or (status == SHORT and count == 1):
             return status
         if status == FITS:
@@ -136,6 +157,7 @@ cdef int fit(
             memcpy(b.queue + end, b.part + at, b.parts[i] * sizeof(i64))
             end += b.parts[i]
             b.queue_length[top] = b.parts[i]
+            b.prints[top] = print_of(memo, b.queue + end - b.parts[i], b.parts[i], here)
             top += 1
     return FITS
 

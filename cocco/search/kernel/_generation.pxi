@@ -12,54 +12,61 @@ cdef struct Rates:  # cocco.problem.settings.Settings as thresholds of 32 random
     i64 retries
 
 
-cdef struct Brood:  # a generation: parents sorted by cost, and where the children go
-    i64 size            # of a row of labels
-    i64 parents
-    const i64* parent_labels
-    const i64* parent_capacities    # two per genome
-    u64* parent_hash
-    i64 founders        # initial partitions, where there are no parents
-    const i64* founder_labels
+cdef struct Individual:  # a genome and what it costs
     i64* labels
-    i64* capacities
+    i64* capacities     # two
     double* value
     double* cost
+    u64 hash
+
+
+cdef struct Brood:  # a generation, and its parents sorted by cost
+    i64 size            # of a row of labels
+    i64 parents
+    Individual* parent
+    i64 founders        # initial partitions, where there are no parents
+    const i64* founder_labels
     u64 seed
     u64 generation
 
 
 cdef u64 hash_genome(const i64* labels, i64 size, const i64* capacities, i64 buffers) noexcept nogil:
-    cdef u64 h = GAMMA
+    """A sum, so that no term waits for the one before."""
+    cdef u64 h = 0, weight = GAMMA
     cdef i64 v
     for v in range(size):
-        h = (h ^ <u64>labels[v]) * 0x100000001B3ULL
-        h ^= h >> 29
+        h += <u64>labels[v] * (weight ^ (weight >> 32))
+        weight += 2 * GAMMA
     for v in range(buffers):
-        h = (h ^ <u64>capacities[v]) * 0x100000001B3ULL
-        h ^= h >> 29
+        h += mix(<u64>capacities[v] + weight)
+        weight += 2 * GAMMA
     return mix(h)
+
+
+cdef bint is_same_genome(
+    const i64* labels, const i64* capacities, Individual* other, i64 size, i64 buffers
+) noexcept nogil:
+    cdef i64 i
+    for i in range(buffers):
+        if other.capacities[i] != capacities[i]:
+            return False
+    for i in range(size):
+        if other.labels[i] != labels[i]:
+            return False
+    return True
 
 
 cdef bint is_known(Brood* brood, i64 buffers, const i64* labels, const i64* capacities) noexcept nogil:
     cdef u64 h = hash_genome(labels, brood.size, capacities, buffers)
-    cdef i64 i, j
+    cdef i64 i
     for i in range(brood.parents):
-        if brood.parent_hash[i] != h:
-            continue
-        for j in range(buffers):
-            if brood.parent_capacities[2 * i + j] != capacities[j]:
-                break
-        else:
-            for j in range(brood.size):
-                if brood.parent_labels[i * brood.size + j] != labels[j]:
-                    break
-            else:
-                return True
+        if brood.parent[i].hash == h and is_same_genome(labels, capacities, &brood.parent[i], brood.size, buffers):
+            return True
     return False
 
 
-cdef void mutate(Graph* g, Goal* goal, Rates* rates, Bench* b, i64* labels, i64* capacities, u64* stream) noexcept nogil:
-    """Breeder.mutate."""
+cdef bint mutate(Graph* g, Goal* goal, Rates* rates, Bench* b, i64* labels, i64* capacities, u64* stream) noexcept nogil:
+    """Breeder.mutate; return whether a valid partition may have to be repaired: what is merged is connected, in order."""
     cdef u64 kind = draw(stream) >> 32
     cdef i64 i
     if kind < rates.modify_end:
@@ -68,11 +75,14 @@ cdef void mutate(Graph* g, Goal* goal, Rates* rates, Bench* b, i64* labels, i64*
         split_subgraph(g, b, labels, stream)
     elif kind < rates.merge_end:
         merge_subgraphs(g, b, labels, stream)
+        return False
     elif kind < rates.shift_end:
         shift_layers(g, b, labels, stream)
     else:
         for i in range(goal.buffers):
             capacities[i] = imin(imax(capacities[i] + normal_step(stream, rates.deviation), 0), goal.choices[i] - 1)
+        return False
+    return True
 
 
 cdef i64 select(Brood* brood, Rates* rates, u64* stream) noexcept nogil:
@@ -85,34 +95,35 @@ cdef i64 select(Brood* brood, Rates* rates, u64* stream) noexcept nogil:
 
 cdef int make_child(
     Graph* g, Net* net, Machine* m, Goal* goal, Rates* rates, Brood* brood, Work* w, Memo* memo, Bench* b, Bench* b2, Row* totals,
-    i64 child, Keeping* keeping
+    i64 child, Individual* into, Keeping* keeping
 ) noexcept nogil:
     """Breeder.founder or Breeder.child, then Pricer.evaluate."""
     cdef u64 stream = open_stream(brood.seed, brood.generation, <u64>child)
     cdef i64 n = brood.size, mother, father, i
-    cdef i64* labels = brood.labels + child * n
-    cdef i64* capacities = brood.capacities + 2 * child
-    cdef i64 is_mutant = 0
+    cdef i64* labels = into.labels
+    cdef i64* capacities = into.capacities
+    cdef bint is_broken = True
     if brood.parents:
         mother = select(brood, rates, &stream)
-        memcpy(capacities, brood.parent_capacities + 2 * mother, 2 * sizeof(i64))
+        memcpy(capacities, brood.parent[mother].capacities, 2 * sizeof(i64))
         if chance(&stream, rates.crossing):
             father = select(brood, rates, &stream)
-            crossover(g, b, b2, brood.parent_labels + mother * n, brood.parent_labels + father * n, labels, &stream)
+            crossover(g, b, b2, brood.parent[mother].labels, brood.parent[father].labels, labels, &stream)
             for i in range(goal.buffers):
-                capacities[i] = (capacities[i] + brood.parent_capacities[2 * father + i]
+                capacities[i] = (capacities[i] + brood.parent[father].capacities[i]
                                  + chance(&stream, <u64>1 << 31)) >> 1
         else:
-            memcpy(labels, brood.parent_labels + mother * n, n * sizeof(i64))
-            mutate(g, goal, rates, b, labels, capacities, &stream)
+            memcpy(labels, brood.parent[mother].labels, n * sizeof(i64))
+            is_broken = mutate(g, goal, rates, b, labels, capacities, &stream)
         while chance(&stream, rates.again):
-            mutate(g, goal, rates, b, labels, capacities, &stream)
-        repair(g, b, labels)
+            is_broken |= mutate(g, goal, rates, b, labels, capacities, &stream)
+        if is_broken:
+            repair(g, b, labels)
         for i in range(rates.retries):
             if not is_known(brood, goal.buffers, labels, capacities):
                 break
-            mutate(g, goal, rates, b, labels, capacities, &stream)
-            repair(g, b, labels)
+            if mutate(g, goal, rates, b, labels, capacities, &stream):
+                repair(g, b, labels)
     elif child < brood.founders:
         memcpy(labels, brood.founder_labels + child * n, n * sizeof(i64))
         random_capacities(goal, capacities, &stream)
@@ -129,7 +140,7 @@ cdef int make_child(
             random_capacities(goal, capacities, &stream)
         repair(g, b, labels)
     return evaluate(
-        g, net, m, goal, w, memo, b, totals, labels, capacities, &stream, &brood.value[child], &brood.cost[child],
+        g, net, m, goal, w, memo, b, totals, labels, capacities, &stream, into.value, into.cost,
         keeping,
     )
 

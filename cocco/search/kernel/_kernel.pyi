@@ -75,6 +75,28 @@ def anneal(
     value: np.ndarray,
     cost: np.ndarray,
 ) -> None: ...
+def evolve(
+    kernel: Kernel,
+    scratch: Scratch,
+    seed: int,
+    generation: int,
+    elite: int,
+    most: int,
+    stale: int,
+    patience: int,
+    labels: np.ndarray,
+    capacities: np.ndarray,
+    value: np.ndarray,
+    cost: np.ndarray,
+    least: float,
+    best_labels: np.ndarray,
+    made_capacities: np.ndarray,
+    made_value: np.ndarray,
+    made_cost: np.ndarray,
+    made_subgraphs: np.ndarray,
+    costs: np.ndarray,
+    distinct: np.ndarray,
+) -> tuple[int, int, int]: ...
 
 class Orders:
     def __init__(self, kernel: Kernel, memo: int) -> None: ...

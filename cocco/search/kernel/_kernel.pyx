@@ -45,6 +45,7 @@ include "_fit.pxi"
 include "_kept_decode.pxi"
 include "_kept_settle.pxi"
 include "_generation.pxi"
+include "_generations.pxi"
 include "_downsets.pxi"
 include "_orders.pxi"
 
@@ -281,27 +282,26 @@ cdef class Kernel:
         parent_labels, parent_capacities: the population sorted by cost, empty for a generation of founders.
         """
         cdef Brood brood
+        cdef Individual child
         cdef i64 i, size = self.graph.size
         cdef int status = FITS
         brood.size, brood.parents = size, parent_labels.shape[0]
-        brood.parent_labels = &parent_labels[0, 0] if brood.parents else NULL
-        brood.parent_capacities = &parent_capacities[0, 0] if brood.parents else NULL
         brood.founders = founder_labels.shape[0]
         brood.founder_labels = &founder_labels[0, 0] if brood.founders else NULL
-        brood.labels, brood.capacities = &labels[0, 0], &capacities[0, 0]
-        brood.value, brood.cost = &value[0], &cost[0]
         brood.seed, brood.generation = seed, generation
-        cdef u64[::1] hashes = np.empty(brood.parents + 1, dtype=np.uint64)
-        brood.parent_hash = &hashes[0]
+        cdef char[::1] room = np.empty((brood.parents + 1) * sizeof(Individual), dtype=np.int8)
+        brood.parent = <Individual*>&room[0]
         with nogil:
             for i in range(brood.parents):
-                brood.parent_hash[i] = hash_genome(
-                    brood.parent_labels + i * size, size, brood.parent_capacities + 2 * i, self.goal.buffers
-                )
+                brood.parent[i].labels = <i64*>&parent_labels[i, 0]
+                brood.parent[i].capacities = <i64*>&parent_capacities[i, 0]
+                hash_individual(&brood.parent[i], size, self.goal.buffers)
             for i in range(first, last):
+                child.labels, child.capacities = &labels[i, 0], &capacities[i, 0]
+                child.value, child.cost = &value[i], &cost[i]
                 status = make_child(
                     &self.graph, &self.net, &self.machine, &self.goal, &self.rates, &brood,
-                    &scratch.work, &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i,
+                    &scratch.work, &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i, &child,
                     scratch.keeping,
                 )
                 if status != FITS:
@@ -383,19 +383,21 @@ cdef class Scratch:
     def __cinit__(self, Kernel kernel):
         cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
         cdef i64* at
+        cdef i64 v
         self.block[0] = calloc(37 * n + 5 * edges, sizeof(i64))
-        self.block[1] = calloc(40 * n, sizeof(i64))
+        self.block[1] = calloc(40 * n + 2 * edges, sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
-        self.block[4] = calloc(ARENA, sizeof(int32_t))
+        self.block[4] = calloc(n, sizeof(Print))
         if NULL in (self.block[0], self.block[1], self.block[2], self.block[3], self.block[4]):
             raise MemoryError("no memory for the kernel's scratch space")
         self.totals = <Row*>self.block[2]
-        self.memo.entries, self.memo.arena = <Entry*>self.block[3], <int32_t*>self.block[4]
-        self.memo.used = 0
+        self.memo.entries, self.memo.layer = <Entry*>self.block[3], <Print*>self.block[4]
+        for v in range(kernel.graph.size):
+            self.memo.layer[v].first, self.memo.layer[v].second = print_first(v), print_second(v)
         lay_out_work(&self.work, <i64*>self.block[0], n, edges)
-        at = lay_out_bench(&self.bench, <i64*>self.block[1], n)
-        lay_out_bench(&self.other, at, n)
+        at = lay_out_bench(&self.bench, <i64*>self.block[1], n, edges)
+        lay_out_bench(&self.other, at, n, edges)
         self.keeping, self.held = NULL, []
         if kernel.may_keep:
             self._lay_out_keeping(kernel)
@@ -469,11 +471,12 @@ cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
     w.reader, w.is_local, w.is_whole = take(&at, edges), take(&at, edges), take(&at, edges)
 
 
-cdef i64* lay_out_bench(Bench* b, i64* at, i64 n) noexcept:
+cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, i64 edges) noexcept:
     b.spare, b.root, b.start, b.next, b.last = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.waits, b.ready, b.done, b.flag, b.flag2 = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
+    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, edges)
     return at
 
 
@@ -617,6 +620,7 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
 
 
 include "_annealing.pxi"
+include "_evolve.pxi"
 include "_improve.pxi"
 include "_kept_prices.pxi"
 include "_kept_search.pxi"

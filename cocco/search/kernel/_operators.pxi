@@ -58,6 +58,11 @@ cdef struct Graph:  # layers only, of the union: cocco.problem.problem.Problem
     i64* network_of
 
 
+cdef struct Print:  # of layers that are priced in some capacities: 128 bits that none share by chance
+    u64 first
+    u64 second
+
+
 cdef struct Bench:  # scratch space of the operators, one per thread
     i64* spare
     i64* root
@@ -74,23 +79,24 @@ cdef struct Bench:  # scratch space of the operators, one per thread
     i64* parts          # lengths of the parts
     i64* queue          # layers of the groups that are still to be priced, group after group from the end
     i64* queue_length
+    Print* prints       # of each of these groups, where they are priced
     i64* order
     i64* place
+    i64* crossing       # edges
 
 
 cdef void list_members(const i64* labels, i64 size, Bench* b) noexcept nogil:
-    """groups_of: chains of members by label, ascending."""
-    cdef i64 v, label
+    """groups_of: chains of members by label, ascending; which layer is the first of its subgraph is no branch."""
+    cdef i64 v, label, first, last
     for v in range(size + 1):
         b.start[v] = -1
     for v in range(size):
         label = labels[v]
-        b.next[v] = -1
-        if b.start[label] < 0:
-            b.start[label] = v
-        else:
-            b.next[b.last[label]] = v
+        first, last = b.start[label], b.last[label]
+        b.next[size + 1 if first < 0 else last] = v
+        b.start[label] = v if first < 0 else first
         b.last[label] = v
+        b.next[v] = -1
 
 
 cdef void canonical(i64* labels, i64 size, Bench* b) noexcept nogil:
@@ -151,30 +157,31 @@ cdef i64 connected_parts(Graph* g, Bench* b, const i64* group, i64 count, i64* i
 
 
 cdef void split_disconnected(Graph* g, Bench* b, i64* labels) noexcept nogil:
-    cdef i64 v, e
+    """Producers come first, so a layer is joined to roots that are known, and the root of a root is final in the end."""
+    cdef i64 v, j, p, root, other
     for v in range(g.size):
-        b.root[v] = v
-    for e in range(g.edges):
-        if labels[g.source[e]] == labels[g.target[e]]:
-            join(b.root, g.source[e], g.target[e])
+        root = b.root[v] = v
+        for j in range(g.producer_start[v], g.producer_start[v + 1]):
+            p = g.producers[j]
+            if labels[p] == labels[v]:
+                other = find(b.root, p)
+                b.root[imax(root, other)] = root = imin(root, other)
     for v in range(g.size):
-        labels[v] = find(b.root, v)
+        labels[v] = b.root[v] = b.root[b.root[v]]
 
 
 cdef void break_cycles(Graph* g, Bench* b, i64* labels) noexcept nogil:
     """repair.break_cycles; the subgraphs given are connected and named by their smallest layers."""
-    cdef i64 v, u, e, j, k, name, label, top = 0, earliest = 0, count, parts, part, rest, at, runs
+    cdef i64 v, u, e, j, k, name, label, top = 0, earliest = 0, ended = 0, parts, part, rest, at, runs
     list_members(labels, g.size, b)
     for v in range(g.size):
         b.waits[v] = 0
         b.done[v] = 0
-    for e in range(g.edges):
-        if labels[g.source[e]] != labels[g.target[e]]:
-            b.waits[labels[g.target[e]]] += 1
+    for e in range(g.edges):  # sums and moves where branches would be a guess each
+        b.waits[labels[g.target[e]]] += labels[g.source[e]] != labels[g.target[e]]
     for v in range(g.size):
-        if labels[v] == v and b.waits[v] == 0:
-            b.ready[top] = v
-            top += 1
+        b.ready[top] = v
+        top += (labels[v] == v) & (b.waits[v] == 0)
     while True:
         while top:
             top -= 1
@@ -182,18 +189,19 @@ cdef void break_cycles(Graph* g, Bench* b, i64* labels) noexcept nogil:
             u = b.start[name]
             while u >= 0:
                 b.done[u] = 1
+                ended += 1
                 for j in range(g.consumer_start[u], g.consumer_start[u + 1]):
                     label = labels[g.consumers[j]]
-                    if label != name:
-                        b.waits[label] -= 1
-                        if b.waits[label] == 0:
-                            b.ready[top] = label
-                            top += 1
+                    b.waits[label] -= label != name
+                    b.ready[top] = label
+                    top += (label != name) & (b.waits[label] == 0)
                 u = b.next[u]
-        while earliest < g.size and b.done[earliest]:
-            earliest += 1
-        if earliest == g.size:
+        if ended == g.size:
             return
+        if not earliest:
+            memset(b.flag, 0, g.size * sizeof(i64))
+        while b.done[earliest]:
+            earliest += 1
         # cut the subgraph of the earliest layer: what can run now, then the rest
         part = rest = 0
         v = b.start[labels[earliest]]
@@ -242,10 +250,7 @@ cdef void break_cycles(Graph* g, Bench* b, i64* labels) noexcept nogil:
 
 
 cdef void repair(Graph* g, Bench* b, i64* labels) noexcept nogil:
-    cdef i64 v
     split_disconnected(g, b, labels)
-    for v in range(g.size + 1):
-        b.flag[v] = 0
     break_cycles(g, b, labels)
 
 
@@ -317,7 +322,7 @@ cdef void modify_node(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nog
 
 
 cdef void shift_layers(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
-    cdef i64 e = crossing_edge(g, labels, stream), v, u, j, old, new, top = 1
+    cdef i64 e = crossing_edge(g, labels, b.crossing, stream), v, u, j, old, new, top = 1
     cdef i64* near
     cdef i64* begin
     if e < 0:
@@ -340,20 +345,13 @@ cdef void shift_layers(Graph* g, Bench* b, i64* labels, u64* stream) noexcept no
     canonical(labels, g.size, b)
 
 
-cdef i64 crossing_edge(Graph* g, const i64* labels, u64* stream) noexcept nogil:
+cdef i64 crossing_edge(Graph* g, const i64* labels, i64* found, u64* stream) noexcept nogil:
     """A random edge between two subgraphs, -1 if there is none."""
-    cdef i64 e, crossing = 0, pick
-    for e in range(g.edges):
+    cdef i64 e, crossing = 0
+    for e in range(g.edges):  # each is written, and kept where it crosses: a branch would be a guess
+        found[crossing] = e
         crossing += labels[g.source[e]] != labels[g.target[e]]
-    if not crossing:
-        return -1
-    pick = below(stream, crossing)
-    for e in range(g.edges):
-        if labels[g.source[e]] != labels[g.target[e]]:
-            if pick == 0:
-                break
-            pick -= 1
-    return e
+    return found[below(stream, crossing)] if crossing else -1
 
 
 cdef void split_subgraph(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
@@ -399,7 +397,7 @@ cdef void reach(Graph* g, Bench* b, const i64* labels, i64 forward, i64 start, i
 
 
 cdef void merge_subgraphs(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
-    cdef i64 e = crossing_edge(g, labels, stream), v
+    cdef i64 e = crossing_edge(g, labels, b.crossing, stream), v
     if e < 0:
         return
     list_members(labels, g.size, b)

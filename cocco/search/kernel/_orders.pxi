@@ -33,14 +33,6 @@ cdef struct Runs:  # the parts of a run of an order, and the best cut so far
     i64* labels
 
 
-cdef inline u64 print_first(i64 v) noexcept nogil:
-    return mix(<u64>v * GAMMA + 1)
-
-
-cdef inline u64 print_second(i64 v) noexcept nogil:
-    return mix(<u64>v * 0xD1342543DE82EF95ULL + 0x632BE59BD9B4E019ULL)
-
-
 cdef Known* look_up(Book* book, u64 first, u64 second) noexcept nogil:
     """The entry of a set, new where is_taken is 0 (then it is counted); NULL where the book is full."""
     cdef i64 slot = <i64>(first & <u64>(book.size - 1))

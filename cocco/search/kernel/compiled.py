@@ -57,6 +57,7 @@ class Compiled:
         """lender: a twin of the same networks in another memory, whose working memory serves both in turn."""
         from cocco.search.kernel import _kernel
 
+        self.problem = problem
         self._twin = _kernel
         self.kernel = _kernel.Kernel(problem, settings, problem.remembered.get(problem.keep))
         problem.remembered.setdefault(problem.keep, self.kernel)  # its layers serve all memories
@@ -67,6 +68,8 @@ class Compiled:
         self.price: Callable[[Sequence[int], int, int], Row | None] = partial(self.kernel.price, self.scratches[0])
         #: False only where neither these layers nor any larger set fits there as a subgraph
         self.may_fit: Callable[[Sequence[int], int, int], bool] = partial(self.kernel.may_fit, self.scratches[0])
+        #: makes generations of a population, as the kernel says
+        self.evolve: Callable[..., tuple[int, int, int]] = partial(_kernel.evolve, self.kernel, self.scratches[0])
         #: makes a block of steps of simulated annealing, as the kernel says
         self.anneal: Callable[..., None] = partial(_kernel.anneal, self.kernel, self.scratches[0])
 

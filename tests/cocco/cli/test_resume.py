@@ -21,6 +21,7 @@ from cocco.output.folders import resume, run
 from cocco.output.folders.resume import RunStore
 from cocco.problem.problem import on_hardware
 from cocco.problem.steps import Steps, ahead, once, taken_by
+from cocco.search.genetic import engine
 from simulator import Accelerator, Partition
 from tests.helpers.command_line import COMMAND, ENVIRONMENT, assert_malformed, cocco, cocco_process
 from tests.helpers.search_graphs import chain
@@ -43,6 +44,7 @@ def eager(monkeypatch):
     """Write the state after every generation, and let no proof over all layers finish."""
     monkeypatch.setattr(resume, "STATE_SECONDS", 0.0)
     monkeypatch.setattr(resume, "STATE_SHARE", 0)
+    monkeypatch.setattr(engine, "CALL", 1)
     monkeypatch.setattr(kept, "QUICK_STEPS", 64)
     monkeypatch.setattr(run, "PICTURES", ())
 
@@ -111,7 +113,7 @@ def test_what_was_done_is_not_done_again(eager, tmp_path: Path):
     with killed_after(25), pytest.raises(Killed):
         main(words)
     generations = []
-    with patch("cocco.search.genetic.engine.FastEngine.breed", autospec=True) as bred:
+    with patch("cocco.search.genetic.engine.FastEngine.evolve", autospec=True) as bred:
         bred.side_effect = lambda _, seed, generation, *rest: generations.append(generation) or 1 / 0
         cocco(*words, "--resume")
     assert generations and generations[0] > 10

@@ -100,25 +100,22 @@ def test_ctrl_c_keeps_what_is_polished_so_far(monkeypatch):
 
 def test_the_first_island_starts_from_greedy_and_dp_the_others_from_greedies_with_noise():
     problem = fixed(workloads.load("googlenet"), 2**20)
-
-    def costs(given: Problem) -> SubgraphCosts:
-        return subgraph_costs(given, engine_name(None, given))
-
-    found = founders(problem, costs, 4, 2000, 0)
+    engine = engine_name(None, problem)
+    found = founders(problem, engine, 4, 2000, 0)
     assert [len(each) for each in found.islands] == [2, 1, 1, 1]
-    assert found.islands[0][0] == greedy(problem, costs(problem))[0]
+    assert found.islands[0][0] == greedy(problem, subgraph_costs(problem, engine))[0]
     assert len({tuple(labels) for each in found.islands for labels in each}) >= 4
     assert 0 < found.samples < 500
-    assert founders(problem, costs, 4, 2000, 0) == found != founders(problem, costs, 4, 2000, 1)
+    assert founders(problem, engine, 4, 2000, 0) == found != founders(problem, engine, 4, 2000, 1)
 
 
 def test_few_samples_have_no_founders():
     """A greedy of these 30 layers prices some 100: with 2 samples there is none, with 29 the first has its half."""
     problem = spaced(chain(30))
-    assert founders(problem, SubgraphCosts, 4, 2, 0) == ([], 1, False)
-    few = founders(problem, SubgraphCosts, 4, 29, 0)
+    assert founders(problem, "reference", 4, 2, 0) == ([], 1, False)
+    few = founders(problem, "reference", 4, 29, 0)
     assert len(few.islands) == 1 and few.samples <= 29 // 2
-    assert len(founders(problem, SubgraphCosts, 4, 3000, 0).islands) == 4
+    assert len(founders(problem, "reference", 4, 3000, 0).islands) == 4
 
 
 def test_each_island_starts_from_another_memory_where_it_is_chosen():
@@ -129,4 +126,4 @@ def test_each_island_starts_from_another_memory_where_it_is_chosen():
         given = in_memory(problem, (position,))
         assert given.accelerator == Accelerator(shared_buffer=1024 * (position + 1))
         expected.append([greedy(given, SubgraphCosts(given))[0]])
-    assert founders(problem, SubgraphCosts, 3, 1000, 0).islands == expected
+    assert founders(problem, "reference", 3, 1000, 0).islands == expected

@@ -1,0 +1,161 @@
+"""Archipelago: a search of many samples as several that know nothing of each other, then one from the best of all.
+
+Several workers can make them at the same time. How many there are follows from the samples alone, and each has random
+numbers of its own, so the answer is the same to the byte for any number of workers (our choice; beside the islands of
+cocco.search.genetic, which follow each other).
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cocco.exploration.founders import Founders
+from cocco.exploration.one_search import of_founders, one_search
+from cocco.exploration.question import Question
+from cocco.problem.effort import Progress
+from cocco.problem.names import EngineName
+from cocco.problem.problem import Problem
+from cocco.problem.settings import Settings
+from cocco.problem.stages import tell
+from cocco.problem.steps import ahead, once, stored
+from cocco.problem.stream import Stream
+from cocco.search.genetic.population import Population
+from cocco.search.genetic.trace import Trace
+
+ISLES = 4  #: searches beside each other; our choice: two, three or four workers have enough to do
+LEAST_SAMPLES = 100_000  #: of a search that is divided; our choice: below, each would end too early
+LAST = 0.12  #: share of the samples of the search from the best of all; our choice: it runs by itself
+GENERATION = 2**40 + 7  #: names the stream of their seeds, which no generation of a search has
+
+
+@stored
+class Isle(NamedTuple):
+    """What one of the searches found: its trace, packed as text, and the best genomes of its populations."""
+
+    trace: str
+    labels: list[list[int]]
+    capacities: list[list[int]]
+    value: list[float]
+    cost: list[float]
+    is_stopped: bool = False
+
+    @property
+    def population(self) -> Population:
+        """Return the best genomes."""
+        labels, capacities = np.array(self.labels, np.int64), np.array(self.capacities, np.int64)
+        return Population(labels, capacities, np.array(self.value), np.array(self.cost))
+
+
+def is_divided(question: Question) -> bool:
+    """Return whether there are samples enough for several searches."""
+    settings = question.settings
+    return question.samples >= LEAST_SAMPLES and settings.islands > 1 and not settings.operators
+
+
+def sailed(question: Question, found: Founders) -> Trace:
+    """Return what several searches from these founders find, and one from the best of all of them.
+
+    Ctrl-C leaves what there is then, the founders at least.
+    """
+    problem, wanted = question.problem, question.samples
+    trace = Trace(problem, wanted, question.progress, question.engine)
+    trace.spend(found.samples)
+    parents: list[Population] = []
+    try:
+        jobs = [] if found.is_stopped else list(_jobs(question, found))
+        for number, job in enumerate(jobs):
+            ahead(isle, jobs[number:])
+            made = once(isle, *job)
+            trace.follow(_trace(problem, made))
+            parents.append(made.population)
+            if trace.is_stopped:
+                return trace
+            if question.progress is not None:
+                question.progress(trace.samples, wanted, trace.best.cost)
+        if parents:
+            last = replace(
+                question, samples=wanted - trace.samples, progress=_told(trace.samples, wanted, question.progress),
+                initial=(),
+            )  # fmt: skip
+            most = len(parents) * _share(question.settings)
+            trace.follow(one_search(last, Founders([], 0), best_of(parents, most)))
+    except KeyboardInterrupt:
+        trace.is_stopped = True
+    return trace if parents else of_founders(question, found)
+
+
+def isle(
+    problem: Problem, samples: int, before: int, wanted: int, seed: int, settings: Settings, found: Founders,
+    initial: list[list[int]], engine: EngineName,
+) -> Isle:  # fmt: skip
+    """Return what one search finds; before, wanted: samples of those before it, and of all, as it tells them."""
+    left: list[Population] = []
+    question = Question(problem, samples, seed, settings, engine, progress=_told(before, wanted, None), initial=initial)
+    trace = one_search(question, found, left=left)
+    best = best_of([Population.of([trace.best], problem.size), *left], _share(settings))
+    labels, capacities, value, cost = (array.tolist() for array in best)
+    return Isle(_text(trace), labels, capacities, value, cost, trace.is_stopped)
+
+
+def _share(settings: Settings) -> int:
+    """Return how many genomes of each search the last one starts from: together its elite."""
+    return max(1, settings.elite // ISLES)
+
+
+def _jobs(question: Question, found: Founders) -> Iterator[tuple[Any, ...]]:
+    """Yield the arguments of each search: the founders are spent, the rest of the samples is shared out."""
+    each = int((1 - LAST) * (question.samples - found.samples)) // ISLES
+    initial = [list(map(int, labels)) for labels in question.initial]
+    for number in range(ISLES):
+        seed = Stream(question.seed, GENERATION, number).draw()
+        yield (
+            question.problem, each, found.samples + number * each, question.samples, seed, question.settings,
+            found._replace(samples=0), initial, question.engine,
+        )  # fmt: skip
+
+
+def best_of(populations: Sequence[Population], most: int) -> Population:
+    """Return the best genomes of populations, each once."""
+    whole = populations[0]
+    for other in populations[1:]:
+        whole = whole.joined(other)
+    ordered, kept, seen = whole.by_cost(), [], set()
+    for row, (labels, memory) in enumerate(zip(ordered.labels, ordered.capacities)):
+        key = labels.tobytes(), memory.tobytes()
+        if key not in seen:
+            seen.add(key)
+            kept.append(row)
+    return Population(*(array[kept[:most]] for array in ordered))
+
+
+def _told(before: int, wanted: int, progress: Progress | None) -> Progress:
+    """Return what tells how far one of the searches is; before: samples of those before it."""
+    if progress is not None:
+        return lambda samples, _, best: progress(before + samples, wanted, best)
+    return lambda samples, _, best: tell("search", before + samples, wanted, "samples", best=best)
+
+
+def _text(trace: Trace) -> str:
+    plain, arrays = trace.state()
+    packed = {
+        name: (array.dtype.str, array.shape, b64encode(array.tobytes()).decode()) for name, array in arrays.items()
+    }
+    return json.dumps([plain, packed])
+
+
+def _trace(problem: Problem, made: Isle) -> Trace:
+    """Return the trace of one of the searches."""
+    plain, packed = json.loads(made.trace)
+    arrays = {
+        name: np.frombuffer(b64decode(content), kind).reshape(shape) for name, (kind, shape, content) in packed.items()
+    }
+    trace = Trace(problem, plain["samples"])
+    trace.restore(plain, arrays)
+    trace.is_stopped = made.is_stopped
+    return trace

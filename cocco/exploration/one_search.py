@@ -1,0 +1,93 @@
+"""One search by the genetic algorithm: from founders, in islands, then set partitions if asked for, then polish."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cocco.exploration.columns import MOST_LAYERS, Chosen, check_scipy, put_together
+from cocco.exploration.founders import Founders
+from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, Polished, polish
+from cocco.exploration.question import Question
+from cocco.problem.genome import Genome
+from cocco.problem.problem import in_memory
+from cocco.problem.steps import once
+from cocco.problem.stream import Stream
+from cocco.search.genetic.engine import make_engine
+from cocco.search.genetic.genetic import genetic
+from cocco.search.genetic.population import Population
+from cocco.search.genetic.trace import Trace
+from cocco.search.pricing.compiled import subgraph_costs
+from cocco.search.pricing.genomes import Pricer
+
+
+def one_search(
+    question: Question, found: Founders, parents: Population | None = None, left: list[Population] | None = None
+) -> Trace:
+    """Return what a search from these founders finds, whose samples count among its own.
+
+    parents: a population to go on with; left: gets the best of those that the search ends with (both: genetic).
+    """
+    problem, samples, seed, settings = question.problem, question.samples, question.seed, question.settings
+    engine, initial = question.engine, question.initial
+    chosen = make_engine(engine, problem, settings, question.threads)
+    columns = _column_samples(question)
+    polishing = int(settings.polish * samples)
+    if polishing < LEAST_SAMPLES * problem.size:
+        polishing = 0
+    most = max(samples - columns - polishing, found.samples + 1)
+    if found.is_stopped:
+        return of_founders(question, found)
+    first, *others = found.islands or [[]]
+    room = max(0, min(settings.population, most - found.samples) - len(initial))
+    starts: list[Sequence[Sequence[int]]] = [[*initial, *first[:room]], *others]
+    ends: list[Population] | None = [] if columns else None
+    trace = genetic(
+        problem, most, seed, settings, starts, question.progress, chosen, found.samples, ends, parents, left
+    )  # fmt: skip
+    if ends and not trace.is_stopped:
+        _choose(question, trace, ends, samples - polishing - trace.samples - 1)
+    if polishing and not trace.is_stopped:
+        genome = trace.best.genome
+        polished = once(polish, problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
+        _improved(question, trace, polished)
+    return trace
+
+
+def of_founders(question: Question, found: Founders) -> Trace:
+    """Return the best of the founders that there were when the user stopped the search."""
+    starts = [*question.initial, *(labels for island in found.islands for labels in island)]
+    chosen = make_engine(question.engine, question.problem, question.settings)
+    settings, samples = replace(question.settings, population=max(2, len(starts)), elite=0), max(1, len(starts))
+    trace = genetic(
+        question.problem, found.samples + samples, question.seed, settings, [starts], None, chosen, found.samples
+    )  # fmt: skip
+    trace.is_stopped = True
+    return trace
+
+
+def _column_samples(question: Question) -> int:
+    """Return the samples for set partitions: none beside kept tensors, which have no price of their own."""
+    if not question.settings.columns or question.problem.keep != "none" or question.problem.size > MOST_LAYERS:
+        return 0
+    check_scipy()
+    return int(question.settings.columns * question.samples)
+
+
+def _choose(question: Question, trace: Trace, ends: Sequence[Population], samples: int) -> None:
+    """Improve the best genome by set partitions of what the populations ended with, in so many samples."""
+    if samples < 1:
+        return
+    genome = trace.best.genome
+    costs = subgraph_costs(in_memory(question.problem, genome.capacities), question.engine)
+    met = [labels for end in ends for labels in end.labels.tolist()]
+    _improved(question, trace, put_together(costs.problem, genome.labels, met, samples, costs))
+
+
+def _improved(question: Question, trace: Trace, found: Chosen | Polished) -> None:
+    """Count what improving the best genome took, and keep what came out as a sample."""
+    genome = Genome(found.labels, trace.best.genome.capacities)
+    trace.spend(found.samples)
+    trace.add(Pricer(question.problem).evaluate(genome, Stream(question.seed, GENERATION, 0)))
+    trace.close()
+    trace.is_stopped = found.is_stopped
