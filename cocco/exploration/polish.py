@@ -15,7 +15,7 @@ from cocco.search.baselines.dynamic import dissolved, improve
 from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
-LEAST_SAMPLES = 2  #: per layer; below, nothing is polished: a first round takes 0.6 on NASNet
+LEAST_SAMPLES = 3  #: per layer; a first round takes up to that much
 KICK = 160  #: rounds without a better partition until a kick
 KICKED = 12  #: subgraphs that a kick takes apart, at most
 STALE = 2000  #: rounds without a better partition until the end; the optimum of GoogleNet takes up to 1200
