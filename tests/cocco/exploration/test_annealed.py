@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain as chain_of
+from itertools import repeat
 
 import pytest
 
@@ -16,6 +18,7 @@ from cocco.problem.genome import Genome, groups_of, random_labels
 from cocco.problem.problem import over_space
 from cocco.problem.settings import Settings
 from cocco.problem.stream import Stream
+from cocco.search.genetic.population import Population
 from cocco.search.genetic.repair import repair
 from cocco.search.kernel.choice import has_kernel, has_twin
 from cocco.search.pricing.genomes import Pricer
@@ -75,6 +78,23 @@ def test_walks_go_to_the_sizes_around_and_back_to_the_best():
     best = min(found[:-1], key=lambda each: each[3])
     assert [memory for _, memory, *_ in found] == [(count // 2,), *((size,) for size in there), best[1]]
     assert found[-1][3] <= best[3]
+
+
+def test_the_best_of_a_walk_is_the_least_that_it_met(monkeypatch):
+    """Blocks of partitions at 30, 20, 40 bytes, then 25, all below the start: 20 of the first walk, 25 of the last."""
+    costs = chain_of([30.0, 20.0, 40.0], repeat(25.0))
+
+    def steps_of(problem, *_):
+        def steps(block, founders, shares, walk):
+            done = Population.empty(len(shares), problem.size)
+            done.cost[:] = next(costs)
+            return done, walk
+
+        return steps
+
+    monkeypatch.setattr(annealed_module, "steps_of", steps_of)
+    found = annealed(fixed(chain(4)), [0] * 4, (), 200, 0, "reference").found
+    assert [value for _, _, value, _ in found] == [20.0, 25.0]
 
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch):
