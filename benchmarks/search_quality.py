@@ -34,6 +34,7 @@ def rows(is_ablation: bool) -> list[Row]:
             ("without founders", "ga", 10_000, replace(ours, seeds=False)),
             ("without islands", "ga", 10_000, replace(ours, islands=1)),
             ("without shift-layers", "ga", 10_000, replace(ours, shift=0.0, modify=0.5)),
+            ("without annealing", "ga", 10_000, replace(ours, anneal=0.0)),
             ("without polish", "ga", 10_000, replace(ours, polish=0.0)),
             ("without retries", "ga", 10_000, replace(ours, retries=0)),
             ("plain", "ga", 10_000, plain),

@@ -28,6 +28,7 @@ from simulator.partition.partition import Partition
 
 FIRST_STEPS = 20  #: steps per sample of each of the first plans
 IMPROVING_STEPS = 400  #: and of the windows of a memory; our choices: together some seconds for 50,000 samples
+FURTHER_STEPS, FURTHER_SAMPLES = 800, 10_000  #: so many more for each of the first; our choice: DARTS needs them
 MOVES = 6  #: memories at most that the best plans move to
 GENERATION = 2**40 + 5  #: names the streams of splits in other memories, which no generation of a search has
 
@@ -61,6 +62,7 @@ def genetic_search(question: Question, best: Best) -> Trace:
 def improve(question: Question, best: Best) -> bool:
     """Improve the best plans in their memory and its neighbours; return whether the user ended it."""
     problem, steps = best.problem, IMPROVING_STEPS * question.samples
+    steps += FURTHER_STEPS * min(question.samples, FURTHER_SAMPLES)
     memory = best.planned.memory
     try:
         tell("kept tensors", 0, 1 + MOVES, "memories", best=best.planned.cost)

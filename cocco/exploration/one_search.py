@@ -1,10 +1,12 @@
-"""One search by the genetic algorithm: from founders, in islands, then set partitions if asked for, then polish."""
+"""One search: from founders, in islands, set partitions of what they met if asked for, annealing, then polish."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cocco.exploration.annealed import LEAST_SAMPLES as LEAST_ANNEALED
+from cocco.exploration.annealed import Annealed, annealed
 from cocco.exploration.columns import MOST_LAYERS, Chosen, check_scipy, put_together
 from cocco.exploration.founders import Founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, Polished, polish
@@ -17,8 +19,9 @@ from cocco.search.genetic.engine import make_engine
 from cocco.search.genetic.genetic import genetic
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
+from cocco.search.kernel.choice import has_twin
 from cocco.search.pricing.compiled import subgraph_costs
-from cocco.search.pricing.genomes import Pricer
+from cocco.search.pricing.genomes import Pricer, Sample
 
 
 def one_search(
@@ -32,10 +35,13 @@ def one_search(
     engine, initial = question.engine, question.initial
     chosen = make_engine(engine, problem, settings, question.threads)
     columns = _column_samples(question)
-    polishing = int(settings.polish * samples)
+    annealing = int(settings.anneal * samples) if has_twin(problem) else 0
+    if annealing < LEAST_ANNEALED:
+        annealing = 0
+    polishing = int(settings.polish * (samples - annealing))
     if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
-    most = max(samples - columns - polishing, found.samples + 1)
+    most = max(samples - columns - annealing - polishing, found.samples + 1)
     if found.is_stopped:
         return of_founders(question, found)
     first, *others = found.islands or [[]]
@@ -46,7 +52,10 @@ def one_search(
         problem, most, seed, settings, starts, question.progress, chosen, found.samples, ends, parents, left
     )  # fmt: skip
     if ends and not trace.is_stopped:
-        _choose(question, trace, ends, samples - polishing - trace.samples - 1)
+        _choose(question, trace, ends, samples - annealing - polishing - trace.samples - 1)
+    if annealing and not trace.is_stopped:
+        genome, rest = trace.best.genome, samples - polishing - trace.samples
+        _walked(trace, once(annealed, problem, genome.labels, genome.capacities, rest, seed, engine))
     if polishing and not trace.is_stopped:
         genome = trace.best.genome
         polished = once(polish, problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
@@ -82,6 +91,15 @@ def _choose(question: Question, trace: Trace, ends: Sequence[Population], sample
     costs = subgraph_costs(in_memory(question.problem, genome.capacities), question.engine)
     met = [labels for end in ends for labels in end.labels.tolist()]
     _improved(question, trace, put_together(costs.problem, genome.labels, met, samples, costs))
+
+
+def _walked(trace: Trace, found: Annealed) -> None:
+    """Count what annealing took, and keep the best genome of each walk as a sample."""
+    trace.spend(found.samples - len(found.found))
+    for labels, memory, value, cost in found.found:
+        trace.add(Sample(Genome(labels, memory), value, cost))
+    trace.close()
+    trace.is_stopped = found.is_stopped
 
 
 def _improved(question: Question, trace: Trace, found: Chosen | Polished) -> None:

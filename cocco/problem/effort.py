@@ -99,7 +99,7 @@ class Effort:
     progress
         Called now and then with (samples done, samples in total, best cost so far).
     stages
-        Called with a `cocco.Stage` whenever the search gets on: founders, search, polish, kept tensors, proof, ...
+        Called with a `cocco.Stage` whenever the search gets on: founders, search, annealing, polish, ...
     prove
         Where the optimum is not proven, find a better lower bound by solvers, which takes minutes (docs/bounds.md;
         extra "solvers").

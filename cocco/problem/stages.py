@@ -21,7 +21,7 @@ class Stage(NamedTuple):
     0.25
     """
 
-    name: str  #: founders, search, polish, kept tensors, proof, addresses, other memories, other sizes
+    name: str  #: founders, search, annealing, polish, kept tensors, proof, addresses, other memories, other sizes
     done: int  #: of the total, in the unit of the stage
     total: int  #: 0 where nobody knows
     unit: str = ""

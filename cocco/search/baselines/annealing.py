@@ -77,7 +77,7 @@ def annealing(
     """
     cooling = cooling or Cooling()
     trace = Trace(problem, samples, progress, "reference" if settings.operators else engine)
-    steps = _steps(problem, seed, settings, engine)
+    steps = steps_of(problem, seed, settings, engine)
     walk: Walk | None = None
     try:
         for block, begun in enumerate(range(0, samples, BLOCK)):
@@ -95,7 +95,8 @@ def annealing(
     return trace
 
 
-def _steps(problem: Problem, seed: int, settings: Settings, engine: EngineName) -> Steps:
+def steps_of(problem: Problem, seed: int, settings: Settings, engine: EngineName) -> Steps:
+    """Return what makes the steps of a block."""
     if engine == "reference" or settings.operators:
         return _Readable(problem, seed, settings, engine).steps
     compiled = Compiled(problem, settings)

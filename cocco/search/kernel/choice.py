@@ -22,12 +22,15 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
     name = KERNEL.choice(name)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
+    return name if has_twin(problem) else "reference"
+
+
+def has_twin(problem: Problem) -> bool:
+    """Return whether the compiled engine, where it is built, answers a problem."""
     machine = problem.accelerator
     if machine.cores > 1 and not isinstance(machine.mapper, Enumerate):  # cycles of bands by the closed form only
-        return "reference"
-    if needs_big_integers(problem) or not machine.mapper.is_flat:  # the kernel has cycles by layer only
-        return "reference"
-    return name
+        return False
+    return machine.mapper.is_flat and not needs_big_integers(problem)  # the kernel has cycles by layer only
 
 
 def needs_big_integers(problem: Problem) -> bool:

@@ -63,6 +63,7 @@ def test_ctrl_c_in_a_proof_leaves_the_best_so_far():
         (["explore", "randwire_b", "--keep", "none", "--samples", "20000"], "founders"),
         (["explore", "googlenet", "--samples", MANY, "--keep", "none"], "search"),
         (["explore", "googlenet", "--keep", "none", "--method", "ga", "--samples", "10000"], "polish"),
+        (["explore", "googlenet", "--keep", "none", "--method", "ga", "--samples", "10000"], "annealing"),
         (["explore", "googlenet", "--keep", "none", "--samples", "2000"], "proof"),
         (["explore", "nasnet", "--samples", "600"], "kept tensors"),
         (["explore", "nasnet", "--samples", "600"], "proof"),

@@ -109,7 +109,7 @@ def test_a_killed_search_goes_on_to_the_same_bytes(kind, eager, tmp_path: Path):
 
 def test_what_was_done_is_not_done_again(eager, tmp_path: Path):
     """Killed after some twenty generations: these are not bred again."""
-    words = [*KINDS["none"], "-o", str(tmp_path / "run"), "--progress"]
+    words = [*KINDS["none"], "--samples", "4000", "-o", str(tmp_path / "run"), "--progress"]
     with killed_after(25), pytest.raises(Killed):
         main(words)
     generations = []

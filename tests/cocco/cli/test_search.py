@@ -106,7 +106,7 @@ def test_explore_writes_all_files(tmp_path: Path):
     assert saved["settings"]["space"] == {"shared_buffer": {"low": 131072, "high": 3145728, "step": 65536}}
     samples = list(csv.DictReader((folder / "samples.csv").open()))
     numbers = [int(row["sample"]) for row in samples]  # those of the founders have no row
-    assert numbers == sorted(set(numbers)) and 200 < len(numbers) <= numbers[-1] == content["samples"] <= 400
+    assert numbers == sorted(set(numbers)) and 150 < len(numbers) <= numbers[-1] == content["samples"] <= 400
     assert float(samples[-1]["best_cost"]) == min(float(row["cost"]) for row in samples) >= content["cost"]
     assert content["status"] == "optimal" and content["lower_bound"] == content["cost"]
     history = list(csv.DictReader((folder / "history.csv").open()))

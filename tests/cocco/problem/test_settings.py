@@ -23,6 +23,7 @@ from cocco.problem.stream import ONE
         ({"island": 2}, "settings.island must be a number from 0 to 1, got 2"),
         ({"islands": 0}, "settings.islands must be an integer from 1"),
         ({"polish": -0.1}, "settings.polish must be a number from 0 to 1, got -0.1"),
+        ({"anneal": 1.1}, "settings.anneal must be a number from 0 to 1, got 1.1"),
         ({"price_memo": 0}, "settings.price_memo must be an integer from 1"),
     ],
 )

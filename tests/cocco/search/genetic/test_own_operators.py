@@ -53,7 +53,9 @@ def test_the_search_prices_what_an_operator_proposes():
         drawn.add(stream.below(2))
         return genome._replace(labels=list(range(problem.size)))
 
-    settings = Settings(seeds=False, polish=0.0, population=20, elite=5, retries=0, again=0.0, crossover=0.0)
+    settings = Settings(
+        seeds=False, anneal=0.0, polish=0.0, population=20, elite=5, retries=0, again=0.0, crossover=0.0
+    )
     given = [cocco.Operator(alone, share=100)]
     counts = cocco.explore(NETWORK, settings=settings, operators=given, **FEW).points["subgraphs"].value_counts()
     assert counts[len(NETWORK.layers)] > 200 and drawn == {0, 1}
