@@ -15,13 +15,14 @@ again only for a lower cost, and where there is one memory only, it gets the lar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.bounds.budgets import LAYERS, smaller
 from cocco.bounds.kept import ROUNDING, cheapest_plans
 from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.problem.floor import floor_between
 from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory, Planned
 from cocco.problem.problem import Problem, in_memory
@@ -32,6 +33,7 @@ QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: abou
 QUICK_TOTAL = 256_000_000  #: of all memories together
 KNOWN = 64  #: memories whose floors and tables are kept for when they are tried again; our choice
 TIERS = (64, 8, 1)  #: the budgets of one memory are its share of these
+ALIKE = 1.15  #: times as large is the largest of the memories that share their patterns; our choice
 IN_A_ROW = 4  #: that give up, of a long network, then comes the next budget: each takes seconds beside its steps
 HOPELESS = (2, 2, 1)  #: memories that give up with each before any is solved, then the next one comes; our choices
 
@@ -80,7 +82,7 @@ def prove_kept(
     try:
         tiers = [*zip([smaller(tier, problem.size) for tier in TIERS], HOPELESS)] if len(left) > 1 else [(1, 1)]
         for i, (tier, hopeless) in enumerate(tiers):
-            untried, most, in_a_row = order, failures + hopeless, 0
+            untried, most, in_a_row, failed = order, failures + hopeless, 0, list[Memory]()
             while steps < in_total and (solved or failures < most) and in_a_row < _most_in_a_row(problem.size, tier):
                 known = math.inf if best is None else best.cost
                 untried, order = ([m for m in each if left[m] < known] for each in (untried, order))
@@ -88,15 +90,16 @@ def prove_kept(
                 if not untried:
                     break
                 at = None if best is None else best.memory
-                memory = _next(untried, at, failures if not solved else 0)
+                memory = _next(untried, at, failures if not solved else 0, failed)
                 untried.remove(memory)
                 tell("proof", len(left) - len(order), len(left), "memories", best=known, bound=min(left.values()))
-                after = _Order(untried, order, at, bool(solved), failures, most, tuple(tiers[i + 1 :]))
+                after = _Order(untried, order, at, bool(solved), failures, most, tuple(failed), tuple(tiers[i + 1 :]))
                 ahead(solve, (job(each, share) for each, share in after.likely(memory, tier)))
                 found = once(solve, *job(memory, tier))
                 steps += found.steps
                 if not found.is_decided:
                     failures, in_a_row = failures + 1, in_a_row + 1
+                    failed.append(memory)
                     left[memory] = max(left[memory], found.bound)
                     if found.is_wide:
                         in_vain[memory] = known
@@ -126,32 +129,44 @@ class _Order(NamedTuple):
     is_solved: bool  #: whether a memory was solved; if not, those that follow are taken to give up
     failures: int
     most: int
+    failed: tuple[Memory, ...]  #: with the budget of the moment
     later: tuple[tuple[int, int], ...]  #: the budgets that come next, and how many may give up with each
 
     def likely(self, first: Memory, tier: int) -> Iterator[tuple[Memory, int]]:
         """Yield memories with the shares of their budgets, as the proof would ask for them."""
         yield first, tier
         rest, failures, most = list(self.untried), self.failures, self.most
-        later = list(self.later)
+        later, failed = list(self.later), [*self.failed, first]
         while True:
             failures += 1
             if not rest or (failures >= most and not self.is_solved):
                 if self.is_solved or not later:
                     return
                 (tier, hopeless), *later = later
-                rest, most = list(self.order), failures + hopeless
+                rest, most, failed = list(self.order), failures + hopeless, []
                 if not rest:
                     return
-            memory = _next(rest, self.known, 0 if self.is_solved else failures)
+            memory = _next(rest, self.known, 0 if self.is_solved else failures, failed)
+            failed.append(memory)
             rest.remove(memory)
             yield memory, tier
 
 
-def _next(untried: list[Memory], known: Memory | None, failures: int) -> Memory:
-    """Return the memory to try: that of the best plans, else the middle one; the more failed, the smaller."""
+def _next(untried: list[Memory], known: Memory | None, failures: int, failed: Sequence[Memory]) -> Memory:
+    """Return the memory to try: that of the best plans, else the middle one.
+
+    Until one is solved, the more failed, the smaller; then the farthest from those that failed with this budget, since
+    what is near to one is as hard.
+    """
     if known is not None and known in untried:
         return known
-    return untried[len(untried) >> (1 + failures)]
+    if failures or not failed:
+        return untried[len(untried) >> (1 + failures)]
+    return max(untried, key=lambda memory: (min(_distance(memory, each) for each in failed), memory))
+
+
+def _distance(one: Memory, other: Memory) -> int:
+    return sum([abs(mine - its) for mine, its in zip(one, other)])
 
 
 class Stopped(KeyboardInterrupt):
@@ -170,7 +185,7 @@ def solve(problem: Problem, memory: Memory, engine: EngineName, budget: int, bel
     least = _value_of(problem, below, problem.objective.buffer_bytes(machine))
     if least <= 0:
         return Solved(None, True, 0)
-    found = cheapest_plans(given, max_steps=budget, engine=engine, below=least)
+    found = cheapest_plans(given, max_steps=budget, engine=engine, below=least, relaxed=_relaxed(problem, memory))
     steps = sum(plan.steps for plan in found.plans)
     if found.partitions is None:
         *solved, last = found.plans
@@ -193,6 +208,37 @@ def _given(problem: Problem, memory: Memory) -> Problem:
             known.clear()
         known[memory] = in_memory(problem, memory)
     return known[memory]
+
+
+def _relaxed(problem: Problem, memory: Memory) -> Problem | None:
+    """Return the problem in one memory that stands for all of about this size, None where one buffer is not all."""
+    if len(memory) != 1:
+        return None
+    (sizes,), (at,) = problem.candidates, memory
+    alike = _alike(sizes, sizes[at])
+    if len(alike) == 1:
+        return None
+    key = _relaxed, alike[-1]
+    if key not in problem.memo:
+        given = _given(problem, (sizes.index(alike[-1]),))
+        problem.memo[key] = replace(given, accelerator=floor_between(problem, alike))
+    found: Problem = problem.memo[key]
+    return found
+
+
+def _alike(sizes: Sequence[int], size: int) -> Sequence[int]:
+    """Return the sizes of the group of one: from the largest of all down, each group up to ALIKE times its smallest.
+
+    Examples
+    --------
+    >>> _alike((64, 80, 96, 112, 120, 128), 112)
+    (112, 120, 128)
+    """
+    while True:
+        group = [each for each in sizes if each * ALIKE >= sizes[-1]]
+        if size >= group[0]:
+            return tuple(group)
+        sizes = sizes[: -len(group)]
 
 
 def _value_of(problem: Problem, cost: float, buffer_bytes: int) -> float:

@@ -38,7 +38,7 @@ MOST_FREE = 8  #: layers of a pattern that may run before or after one of it; ou
 LEAST_LAYERS = 4  #: of a pattern; our choice
 MOST_PATTERNS = 2  #: our choice
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
-PATTERN_STEPS = 4_000_000  #: ways to run a step that all patterns of a network may look at; our choice
+PATTERN_STEPS = 16_000_000  #: ways to run a step that all patterns of a network may look at; our choice
 
 
 State = tuple[int, int, int]  # layers that have run, tensors kept unwritten, kept and written

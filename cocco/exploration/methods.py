@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, QUICK_TOTAL, Proof, prove
 from cocco.bounds.least import lower_bound
+from cocco.exploration.baselines import better_of_baselines
 from cocco.exploration.columns import MOST_LAYERS, Chosen, check_scipy, put_together
 from cocco.exploration.founders import Founders, founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, Polished, polish
@@ -131,6 +132,8 @@ def search(question: Question) -> Outcome:
     trace = genetic(problem, most, seed, settings, starts, question.progress, chosen, found.samples, ends)
     if ends and not trace.is_stopped:
         _choose(question, trace, ends, samples - polishing - trace.samples - 1)
+    if settings.seeds and not trace.is_stopped and not (len(first) > 1 and room > 1):
+        _no_worse(question, trace)
     if polishing and not trace.is_stopped:
         genome = trace.best.genome
         polished = once(polish, problem, genome.labels, genome.capacities, samples - trace.samples - 1, seed, engine)
@@ -152,6 +155,14 @@ def _of_founders(question: Question, found: Founders) -> Outcome:
     )  # fmt: skip
     trace.is_stopped = True
     return Outcome(trace, trace.samples, "ga")
+
+
+def _no_worse(question: Question, trace: Trace) -> None:
+    """Let the best genome cost no more than what greedy and dp say; Ctrl-C leaves it as it is."""
+    try:
+        trace.offer(better_of_baselines(question, trace.best))
+    except KeyboardInterrupt:
+        trace.is_stopped = True
 
 
 def _column_samples(question: Question) -> int:
@@ -262,21 +273,24 @@ def two_step(kind: str) -> Callable[[Question], Outcome]:
     return run
 
 
-def _certified(problem: Problem, labels: list[int], best: float) -> float:
-    from cocco.bounds import EFFORT, certify
+def _certified(problem: Problem, labels: list[int], effort: float, best: float) -> float:
+    from cocco.bounds import certify
 
-    return certify(problem, labels, EFFORT, best).lower_bound
+    return certify(problem, labels, effort, best).lower_bound
 
 
-def certified(problem: Problem, answer: Outcome) -> Outcome:
-    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
+def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
+    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it.
+
+    effort: as in `cocco.bounds.certify`.
+    """
     proof = answer.proof or Proof(None, lower_bound(problem), False, 0)
     if answer.trace.is_stopped or proof.is_optimal:
         return answer
     best = proof.best or answer.trace.best
     try:
         tell("bound by solvers", best=best.cost, bound=proof.lower_bound)
-        bound = max(proof.lower_bound, once(_certified, problem, best.genome.labels, best.cost))
+        bound = max(proof.lower_bound, once(_certified, problem, best.genome.labels, effort, best.cost))
     except KeyboardInterrupt:
         answer.trace.is_stopped = True
         return answer
