@@ -46,7 +46,6 @@ MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; the
 FIRST_STATES, FIRST_STEPS = 100_000, 4_000_000  #: of a search without patterns; our choice
 LONGER = 4  #: times as many, where that says little of what is asked; our choice
 FAR = 1.1  #: what is asked over what such a search excludes: from there on it goes on without patterns; our choice
-MANY_WAYS = 128  #: steps per state of a network with too many choices in a state for patterns to help; our choice
 
 
 class KeptOptimum(NamedTuple):
@@ -104,26 +103,30 @@ def _cheapest(
     problem: Problem, i: int, question: KeepQuestion, limits: Limits, engine: EngineName | None, relaxed: Problem
 ) -> ExactPlan:
     """Return the cheapest plan of a network: first without patterns, which take longer than most networks."""
-    first = limits._replace(states=min(limits.states, FIRST_STATES), steps=min(limits.steps, FIRST_STEPS))
+    first = limits
+    if limits.steps > FIRST_STEPS:
+        first = limits._replace(states=min(limits.states, FIRST_STATES), steps=FIRST_STEPS)
     found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
-    steps, left = found.steps, limits.steps - found.steps
-    if found.status == "gave_up" and not found.is_wide and left > 0 and limits.below > FAR * found.bound:
-        first = limits._replace(steps=min(left, LONGER * FIRST_STEPS))
-        found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
-        found = found._replace(steps=found.steps + steps)
-        steps = found.steps
-    if found.status != "gave_up" or found.is_wide or steps >= limits.steps:
+    if found.status != "gave_up" or found.is_wide or first == limits:
         return found
-    if found.steps < MANY_WAYS * found.states:
+    steps = found.steps
+    if limits.below > FAR * found.bound:
+        first = limits._replace(steps=min(limits.steps - steps, LONGER * FIRST_STEPS))
+        found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
+        steps += found.steps
+        if found.status != "gave_up" or found.is_wide:
+            return found._replace(steps=steps)
+    most = min(PATTERN_STEPS, limits.steps // 2)
+    if steps + most < limits.steps:
         general = keep_question(relaxed, i, question.may_keep, engine)
-        patterns, taken = _patterns(relaxed, i, general, max(0, min(PATTERN_STEPS, limits.steps - steps)))
-        steps = min(limits.steps, steps + taken)
+        patterns, taken = _patterns(relaxed, i, general, most)
+        steps += taken
         if patterns:
             question = question._replace(
                 layer_floor=general.layer_floor, crossing_floor=general.crossing_floor, crosses=general.crosses,
                 patterns=patterns,
             )  # fmt: skip
-    second = limits._replace(steps=limits.steps - steps)
+    second = limits._replace(steps=max(0, limits.steps - steps))
     last = plan_of(searcher(problem, i, question, second, engine)(all_of(question.network), second), limits)
     return last._replace(
         steps=last.steps + steps, bound=max(last.bound, found.bound), reached=max(last.reached, found.reached)

@@ -82,7 +82,8 @@ def prove_kept(
     try:
         tiers = [*zip([smaller(tier, problem.size) for tier in TIERS], HOPELESS)] if len(left) > 1 else [(1, 1)]
         for i, (tier, hopeless) in enumerate(tiers):
-            untried, most, in_a_row, failed = order, failures + hopeless, 0, list[Memory]()
+            untried, most, in_a_row = order, failures + hopeless, 0
+            tried, has_failed = list[Memory](), False
             while steps < in_total and (solved or failures < most) and in_a_row < _most_in_a_row(problem.size, tier):
                 known = math.inf if best is None else best.cost
                 untried, order = ([m for m in each if left[m] < known] for each in (untried, order))
@@ -90,16 +91,16 @@ def prove_kept(
                 if not untried:
                     break
                 at = None if best is None else best.memory
-                memory = _next(untried, at, failures if not solved else 0, failed)
+                memory = _next(untried, at, failures if not solved else 0, tried if has_failed else ())
                 untried.remove(memory)
                 tell("proof", len(left) - len(order), len(left), "memories", best=known, bound=min(left.values()))
-                after = _Order(untried, order, at, bool(solved), failures, most, tuple(failed), tuple(tiers[i + 1 :]))
+                after = _Order(untried, order, at, bool(solved), failures, most, tuple(tried), tuple(tiers[i + 1 :]))
                 ahead(solve, (job(each, share) for each, share in after.likely(memory, tier)))
                 found = once(solve, *job(memory, tier))
                 steps += found.steps
+                tried.append(memory)
                 if not found.is_decided:
-                    failures, in_a_row = failures + 1, in_a_row + 1
-                    failed.append(memory)
+                    failures, in_a_row, has_failed = failures + 1, in_a_row + 1, True
                     left[memory] = max(left[memory], found.bound)
                     if found.is_wide:
                         in_vain[memory] = known
@@ -129,40 +130,40 @@ class _Order(NamedTuple):
     is_solved: bool  #: whether a memory was solved; if not, those that follow are taken to give up
     failures: int
     most: int
-    failed: tuple[Memory, ...]  #: with the budget of the moment
+    tried: tuple[Memory, ...]  #: with the budget of the moment
     later: tuple[tuple[int, int], ...]  #: the budgets that come next, and how many may give up with each
 
     def likely(self, first: Memory, tier: int) -> Iterator[tuple[Memory, int]]:
         """Yield memories with the shares of their budgets, as the proof would ask for them."""
         yield first, tier
         rest, failures, most = list(self.untried), self.failures, self.most
-        later, failed = list(self.later), [*self.failed, first]
+        later, tried = list(self.later), [*self.tried, first]
         while True:
             failures += 1
             if not rest or (failures >= most and not self.is_solved):
                 if self.is_solved or not later:
                     return
                 (tier, hopeless), *later = later
-                rest, most, failed = list(self.order), failures + hopeless, []
+                rest, most, tried = list(self.order), failures + hopeless, []
                 if not rest:
                     return
-            memory = _next(rest, self.known, 0 if self.is_solved else failures, failed)
-            failed.append(memory)
+            memory = _next(rest, self.known, 0 if self.is_solved else failures, tried)
+            tried.append(memory)
             rest.remove(memory)
             yield memory, tier
 
 
-def _next(untried: list[Memory], known: Memory | None, failures: int, failed: Sequence[Memory]) -> Memory:
+def _next(untried: list[Memory], known: Memory | None, failures: int, tried: Sequence[Memory]) -> Memory:
     """Return the memory to try: that of the best plans, else the middle one.
 
-    Until one is solved, the more failed, the smaller; then the farthest from those that failed with this budget, since
-    what is near to one is as hard.
+    Until one is solved, the more failed, the smaller. tried: those with this budget, where one of them failed; then the
+    farthest from all of these, since what is near to one is as hard and costs as much.
     """
     if known is not None and known in untried:
         return known
-    if failures or not failed:
+    if failures or not tried:
         return untried[len(untried) >> (1 + failures)]
-    return max(untried, key=lambda memory: (min(_distance(memory, each) for each in failed), memory))
+    return max(untried, key=lambda memory: (min(_distance(memory, each) for each in tried), memory))
 
 
 def _distance(one: Memory, other: Memory) -> int:

@@ -37,6 +37,7 @@ from cocco.search.keeping.state import members
 MOST_FREE = 8  #: layers of a pattern that may run before or after one of it; our choice
 LEAST_LAYERS = 4  #: of a pattern; our choice
 MOST_PATTERNS = 2  #: our choice
+SPARE_BITS = 4  #: a state takes some 2 ** SPARE_BITS steps; our choice
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
 PATTERN_STEPS = 16_000_000  #: ways to run a step that all patterns of a network may look at; our choice
 
@@ -69,8 +70,11 @@ def patterns_of(
         left &= ~layers
         for late in dict.fromkeys((order.late(layers, left, MOST_FREE), ())):
             budget = Budget((most_steps - steps) // (1 + bool(late)))
+            small = _Small(question, order, layers, late, is_whole, budget)
+            if small.most_kept() >= budget.most.bit_length() - SPARE_BITS:
+                continue
             try:
-                found.append(_Small(question, order, layers, late, is_whole, budget).pattern())
+                found.append(small.pattern())
             except TooManyStepsError:
                 steps += budget.steps
                 continue
@@ -103,6 +107,21 @@ class _Small:
         self.loose = [u for u in members(self.tensors) if order.readers[u] & self.every_late]
         self.runs = Runs(question, order, layers, self.every_late, self.tensors, budget)
         self.alone = Alone(question, order, layers, self.outputs, budget)
+
+    def most_kept(self) -> int:
+        """Return how many tensors fit into half of the room where most do, layers in the order of their ids.
+
+        Each may be kept there or not, so the pattern has some 2 ** most_kept states.
+        """
+        most, whole, executed = 0, self.question.whole, 0
+        for v in members(self.layers):
+            executed |= 1 << v
+            left, count = self.question.room // 2, 0
+            for size in sorted(whole[u] for u in members(self.tensors & executed) if self.order.readers[u] & ~executed):
+                left -= size
+                count += left >= 0
+            most = max(most, count)
+        return most
 
     def pattern(self) -> Pattern:
         """Return the pattern: all states that can be reached, and from the last one back what is left."""
