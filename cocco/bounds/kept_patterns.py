@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import chain, product
-from typing import NamedTuple
 
 from cocco.bounds.budgets import smaller
 from cocco.bounds.layer_order import LayerOrder
@@ -42,18 +41,13 @@ ROUNDING = 1e-12  #: relative; above what the order of summation can change
 PATTERN_STEPS = 16_000_000  #: ways to run a step that all patterns of a network may look at; our choice
 
 
+NOTHING = 0, 0, 0, 0, 0, 0
 State = tuple[int, int, int]  # layers that have run, tensors kept unwritten, kept and written
 
 
-class _Choice(NamedTuple):
-    """What may become of a tensor in a step."""
-
-    unwritten: int  #: kept from here on, in one of the two ways
-    written: int
-    stored: int
-    loaded: int
-    more: int  #: bytes that it takes more so
-    run: int = 0  #: a late layer that has run by then
+#: What may become of a tensor in a step: kept from here on unwritten or written, stored, loaded, the bytes that it
+#: takes more so, and a late layer that has run by then. Plain, as most of the time goes by here.
+_Choice = tuple[int, int, int, int, int, int]
 
 
 def patterns_of(
@@ -188,7 +182,7 @@ class _Small:
         executed, unwritten, written = state
         kept, active, question = unwritten | written, self._active(executed), self.question
         hidden, whole, readers = self.every_late & ~active, question.whole, self.order.readers
-        seen = self.tensors & ~hidden
+        seen, room, count = self.tensors & ~hidden, question.room, self.budget.count
         for run in self.runs.after(executed, active):
             after, reads, makes = executed | run.layers, run.reads & ~hidden, run.layers & self.tensors
             elsewhere = sum([whole[u] for u in members(kept & ~makes & ~reads)])
@@ -197,41 +191,45 @@ class _Small:
             for u in members(makes):
                 bit, later = 1 << u, (readers[u] & ~after).bit_count()
                 if later:
-                    is_twice = [_Choice(0, bit, bit, 0, run.more[u])] if later > 1 else []
-                    inside = [] if readers[u] & ~after & ~hidden else [_Choice(0, 0, 0, 0, 0)]
-                    is_kept = _Choice(bit, 0, 0, 0, run.more[u])
-                    choices.append([*inside, _Choice(0, 0, bit, 0, 0), is_kept, *is_twice])
+                    is_twice = [(0, bit, bit, 0, run.more[u], 0)] if later > 1 else []
+                    inside = [] if readers[u] & ~after & ~hidden else [NOTHING]
+                    is_kept = (bit, 0, 0, 0, run.more[u], 0)
+                    choices.append([*inside, (0, 0, bit, 0, 0, 0), is_kept, *is_twice])
             drops = last = 0
             for u in members(reads):
                 bit, later = 1 << u, readers[u] & ~after
                 if not kept & bit:
-                    stays = [_Choice(0, bit, 0, bit, run.more[u])] if later else []
-                    choices.append([_Choice(0, 0, 0, bit, 0), *stays])
+                    stays = [(0, bit, 0, bit, run.more[u], 0)] if later else []
+                    choices.append([(0, 0, 0, bit, 0, 0), *stays])
                 elif not later:
                     last |= bit
                 elif written & bit:
                     drops |= bit
-            touched = kept & (reads | makes)
+            touched, is_single = kept & (reads | makes), not run.layers & (run.layers - 1)
+            runs_alone = self.alone.runs_alone(run.layers, active)
             for u in members(hidden & self._active(after)):  # appears: run or not, and anywhere
                 bit, later = 1 << u, readers[u] & ~after
-                here = [_Choice(0, 0, 0, 0, 0)] if later == readers[u] else []
-                here.append(_Choice(0, 0, 0, 0, 0, bit))
+                here = [NOTHING] if later == readers[u] else []
+                here.append((0, 0, 0, 0, 0, bit))
                 if later:
                     takes = run.more.get(u, whole[u])
-                    here += [_Choice(bit, 0, 0, 0, takes, bit), _Choice(0, bit, 0, 0, takes, bit)]
+                    here += [(bit, 0, 0, 0, takes, bit), (0, bit, 0, 0, takes, bit)]
                 choices.append(here)
             for chosen in product(*choices):
-                self.budget.count(1)
+                count(1)
                 new_unwritten = new_written = stored = loaded = appeared = 0
                 need = size
-                for each in chosen:
-                    new_unwritten, new_written = new_unwritten | each.unwritten, new_written | each.written
-                    stored, loaded, appeared = stored | each.stored, loaded | each.loaded, appeared | each.run
-                    need += each.more
-                new, is_single = new_unwritten | new_written, not run.layers & (run.layers - 1)
-                if need > question.room and not is_single:
+                for to_keep, to_copy, stores, loads, more, runs in chosen:
+                    new_unwritten |= to_keep
+                    new_written |= to_copy
+                    stored |= stores
+                    loaded |= loads
+                    appeared |= runs
+                    need += more
+                new = new_unwritten | new_written
+                if need > room and not is_single:
                     continue
-                is_alone = need > question.room or self.alone.runs_alone(run.layers, active)
+                is_alone = need > room or runs_alone
                 if is_alone and self.alone.others(run.layers, seen):
                     beside = elsewhere + sum([whole[u] for u in members(new & appeared & ~run.inputs)])
                     cost = self.alone.least(run.layers, seen, touched | new & ~appeared, loaded, stored, beside)

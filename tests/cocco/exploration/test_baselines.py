@@ -55,7 +55,7 @@ def question(problem: Problem, samples: int = 20) -> Question:
 
 
 def test_a_better_memory_is_followed(monkeypatch):
-    """From the largest of 47, with none asked beside it but near ones: greedy is cheaper in smaller and smaller ones."""
+    """One memory is asked beside that of the best genome, and near ones as long as greedy and dp cost less there."""
     problem = over_space(workloads.load("vgg16"), SharedBuffer(), alpha=0.002)
     monkeypatch.setattr(baselines, "LEAST", 1)
     asked = []

@@ -183,7 +183,5 @@ def test_a_proof_by_solvers_takes_what_the_effort_says(monkeypatch, keep):
     monkeypatch.setattr("cocco.exploration.kept.certify", told)
     monkeypatch.setattr("cocco.exploration.kept.MAX_STEPS", 64)
     for level in ("quick", "normal", "thorough"):
-        cocco.partition(
-            workloads.load("vgg16"), MEDIUM, method="ga", effort=level, samples=60, keep=keep, prove=True
-        )
+        cocco.partition(workloads.load("vgg16"), MEDIUM, method="ga", effort=level, samples=60, keep=keep, prove=True)
     assert asked == [bounds.EFFORT / 8, bounds.EFFORT, bounds.EFFORT * 8]
