@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -27,14 +28,14 @@ class Completion(argparse.Action):
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
     """Return the script for all of a parser; raises UsageError where shtab, which writes it, is not installed."""
     try:
-        import shtab
+        shtab: Any = importlib.import_module("shtab")
     except ImportError:
         raise UsageError("--completion needs shtab: pip install 'cocco[completion]'") from None
     for command in _commands(parser):
         for action in command._actions:
             if (kind := _completes(action)) is not None:
                 action.complete = getattr(shtab, kind, None) or {"bash": NETWORKS, "zsh": NETWORKS}  # type: ignore[attr-defined]
-    text: str = shtab.complete(parser, shell=shell, root_prefix="cocco", preamble=_preamble())  # type: ignore[arg-type]
+    text: str = shtab.complete(parser, shell=shell, root_prefix="cocco", preamble=_preamble())
     return text
 
 
