@@ -33,11 +33,11 @@ from simulator.evaluate import evaluate
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 QUICK_TOTAL = 256_000_000  #: of all memories together; those that are decided count half: the proof gets on
 KNOWN = 64  #: memories whose floors and tables are kept for when they are tried again; our choice
-TIERS = (64, 8, 1, 0)  #: the budgets of one memory are its share of these; 0: AGAIN times as much
+TIERS = (64, 8, 1, 1, 0)  #: the budgets of one memory are its share of these; 0: AGAIN times as much
 AGAIN = 2  #: times its budget gets a memory in the end, once one is solved, and patterns of its own; our choice
 ALIKE = 1.05  #: times as large is the largest of the memories that share their patterns; our choice
 IN_A_ROW = 4  #: that give up, of a long network, then comes the next budget: each takes seconds beside its steps
-HOPELESS = (2, 2, 1, 0)  #: memories that give up with each before any is solved, then the next one comes; our choices
+HOPELESS = (2, 2, 1, 0, 0)  #: memories that give up with each before any is solved, then the next comes; our choices
 
 
 class KeptProof(NamedTuple):
@@ -80,6 +80,7 @@ def prove_kept(
     order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
     solved: list[Planned] = []
     in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
+    in_full: dict[Memory, float] = {}  # and where it got its budget
     steps = spent = failures = 0
     at = None if best is None else best.memory
     try:
@@ -91,7 +92,7 @@ def prove_kept(
             while spent < in_total and (solved or failures < most) and in_a_row < _most_in_a_row(problem.size, tier):
                 known = math.inf if best is None else best.cost
                 untried, order = ([m for m in each if left[m] < known] for each in (untried, order))
-                untried = [m for m in untried if in_vain.get(m) != known]
+                untried = [m for m in untried if in_vain.get(m) != known and (tier != 1 or in_full.get(m) != known)]
                 if not untried:
                     break
                 memory = _next(untried, at, failures if not solved else 0, tried if failures else ())
@@ -106,8 +107,8 @@ def prove_kept(
                 if not found.is_decided:
                     failures, in_a_row = failures + 1, in_a_row + 1
                     left[memory] = max(left[memory], found.bound)
-                    if found.is_wide:
-                        in_vain[memory] = known
+                    in_full |= {memory: known} if tier == 1 else {}
+                    in_vain |= {memory: known} if found.is_wide else {}
                     continue
                 in_a_row = 0
                 order.remove(memory)

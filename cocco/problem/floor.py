@@ -42,8 +42,8 @@ def floor_between(problem: Problem, sizes: Sequence[int]) -> Accelerator:
 
     Where a step is run as cheaply as it can be, none costs more there than in any of them: it has more room.
     """
-    (name,) = problem.buffers
-    largest = replace(problem.accelerator, **{name: max(sizes)})
+    (name, candidates), *_ = problem.buffers.items()
+    largest = problem.accelerator_of([candidates.index(max(sizes))])
     technology = largest.technology
     of_activations, of_weights = [largest.activation_sram], [largest.weight_sram]
     if name != "weight_buffer":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,8 +12,15 @@ from cocco.problem.settings import Settings
 from cocco.problem.steps import Store, key_of, store_of_states
 from cocco.search.genetic.population import Population
 
-if TYPE_CHECKING:
-    from cocco.search.genetic.nsga import Cloud
+
+class Cloud(Protocol):
+    """All samples of a search, and those on the front (cocco.search.genetic.nsga)."""
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return them as plain data and arrays."""
+
+    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Become those of this state."""
 
 
 class Parents(NamedTuple):
@@ -51,13 +58,16 @@ class CloudKeeper:
 
 
 def cloud_keeper(
-    problem: Problem, cloud: Cloud, until: int, seed: int, settings: Settings, start: Population,
+    problem: Problem, names: Sequence[str], samples: tuple[int, int], seed: int, settings: Settings, start: Population,
     initial: Sequence[Sequence[int]],
 ) -> CloudKeeper:  # fmt: skip
-    """Return what keeps the snapshots of one of the searches for a front that a question takes."""
+    """Return what keeps the snapshots of one of the searches for a front that a question takes.
+
+    names: of the criteria; samples: the number of the last one of this search, and of the last one of all.
+    """
     store = store_of_states()
     if store is None or settings.operators:
         return CloudKeeper(None, "")
     begins = [start.labels.tolist(), start.capacities.tolist(), [list(map(int, each)) for each in initial]]
-    asked = (problem, list(cloud.plane.names), cloud.wanted, until, seed, repr(settings), begins)
+    asked = (problem, list(names), samples, seed, repr(settings), begins)
     return CloudKeeper(store, key_of("nsga", asked))

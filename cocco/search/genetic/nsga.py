@@ -137,7 +137,7 @@ def nsga(
     that stands first, and they stand in that order.
     """
     initial = list(initial)[: settings.population]
-    keeper = cloud_keeper(problem, cloud, until, seed, settings, start[0], initial)
+    keeper = cloud_keeper(problem, cloud.plane.names, (until, cloud.wanted), seed, settings, start[0], initial)
     at = keeper.find(cloud, Parents(*start, len(initial) > 0))
     while cloud.samples < until:
         count, parents = min(settings.population, until - cloud.samples), at.population

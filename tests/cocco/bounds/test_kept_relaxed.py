@@ -14,7 +14,7 @@ from cocco.bounds.kept_patterns import patterns_of
 from cocco.problem.planned import confirmed
 from cocco.problem.problem import Problem, in_memory, part_of
 from cocco.search.keeping.exact import exact_plan
-from tests.cocco.bounds.test_kept_patterns import every_state, floor_of
+from tests.helpers.kept_states import every_state, floor_of
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 
 

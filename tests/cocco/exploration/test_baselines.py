@@ -58,9 +58,13 @@ def test_a_better_memory_is_followed(monkeypatch):
     """One memory is asked beside that of the best genome, and near ones as long as greedy and dp cost less there."""
     problem = over_space(workloads.load("vgg16"), SharedBuffer(), alpha=0.002)
     monkeypatch.setattr(baselines, "LEAST", 1)
-    asked = []
-    grouped = baselines.grouped
-    monkeypatch.setattr(baselines, "grouped", lambda *given: asked.append(given[1]) or grouped(*given))
+    asked, grouped = [], baselines.grouped
+
+    def told(*given):
+        asked.append(given[1])
+        return grouped(*given)
+
+    monkeypatch.setattr(baselines, "grouped", told)
     start = genetic(problem, 2, 0, Settings()).best
     best = better_of_baselines(question(problem), start)
     assert best.cost < start.cost and len(asked) == len(set(asked)) <= 2 + baselines.MOVES
