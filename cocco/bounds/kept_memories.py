@@ -245,8 +245,8 @@ def _alike(sizes: Sequence[int], size: int) -> Sequence[int]:
 
     Examples
     --------
-    >>> _alike((64, 80, 96, 112, 120, 128), 112)
-    (112, 120, 128)
+    >>> _alike((64, 92, 96, 100), 96)
+    (96, 100)
     """
     while True:
         group = [each for each in sizes if each * ALIKE >= sizes[-1]]
