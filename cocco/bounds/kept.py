@@ -43,8 +43,9 @@ Searcher = Callable[[Window, Limits], Way]
 StepTotals = Callable[[KeptStep], Totals | None]
 
 MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; then all are forgotten
-FIRST_STATES, FIRST_STEPS = 100_000, 16_000_000  #: of a search without patterns; our choice
-NEAR = 0.75  #: a search that reached so many of the layers gets half of the other steps before patterns; our choice
+FIRST_STATES, FIRST_STEPS = 100_000, 4_000_000  #: of a search without patterns; our choice
+LONGER = 4  #: times as many, where that says little of what is asked; our choice
+FAR = 1.02  #: what is asked over what such a search excludes: above, patterns are too early; our choice
 
 
 class KeptOptimum(NamedTuple):
@@ -67,20 +68,26 @@ def cheapest_plans(
     may_keep: bool = True,
     engine: EngineName | None = None,
     below: float = math.inf,
+    relaxed: Problem | None = None,
 ) -> KeptOptimum:
     """Return the cheapest partition, order and kept intervals of each network on given hardware.
 
     The networks run one after the other and nothing is kept between them, so each is searched by itself; budgets are
     for all together. engine: None for the default. below: plans that cost this much (Formula 1) or more together are
-    not looked for; then the status of the last one searched is "none_below".
+    not looked for; then the status of the last one searched is "none_below". relaxed: the same networks on hardware on
+    which no step costs more where the cheapest way to run it is taken; floors and patterns of it hold here, too, and
+    are built once for all hardware that it is given with.
     """
     plans: list[ExactPlan] = []
     partitions, cost = [], 0.0
     questions = [keep_question(problem, i, may_keep, engine) for i in range(len(problem.networks))]
+    if relaxed is None or not all(question.more_room_pays for question in questions):
+        relaxed = problem
     for i, (network, question) in enumerate(zip(problem.networks, questions)):
         states, steps = (sum(each) for each in zip(*((plan.states, plan.steps) for plan in plans))) if plans else (0, 0)
         left = _left_below(below, cost, questions[i + 1 :])
-        found = _cheapest(problem, i, question, Limits(max_states - states, max_steps - steps, left), engine)
+        limits = Limits(max_states - states, max_steps - steps, left)
+        found = _cheapest(problem, i, question, limits, engine, relaxed)
         plans.append(found)
         if found.subgraphs is None:
             return KeptOptimum(None, math.inf, tuple(plans))
@@ -92,23 +99,38 @@ def cheapest_plans(
     return KeptOptimum(tuple(partitions), cost, tuple(plans))
 
 
-def _cheapest(problem: Problem, i: int, question: KeepQuestion, limits: Limits, engine: EngineName | None) -> ExactPlan:
-    """Return the cheapest plan of a network: first without patterns, which take longer than most networks."""
-    first = limits._replace(states=min(limits.states, FIRST_STATES), steps=min(limits.steps, FIRST_STEPS))
+def _cheapest(
+    problem: Problem, i: int, question: KeepQuestion, limits: Limits, engine: EngineName | None, relaxed: Problem
+) -> ExactPlan:
+    """Return the cheapest plan of a network: first without patterns, which take longer than most networks.
+
+    With relaxed hardware it ends where much is left to what is asked: it may be asked for less, or with its own.
+    """
+    first = limits
+    if limits.steps > FIRST_STEPS:
+        first = limits._replace(states=min(limits.states, FIRST_STATES), steps=FIRST_STEPS)
     found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
     if found.status != "gave_up" or found.is_wide or first == limits:
         return found
-    half = (limits.steps - found.steps) // 2
-    if half > 0 and found.reached >= NEAR * len(question.network.layers):
-        more = limits._replace(steps=half)
-        again = plan_of(searcher(problem, i, question, more, engine)(all_of(question.network), more), more)
-        found = again._replace(steps=found.steps + again.steps, bound=max(found.bound, again.bound))
-        if found.status != "gave_up":
-            return found
-    patterns, steps = _patterns(problem, i, question, max(0, min(PATTERN_STEPS, limits.steps - found.steps)))
-    steps = min(limits.steps, steps + found.steps)
-    second = limits._replace(steps=limits.steps - steps)
-    question = question._replace(patterns=patterns)
+    steps = found.steps
+    if limits.below > FAR * found.bound:
+        first = limits._replace(steps=min(limits.steps - steps, LONGER * FIRST_STEPS))
+        found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
+        steps += found.steps
+        is_open = relaxed is not problem and FAR * found.bound < limits.below < math.inf
+        if found.status != "gave_up" or found.is_wide or is_open:
+            return found._replace(steps=steps)
+    most = min(PATTERN_STEPS, limits.steps // 2)
+    if steps + most < limits.steps:
+        general = keep_question(relaxed, i, question.may_keep, engine)
+        patterns, taken = _patterns(relaxed, i, general, most)
+        steps += taken
+        if patterns:
+            question = question._replace(
+                layer_floor=general.layer_floor, crossing_floor=general.crossing_floor, crosses=general.crosses,
+                patterns=patterns,
+            )  # fmt: skip
+    second = limits._replace(steps=max(0, limits.steps - steps))
     last = plan_of(searcher(problem, i, question, second, engine)(all_of(question.network), second), limits)
     return last._replace(
         steps=last.steps + steps, bound=max(last.bound, found.bound), reached=max(last.reached, found.reached)

@@ -15,25 +15,29 @@ again only for a lower cost, and where there is one memory only, it gets the lar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.bounds.budgets import LAYERS, smaller
 from cocco.bounds.kept import ROUNDING, cheapest_plans
 from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.problem.floor import floor_between
 from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory, Planned
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
 from cocco.problem.steps import ahead, once, stored
+from simulator.evaluate import evaluate
 
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
-QUICK_TOTAL = 256_000_000  #: of all memories together
+QUICK_TOTAL = 256_000_000  #: of all memories together; those that are decided count half: the proof gets on
 KNOWN = 64  #: memories whose floors and tables are kept for when they are tried again; our choice
-TIERS = (64, 8, 1)  #: the budgets of one memory are its share of these
+TIERS = (64, 8, 1, 1, 0)  #: the budgets of one memory are its share of these; 0: AGAIN times as much
+AGAIN = 2  #: times its budget gets a memory in the end, once one is solved, and patterns of its own; our choice
+ALIKE = 1.05  #: times as large is the largest of the memories that share their patterns; our choice
 IN_A_ROW = 4  #: that give up, of a long network, then comes the next budget: each takes seconds beside its steps
-HOPELESS = (2, 2, 1)  #: memories that give up with each before any is solved, then the next one comes; our choices
+HOPELESS = (2, 2, 1, 0, 0)  #: memories that give up with each before any is solved, then the next comes; our choices
 
 
 class KeptProof(NamedTuple):
@@ -67,39 +71,44 @@ def prove_kept(
     the machine. After Ctrl-C what was found so far, not proven, is in the exception (Stopped).
     """
 
-    def job(memory: Memory, share: int) -> tuple[Problem, Memory, EngineName, int, float]:
-        known = math.inf if best is None else best.cost
-        return problem, memory, engine, min(per_memory // share, in_total - steps), known
+    def job(memory: Memory, share: int) -> tuple[Problem, Memory, EngineName, int, float, bool]:
+        known, steps = math.inf if best is None else best.cost, per_memory // share if share else AGAIN * per_memory
+        return problem, memory, engine, min(steps, in_total - spent), known, share > 0
 
     bounds = KeptBounds(problem)
     left = {memory: bounds.cost(memory) for memory in memories(problem)}
     order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
     solved: list[Planned] = []
     in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
-    steps = failures = 0
+    in_full: dict[Memory, float] = {}  # and where it got its budget
+    steps = spent = failures = 0
+    at = None if best is None else best.memory
     try:
-        tiers = [*zip([smaller(tier, problem.size) for tier in TIERS], HOPELESS)] if len(left) > 1 else [(1, 1)]
+        shares = [smaller(tier, problem.size) if tier else 0 for tier in TIERS]
+        tiers = [*zip(shares, HOPELESS)] if len(left) > 1 else [(1, 1)]
         for i, (tier, hopeless) in enumerate(tiers):
             untried, most, in_a_row = order, failures + hopeless, 0
-            while steps < in_total and (solved or failures < most) and in_a_row < _most_in_a_row(problem.size, tier):
+            tried = list[Memory]()
+            while spent < in_total and (solved or failures < most) and in_a_row < _most_in_a_row(problem.size, tier):
                 known = math.inf if best is None else best.cost
                 untried, order = ([m for m in each if left[m] < known] for each in (untried, order))
-                untried = [m for m in untried if in_vain.get(m) != known]
+                untried = [m for m in untried if in_vain.get(m) != known and (tier != 1 or in_full.get(m) != known)]
                 if not untried:
                     break
-                at = None if best is None else best.memory
-                memory = _next(untried, at, failures if not solved else 0)
+                memory = _next(untried, at, failures if not solved else 0, tried if failures else ())
                 untried.remove(memory)
                 tell("proof", len(left) - len(order), len(left), "memories", best=known, bound=min(left.values()))
-                after = _Order(untried, order, at, bool(solved), failures, most, tuple(tiers[i + 1 :]))
+                after = _Order(untried, order, at, bool(solved), failures, most, tuple(tried), tuple(tiers[i + 1 :]))
                 ahead(solve, (job(each, share) for each, share in after.likely(memory, tier)))
                 found = once(solve, *job(memory, tier))
                 steps += found.steps
+                spent += found.steps // 2 if found.is_decided else found.steps
+                tried.append(memory)
                 if not found.is_decided:
                     failures, in_a_row = failures + 1, in_a_row + 1
                     left[memory] = max(left[memory], found.bound)
-                    if found.is_wide:
-                        in_vain[memory] = known
+                    in_full |= {memory: known} if tier == 1 else {}
+                    in_vain |= {memory: known} if found.is_wide else {}
                     continue
                 in_a_row = 0
                 order.remove(memory)
@@ -107,7 +116,9 @@ def prove_kept(
                 if found.best is not None:
                     solved.append(found.best)
                     left[memory] = found.best.cost
-                    best = found.best if found.best.cost < known else best
+                    best = carried_down(problem, found.best) if found.best.cost < known else best
+                elif best is not None and best.memory == memory:  # brought from another one: it is the cheapest there
+                    solved.append(best)
     except KeyboardInterrupt:
         raise Stopped(_proof(best, left.values(), steps, solved)) from None
     return _proof(best, left.values(), steps, solved)
@@ -126,32 +137,44 @@ class _Order(NamedTuple):
     is_solved: bool  #: whether a memory was solved; if not, those that follow are taken to give up
     failures: int
     most: int
+    tried: tuple[Memory, ...]  #: with the budget of the moment
     later: tuple[tuple[int, int], ...]  #: the budgets that come next, and how many may give up with each
 
     def likely(self, first: Memory, tier: int) -> Iterator[tuple[Memory, int]]:
         """Yield memories with the shares of their budgets, as the proof would ask for them."""
         yield first, tier
         rest, failures, most = list(self.untried), self.failures, self.most
-        later = list(self.later)
+        later, tried = list(self.later), [*self.tried, first]
         while True:
             failures += 1
             if not rest or (failures >= most and not self.is_solved):
                 if self.is_solved or not later:
                     return
                 (tier, hopeless), *later = later
-                rest, most = list(self.order), failures + hopeless
+                rest, most, tried = list(self.order), failures + hopeless, []
                 if not rest:
                     return
-            memory = _next(rest, self.known, 0 if self.is_solved else failures)
+            memory = _next(rest, self.known, 0 if self.is_solved else failures, tried)
+            tried.append(memory)
             rest.remove(memory)
             yield memory, tier
 
 
-def _next(untried: list[Memory], known: Memory | None, failures: int) -> Memory:
-    """Return the memory to try: that of the best plans, else the middle one; the more failed, the smaller."""
+def _next(untried: list[Memory], known: Memory | None, failures: int, tried: Sequence[Memory]) -> Memory:
+    """Return the memory to try: that of the best plans, else the middle one.
+
+    Until one is solved, the more failed, the smaller. tried: those with this budget, where one failed before; then the
+    farthest from all of these, since what is near to one is as hard and costs as much.
+    """
     if known is not None and known in untried:
         return known
-    return untried[len(untried) >> (1 + failures)]
+    if failures or not tried:
+        return untried[len(untried) >> (1 + failures)]
+    return max(untried, key=lambda memory: (min(_distance(memory, each) for each in tried), memory))
+
+
+def _distance(one: Memory, other: Memory) -> int:
+    return sum([abs(mine - its) for mine, its in zip(one, other)])
 
 
 class Stopped(KeyboardInterrupt):
@@ -162,15 +185,21 @@ class Stopped(KeyboardInterrupt):
         self.proof = proof
 
 
-def solve(problem: Problem, memory: Memory, engine: EngineName, budget: int, below: float = math.inf) -> Solved:
-    """Return the cheapest plans with one memory where they cost less than `below`, in the cost of the problem."""
+def solve(
+    problem: Problem, memory: Memory, engine: EngineName, budget: int, below: float = math.inf, is_alike: bool = True
+) -> Solved:
+    """Return the cheapest plans with one memory where they cost less than `below`, in the cost of the problem.
+
+    is_alike: whether its patterns are those of all memories of about its size, else its own.
+    """
     given, machine = _given(problem, memory), problem.accelerator_of(memory)
     if not problem.buffers and given.objective.alpha is not None:
         given = replace(given, objective=replace(given.objective, alpha=None))
     least = _value_of(problem, below, problem.objective.buffer_bytes(machine))
     if least <= 0:
         return Solved(None, True, 0)
-    found = cheapest_plans(given, max_steps=budget, engine=engine, below=least)
+    relaxed = _relaxed(problem, memory) if is_alike else None
+    found = cheapest_plans(given, max_steps=budget, engine=engine, below=least, relaxed=relaxed)
     steps = sum(plan.steps for plan in found.plans)
     if found.partitions is None:
         *solved, last = found.plans
@@ -193,6 +222,59 @@ def _given(problem: Problem, memory: Memory) -> Problem:
             known.clear()
         known[memory] = in_memory(problem, memory)
     return known[memory]
+
+
+def _relaxed(problem: Problem, memory: Memory) -> Problem | None:
+    """Return the problem in one memory that stands for all of about this size, None where one buffer is not all."""
+    if len(memory) != 1:
+        return None
+    (sizes,), (at,) = problem.candidates, memory
+    alike = _alike(sizes, sizes[at])
+    if len(alike) == 1:
+        return None
+    key = _relaxed, alike[-1]
+    if key not in problem.memo:
+        given = _given(problem, (sizes.index(alike[-1]),))
+        problem.memo[key] = replace(given, accelerator=floor_between(problem, alike))
+    found: Problem = problem.memo[key]
+    return found
+
+
+def _alike(sizes: Sequence[int], size: int) -> Sequence[int]:
+    """Return the sizes of the group of one: from the largest of all down, each group up to ALIKE times its smallest.
+
+    Examples
+    --------
+    >>> _alike((64, 92, 96, 100), 96)
+    (96, 100)
+    """
+    while True:
+        group = [each for each in sizes if each * ALIKE >= sizes[-1]]
+        if size >= group[0]:
+            return tuple(group)
+        sizes = sizes[: -len(group)]
+
+
+def carried_down(problem: Problem, found: Planned) -> Planned:
+    """Return plans in the memory, sizes smaller, in which they cost less, as long as each size pays.
+
+    So the cost of what fits is soon known about as low as it gets. Simulating thousands of layers takes too long.
+    """
+    buffers = range(len(found.memory)) if problem.size <= LAYERS else ()
+    for buffer in buffers:
+        while found.memory[buffer]:
+            memory = (*found.memory[:buffer], found.memory[buffer] - 1, *found.memory[buffer + 1 :])
+            machine = problem.accelerator_of(memory)
+            pairs = zip(problem.networks, found.plans)
+            evaluations = [evaluate(network, plan, machine, problem.tile_rule) for network, plan in pairs]
+            if not all(each.fits for each in evaluations):
+                break
+            value = problem.objective.judged(evaluations)
+            moved = Planned(memory, found.plans, value, problem.objective.cost(value, machine))
+            if not moved.cost < found.cost:
+                break
+            found = moved
+    return found
 
 
 def _value_of(problem: Problem, cost: float, buffer_bytes: int) -> float:

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import chain, product
-from typing import NamedTuple
 
 from cocco.bounds.budgets import smaller
 from cocco.bounds.layer_order import LayerOrder
@@ -37,22 +36,18 @@ from cocco.search.keeping.state import members
 MOST_FREE = 8  #: layers of a pattern that may run before or after one of it; our choice
 LEAST_LAYERS = 4  #: of a pattern; our choice
 MOST_PATTERNS = 2  #: our choice
+SPARE_BITS = 4  #: a state takes some 2 ** SPARE_BITS steps; our choice
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
-PATTERN_STEPS = 4_000_000  #: ways to run a step that all patterns of a network may look at; our choice
+PATTERN_STEPS = 16_000_000  #: ways to run a step that all patterns of a network may look at; our choice
 
 
+NOTHING = 0, 0, 0, 0, 0, 0
 State = tuple[int, int, int]  # layers that have run, tensors kept unwritten, kept and written
 
 
-class _Choice(NamedTuple):
-    """What may become of a tensor in a step."""
-
-    unwritten: int  #: kept from here on, in one of the two ways
-    written: int
-    stored: int
-    loaded: int
-    more: int  #: bytes that it takes more so
-    run: int = 0  #: a late layer that has run by then
+#: What may become of a tensor in a step: kept from here on unwritten or written, stored, loaded, the bytes that it
+#: takes more so, and a late layer that has run by then. Plain, as most of the time goes by here.
+_Choice = tuple[int, int, int, int, int, int]
 
 
 def patterns_of(
@@ -69,8 +64,11 @@ def patterns_of(
         left &= ~layers
         for late in dict.fromkeys((order.late(layers, left, MOST_FREE), ())):
             budget = Budget((most_steps - steps) // (1 + bool(late)))
+            small = _Small(question, order, layers, late, is_whole, budget)
+            if small.most_kept() >= budget.most.bit_length() - SPARE_BITS:
+                continue
             try:
-                found.append(_Small(question, order, layers, late, is_whole, budget).pattern())
+                found.append(small.pattern())
             except TooManyStepsError:
                 steps += budget.steps
                 continue
@@ -103,6 +101,21 @@ class _Small:
         self.loose = [u for u in members(self.tensors) if order.readers[u] & self.every_late]
         self.runs = Runs(question, order, layers, self.every_late, self.tensors, budget)
         self.alone = Alone(question, order, layers, self.outputs, budget)
+
+    def most_kept(self) -> int:
+        """Return how many tensors fit into half of the room where most do, layers in the order of their ids.
+
+        Each may be kept there or not, so the pattern has some 2 ** most_kept states.
+        """
+        most, whole, executed = 0, self.question.whole, 0
+        for v in members(self.layers):
+            executed |= 1 << v
+            left, count = self.question.room // 2, 0
+            for size in sorted(whole[u] for u in members(self.tensors & executed) if self.order.readers[u] & ~executed):
+                left -= size
+                count += left >= 0
+            most = max(most, count)
+        return most
 
     def pattern(self) -> Pattern:
         """Return the pattern: all states that can be reached, and from the last one back what is left."""
@@ -169,7 +182,7 @@ class _Small:
         executed, unwritten, written = state
         kept, active, question = unwritten | written, self._active(executed), self.question
         hidden, whole, readers = self.every_late & ~active, question.whole, self.order.readers
-        seen = self.tensors & ~hidden
+        seen, room, count = self.tensors & ~hidden, question.room, self.budget.count
         for run in self.runs.after(executed, active):
             after, reads, makes = executed | run.layers, run.reads & ~hidden, run.layers & self.tensors
             elsewhere = sum([whole[u] for u in members(kept & ~makes & ~reads)])
@@ -178,41 +191,45 @@ class _Small:
             for u in members(makes):
                 bit, later = 1 << u, (readers[u] & ~after).bit_count()
                 if later:
-                    is_twice = [_Choice(0, bit, bit, 0, run.more[u])] if later > 1 else []
-                    inside = [] if readers[u] & ~after & ~hidden else [_Choice(0, 0, 0, 0, 0)]
-                    is_kept = _Choice(bit, 0, 0, 0, run.more[u])
-                    choices.append([*inside, _Choice(0, 0, bit, 0, 0), is_kept, *is_twice])
+                    is_twice = [(0, bit, bit, 0, run.more[u], 0)] if later > 1 else []
+                    inside = [] if readers[u] & ~after & ~hidden else [NOTHING]
+                    is_kept = (bit, 0, 0, 0, run.more[u], 0)
+                    choices.append([*inside, (0, 0, bit, 0, 0, 0), is_kept, *is_twice])
             drops = last = 0
             for u in members(reads):
                 bit, later = 1 << u, readers[u] & ~after
                 if not kept & bit:
-                    stays = [_Choice(0, bit, 0, bit, run.more[u])] if later else []
-                    choices.append([_Choice(0, 0, 0, bit, 0), *stays])
+                    stays = [(0, bit, 0, bit, run.more[u], 0)] if later else []
+                    choices.append([(0, 0, 0, bit, 0, 0), *stays])
                 elif not later:
                     last |= bit
                 elif written & bit:
                     drops |= bit
-            touched = kept & (reads | makes)
+            touched, is_single = kept & (reads | makes), not run.layers & (run.layers - 1)
+            runs_alone = self.alone.runs_alone(run.layers, active)
             for u in members(hidden & self._active(after)):  # appears: run or not, and anywhere
                 bit, later = 1 << u, readers[u] & ~after
-                here = [_Choice(0, 0, 0, 0, 0)] if later == readers[u] else []
-                here.append(_Choice(0, 0, 0, 0, 0, bit))
+                here = [NOTHING] if later == readers[u] else []
+                here.append((0, 0, 0, 0, 0, bit))
                 if later:
                     takes = run.more.get(u, whole[u])
-                    here += [_Choice(bit, 0, 0, 0, takes, bit), _Choice(0, bit, 0, 0, takes, bit)]
+                    here += [(bit, 0, 0, 0, takes, bit), (0, bit, 0, 0, takes, bit)]
                 choices.append(here)
             for chosen in product(*choices):
-                self.budget.count(1)
+                count(1)
                 new_unwritten = new_written = stored = loaded = appeared = 0
                 need = size
-                for each in chosen:
-                    new_unwritten, new_written = new_unwritten | each.unwritten, new_written | each.written
-                    stored, loaded, appeared = stored | each.stored, loaded | each.loaded, appeared | each.run
-                    need += each.more
-                new, is_single = new_unwritten | new_written, not run.layers & (run.layers - 1)
-                if need > question.room and not is_single:
+                for to_keep, to_copy, stores, loads, more, runs in chosen:
+                    new_unwritten |= to_keep
+                    new_written |= to_copy
+                    stored |= stores
+                    loaded |= loads
+                    appeared |= runs
+                    need += more
+                new = new_unwritten | new_written
+                if need > room and not is_single:
                     continue
-                is_alone = need > question.room or self.alone.runs_alone(run.layers, active)
+                is_alone = need > room or runs_alone
                 if is_alone and self.alone.others(run.layers, seen):
                     beside = elsewhere + sum([whole[u] for u in members(new & appeared & ~run.inputs)])
                     cost = self.alone.least(run.layers, seen, touched | new & ~appeared, loaded, stored, beside)

@@ -224,12 +224,12 @@ def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
 def _without(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
     from cocco.exploration import methods
 
-    if effort.prove:
-        from cocco.bounds import check_solvers
+    if not effort.prove:
+        return methods.answer(method, question)
+    from cocco.bounds import EFFORT, check_solvers
 
-        check_solvers()
-    outcome = methods.answer(method, question)
-    return methods.certified(question.problem, outcome) if effort.prove else outcome
+    check_solvers()
+    return methods.certified(question.problem, methods.answer(method, question), question.share(EFFORT))
 
 
 def _with_kept(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
@@ -241,7 +241,8 @@ def _with_kept(question: Question, method: HardwareMethod | SpaceMethod, effort:
     outcome = kept.answer(method, question, effort.prove)
     if not effort.prove and (method != "auto" or not has_solvers()):
         return outcome
-    return kept.certified(question.problem, outcome, EFFORT if effort.prove else quick_effort(question.samples))
+    time = question.share(EFFORT) if effort.prove else quick_effort(question.samples)
+    return kept.certified(question.problem, outcome, time)
 
 
 def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:

@@ -58,6 +58,8 @@ def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
         found = _searched(question, proof)
     if found.trace.is_stopped:
         return found._replace(bound=max(found.bound, proof.lower_bound))
+    if proof.best is not None and found.planned is not None and found.planned.cost >= proof.best.cost:
+        return found._replace(bound=max(found.bound, proof.lower_bound))  # nothing has changed for a proof
     share = 1 if proof.solved else AGAIN
     again, is_stopped = _prove(question.problem, found.planned, question, per_memory // share, in_total // share)
     assert again.best is not None and found.planned is not None

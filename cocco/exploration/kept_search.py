@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from cocco.exploration import methods
+from cocco.exploration.baselines import neighbours
 from cocco.exploration.improve import first_plans, improve_plans
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome
@@ -72,7 +73,7 @@ def improve(question: Question, best: Best) -> bool:
             return True
         seen, moves = {memory}, 0
         while moves < MOVES:
-            tried = [each for each in _neighbours(problem, best.planned.memory) if each not in seen]
+            tried = [each for each in neighbours(problem, best.planned.memory) if each not in seen]
             if not tried:
                 return False
             seen.add(tried[0])
@@ -115,12 +116,3 @@ def in_other_memory(
     """Return the subgraphs of plans in another memory, split to fit, with decoded intervals; None where none runs."""
     sample = Pricer(problem).evaluate(Genome(problem.labels(plans), memory), Stream(seed, GENERATION, 0))
     return decoded(problem, sample.genome) if sample.value < math.inf else None
-
-
-def _neighbours(problem: Problem, memory: Memory) -> Iterator[Memory]:
-    """Yield the memories with one buffer a size smaller, or larger."""
-    for buffer, sizes in enumerate(problem.candidates):
-        for step in (-1, 1):
-            moved = memory[buffer] + step
-            if 0 <= moved < len(sizes):
-                yield (*memory[:buffer], moved, *memory[buffer + 1 :])

@@ -200,21 +200,24 @@ def two_step(kind: str) -> Callable[[Question], Outcome]:
     return run
 
 
-def _certified(problem: Problem, labels: list[int], best: float) -> float:
-    from cocco.bounds import EFFORT, certify
+def _certified(problem: Problem, labels: list[int], effort: float, best: float) -> float:
+    from cocco.bounds import certify
 
-    return certify(problem, labels, EFFORT, best).lower_bound
+    return certify(problem, labels, effort, best).lower_bound
 
 
-def certified(problem: Problem, answer: Outcome) -> Outcome:
-    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
+def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
+    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it.
+
+    effort: as in `cocco.bounds.certify`.
+    """
     proof = answer.proof or Proof(None, lower_bound(problem), False, 0)
     if answer.trace.is_stopped or proof.is_optimal:
         return answer
     best = proof.best or answer.trace.best
     try:
         tell("bound by solvers", best=best.cost, bound=proof.lower_bound)
-        bound = max(proof.lower_bound, once(_certified, problem, best.genome.labels, best.cost))
+        bound = max(proof.lower_bound, once(_certified, problem, best.genome.labels, effort, best.cost))
     except KeyboardInterrupt:
         answer.trace.is_stopped = True
         return answer

@@ -1,4 +1,4 @@
-"""One search: from founders, in islands, set partitions of what they met if asked for, annealing, then polish."""
+"""One search: from founders, in islands, set partitions of what they met if asked for, greedy and dp, annealing, polish."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cocco.exploration.annealed import LEAST_SAMPLES as LEAST_ANNEALED
 from cocco.exploration.annealed import Annealed, annealed
+from cocco.exploration.baselines import better_of_baselines
 from cocco.exploration.columns import MOST_LAYERS, Chosen, check_scipy, put_together
 from cocco.exploration.founders import Founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, Polished, polish
@@ -53,6 +54,9 @@ def one_search(
     )  # fmt: skip
     if ends and not trace.is_stopped:
         _choose(question, trace, ends, samples - annealing - polishing - trace.samples - 1)
+    is_asked = len(first) > 1 and room > 1  # greedy and dp are among the founders
+    if settings.seeds and left is None and not trace.is_stopped and not is_asked:
+        _no_worse(question, trace)
     if annealing and not trace.is_stopped:
         genome, rest = trace.best.genome, samples - polishing - trace.samples
         _walked(trace, once(annealed, problem, genome.labels, genome.capacities, rest, seed, engine))
@@ -91,6 +95,14 @@ def _choose(question: Question, trace: Trace, ends: Sequence[Population], sample
     costs = subgraph_costs(in_memory(question.problem, genome.capacities), question.engine)
     met = [labels for end in ends for labels in end.labels.tolist()]
     _improved(question, trace, put_together(costs.problem, genome.labels, met, samples, costs))
+
+
+def _no_worse(question: Question, trace: Trace) -> None:
+    """Let the best genome cost no more than what greedy and dp say; Ctrl-C leaves it as it is."""
+    try:
+        trace.offer(better_of_baselines(question, trace.best))
+    except KeyboardInterrupt:
+        trace.is_stopped = True
 
 
 def _walked(trace: Trace, found: Annealed) -> None:

@@ -27,6 +27,7 @@ from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import Space
 from cocco.problem.status import Interrupted, Status
+from cocco.problem.steps import once
 from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.engine import Engine, make_engine
 from cocco.search.genetic.nsga import Cloud, nsga
@@ -298,7 +299,8 @@ def _polish(question: Question, cloud: Cloud) -> None:
             break
         labels = cheapest(cloud, memory, metric)
         assert labels is not None, "a memory of the front has a partition"
-        found = polish(of_metric(problem, metric), labels, memory, share, question.seed, question.engine)
+        given = of_metric(problem, metric)
+        found = once(polish, given, labels, memory, share, question.seed, question.engine)
         cloud.spend(min(found.samples, cloud.left - 1))
         larger = [each for each in memories if all(a >= b for a, b in zip(each, memory))]
         cloud.price(*rows_of(problem, found.labels, larger[: cloud.left]))

@@ -36,6 +36,10 @@ class Question:
         """Return how much of some counted work may be done; count: in a normal search."""
         return self.level.of(count)
 
+    def share(self, effort: float) -> float:
+        """Return how much deterministic time solvers may take; effort: in a normal search."""
+        return effort * float(self.level.times)
+
 
 def question_of(problem: Problem, effort: Effort, default: Settings) -> Question:
     """Return the question; default: what this search has in place of settings that are not given."""

@@ -6,7 +6,7 @@ take less than a read. A bound knows how many bytes move, and not always which w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cocco.problem.problem import Problem
@@ -35,6 +35,24 @@ def floor_of_all(problem: Problem) -> Accelerator:
         else:
             of_activations = [technology.sram("activation", size) for size in sizes]
     return _flat(smallest, of_activations, of_activations if smallest.is_shared else of_weights)
+
+
+def floor_between(problem: Problem, sizes: Sequence[int]) -> Accelerator:
+    """Return hardware of the largest of these capacities of one buffer, whose bytes and leakage are the least of all.
+
+    Where a step is run as cheaply as it can be, none costs more there than in any of them: it has more room.
+    """
+    (name, candidates), *_ = problem.buffers.items()
+    largest = problem.accelerator_of([candidates.index(max(sizes))])
+    technology = largest.technology
+    of_activations, of_weights = [largest.activation_sram], [largest.weight_sram]
+    if name != "weight_buffer":
+        of_activations = [technology.sram("activation", size) for size in sizes]
+    if largest.is_shared:
+        of_weights = of_activations
+    elif name == "weight_buffer":
+        of_weights = [technology.sram("weight", size) for size in sizes]
+    return _flat(largest, of_activations, of_weights)
 
 
 def _flat(accelerator: Accelerator, of_activations: Iterable[SramRow], of_weights: Iterable[SramRow]) -> Accelerator:

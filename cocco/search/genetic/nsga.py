@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,16 @@ from cocco.problem.effort import Progress
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
+from cocco.search.genetic.cloud_snapshot import Parents, cloud_keeper
 from cocco.search.genetic.engine import Engine, HalfGeneration
 from cocco.search.genetic.population import Population
 
 if TYPE_CHECKING:
     import pandas
     from deap import base
+
+OF_FRONT = ("labels", "capacities", "values")
+OF_SAMPLES = ("number", "generation", "capacities", "subgraphs", "values")  #: what is kept of every sample
 
 
 class Cloud:
@@ -79,6 +83,20 @@ class Cloud:
             self.progress(self.samples, self.wanted, len(front))
         return values
 
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return all samples and the front as plain data and arrays."""
+        joined = [np.concatenate(column) for column in zip(*self._columns)]
+        arrays = {f"samples_{name}": column for name, column in zip(OF_SAMPLES, joined)}
+        arrays |= {f"front_{name}": getattr(self, name) for name in OF_FRONT}
+        return {"samples": self.samples, "generation": self.generation}, arrays
+
+    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Become the cloud with this state."""
+        for name in OF_FRONT:
+            setattr(self, name, arrays[f"front_{name}"])
+        self._columns = [tuple(arrays[f"samples_{name}"] for name in OF_SAMPLES)]
+        self.samples, self.generation = plain["samples"], plain["generation"]
+
     def points(self) -> pandas.DataFrame:
         """Return one row per sample, in order: its number, generation, bytes of the buffers, subgraphs, criteria."""
         import pandas
@@ -118,11 +136,12 @@ def nsga(
     A parent wins tournaments by its front, then by its crowding distance: the engine's tournament takes the parent
     that stands first, and they stand in that order.
     """
-    parents, values = start
-    initial, is_first = list(initial)[: settings.population], len(initial) > 0
+    initial = list(initial)[: settings.population]
+    keeper = cloud_keeper(problem, cloud.plane.names, (until, cloud.wanted), seed, settings, start[0], initial)
+    at = keeper.find(cloud, Parents(*start, len(initial) > 0))
     while cloud.samples < until:
-        count = min(settings.population, until - cloud.samples)
-        founding = is_first or not len(parents.cost)
+        count, parents = min(settings.population, until - cloud.samples), at.population
+        founding = at.is_first or not len(parents.cost)
         origin = parents.rows(0, 0) if founding else parents
         try:
             children = cloud.breeder.breed(seed, cloud.generation, origin, initial if founding else (), count)
@@ -130,10 +149,11 @@ def nsga(
             if len(stop.children.cost):
                 cloud.add(stop.children)
             raise
-        everybody, everything = parents.joined(children), np.concatenate([values, cloud.add(children)])
+        everybody, everything = parents.joined(children), np.concatenate([at.values, cloud.add(children)])
         order = survivors(everything, settings.population)
         parents = Population(*(np.ascontiguousarray(array[order]) for array in everybody))
-        values, is_first = everything[order], False
+        at = Parents(parents, everything[order], False)
+        keeper.keep(cloud, at)
 
 
 def survivors(values: np.ndarray, count: int) -> list[int]:

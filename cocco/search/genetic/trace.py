@@ -68,6 +68,11 @@ class Trace:
         """Keep a sample of the generation that is open."""
         self._open.append(sample)
 
+    def offer(self, sample: Sample) -> None:
+        """Take a genome that is no sample of this search for the best, if it is."""
+        if sample.cost < self.best.cost:
+            self.hall.update([Champion(sample)])
+
     def close(self) -> None:
         """End the generation of the samples since the last one."""
         added, self._open = self._open, []

@@ -139,7 +139,7 @@ def test_what_no_budget_helps_is_tried_once(monkeypatch: pytest.MonkeyPatch, siz
     """More sets of layers than may be looked at are no fewer with more steps; one memory has no small tries."""
     tried: list[tuple[tuple[int, ...], int]] = []
 
-    def wide(problem: object, memory: tuple[int, ...], engine: object, budget: int, below: float) -> Solved:
+    def wide(problem: object, memory: tuple[int, ...], engine: object, budget: int, *_: object) -> Solved:
         tried.append((memory, budget))
         return Solved(None, False, 1, 0.0, is_wide=True)
 

@@ -168,3 +168,20 @@ def test_exact_gives_up_where_one_memory_is_left_open(monkeypatch):
         found = cocco.explore(chain(4), space=space, alpha=3.0, metric="ema", method="exact", samples=20, keep="none")
         seen.add((found.status, found.method))
     assert seen == {("gave_up", "exact"), ("optimal", "exact")}
+
+
+@pytest.mark.parametrize("keep", ["none", "auto"])
+def test_a_proof_by_solvers_takes_what_the_effort_says(monkeypatch, keep):
+    """Deterministic time of the solvers: an eighth of it, all, eight times; and nothing of it is measured."""
+    asked, certify = [], bounds.certify
+
+    def told(problem, labels, effort, best):
+        asked.append(effort)
+        return certify(problem, labels, 0.01, best)
+
+    monkeypatch.setattr("cocco.bounds.certify", told)
+    monkeypatch.setattr("cocco.exploration.kept.certify", told)
+    monkeypatch.setattr("cocco.exploration.kept.MAX_STEPS", 64)
+    for level in ("quick", "normal", "thorough"):
+        cocco.partition(workloads.load("vgg16"), MEDIUM, method="ga", effort=level, samples=60, keep=keep, prove=True)
+    assert asked == [bounds.EFFORT / 8, bounds.EFFORT, bounds.EFFORT * 8]

@@ -41,12 +41,12 @@ def no_proof(monkeypatch):
 
 def test_stages_are_told_in_their_order():
     names = list(dict.fromkeys(stage.name for stage in stages_of("none")))
-    assert names[:3] == ["founders", "annealing", "proof"], "150 samples are too few to polish 21 layers"
+    assert names[:4] == ["founders", "greedy and dp", "annealing", "proof"], "150 samples are too few to polish 21 layers"
 
 
 def test_stages_with_kept_tensors_are_told_in_their_order(no_proof):
     names = list(dict.fromkeys(stage.name for stage in stages_of("auto")))
-    assert names[:3] == ["proof", "founders", "kept tensors"] and names[-1] == "other sizes"
+    assert names[:4] == ["proof", "founders", "greedy and dp", "kept tensors"] and names[-1] == "other sizes"
 
 
 @pytest.mark.parametrize("keep", ["none", "auto"])

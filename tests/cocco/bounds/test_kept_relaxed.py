@@ -1,0 +1,128 @@
+"""Patterns that stand for several memories: no state costs less to finish in any of them, no proof is false."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from cocco.bounds import kept, kept_memories, kept_patterns
+from cocco.bounds.kept import keep_question
+from cocco.bounds.kept_memories import prove_kept
+from cocco.bounds.kept_patterns import patterns_of
+from cocco.problem.planned import confirmed
+from cocco.problem.problem import Problem, in_memory, part_of
+from cocco.search.keeping.exact import exact_plan
+from tests.helpers.kept_states import every_state, floor_of
+from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
+
+
+@pytest.fixture(autouse=True)
+def always_relaxed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All memories of one buffer are alike, patterns may be of any size, and every search takes them."""
+    monkeypatch.setattr(kept_memories, "ALIKE", 1e9)
+    monkeypatch.setattr(kept_patterns, "LEAST_LAYERS", 1)
+    monkeypatch.setattr(kept_patterns, "SPARE_BITS", 0)
+    monkeypatch.setattr(kept, "FIRST_STEPS", 1)
+    monkeypatch.setattr(kept, "FAR", math.inf)
+
+
+def one_buffer(seed: int, has_tables: bool) -> Problem | None:
+    """Return a small space of shared buffers, half of them as global buffers beside a weight buffer that is given."""
+    problem = small_space(seed, has_tables=has_tables)
+    if problem is None or problem.accelerator.cores > 1:
+        return None
+    if len(problem.buffers) == 2:
+        (name, sizes), (other, given) = problem.buffers.items()
+        machine = replace(problem.accelerator, **{other: given[-1]})
+        return replace(problem, buffers={name: sizes}, accelerator=machine)
+    return problem
+
+
+def check_states(seed: int, has_tables: bool) -> tuple[int, int]:
+    """Look at every state in every memory; return how many there are, and of how many more than floors is known."""
+    problem, states, more = one_buffer(seed, has_tables), 0, 0
+    if problem is None:
+        return 0, 0
+    memories = [(at,) for at in range(len(problem.candidates[0]))]
+    for memory in memories:
+        given, relaxed = in_memory(problem, memory), kept_memories._relaxed(problem, memory)
+        assert relaxed is not None
+        for i in range(len(problem.networks)):
+            question, general = keep_question(given, i), keep_question(relaxed, i)
+            assert question.more_room_pays == general.more_room_pays
+            if not question.more_room_pays:
+                continue
+            patterns, _ = patterns_of(general, part_of(given, i).objective.metric == "ema")
+            bounded = question._replace(
+                layer_floor=general.layer_floor, crossing_floor=general.crossing_floor, crosses=general.crosses,
+                patterns=patterns,
+            )  # fmt: skip
+            for place, truth in every_state(question).items():
+                floor = floor_of(bounded, patterns, place)
+                assert floor <= truth * (1 + 1e-12), (seed, memory, place, floor, truth)
+                states, more = states + 1, more + (floor > floor_of(bounded, (), place))
+            found, plain = exact_plan(bounded), exact_plan(question)
+            assert found.status == plain.status and found.cost == pytest.approx(plain.cost, rel=1e-12), seed
+    return states, more
+
+
+def check_proof(seed: int, has_tables: bool) -> bool:
+    """Compare a proof with brute force; return whether there was one to compare."""
+    problem = one_buffer(seed, has_tables)
+    if problem is None:
+        return False
+    values = values_by_memory(problem)
+    true = min(cost_of(problem, memory, value) for memory, value in values.items())
+    for budget in (3_000, 10**7):
+        proof = prove_kept(problem, None, "fast", budget, 10 * budget)
+        assert proof.lower_bound <= true * (1 + 1e-9), seed
+        if proof.best is not None:
+            best = confirmed(problem, proof.best)
+            assert best.cost >= true * (1 - 1e-9)
+            assert not proof.is_optimal or best.cost == pytest.approx(true, rel=1e-9), seed
+    assert proof.is_optimal and proof.best is not None, seed
+    return True
+
+
+@pytest.mark.parametrize("has_tables", [False, True])
+def test_no_state_costs_less_in_any_memory(has_tables):
+    found = [check_states(seed, has_tables) for seed in range(25)]
+    assert sum(states for states, _ in found) > 500
+    assert sum(more for _, more in found) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_tables", [False, True])
+def test_no_state_of_more_problems_costs_less_in_any_memory(has_tables):
+    for seed in range(1_000, 2_500):
+        check_states(seed, has_tables)
+
+
+@pytest.mark.parametrize("has_tables", [False, True])
+def test_a_proof_is_one_against_brute_force(has_tables):
+    assert sum(check_proof(seed, has_tables) for seed in range(12)) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_tables", [False, True])
+def test_a_proof_is_one_on_more_spaces(has_tables):
+    for seed in range(3_000, 4_000):
+        check_proof(seed, has_tables)
+
+
+def test_both_engines_prove_the_same():
+    for seed in range(40, 50):
+        problem = one_buffer(seed, seed % 2 == 1)
+        if problem is not None:
+            assert prove_kept(problem, None, "fast") == prove_kept(problem, None, "reference")
+
+
+def test_groups_are_of_like_sizes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kept_memories, "ALIKE", 1.15)
+    sizes = tuple(range(128, 3073, 64))
+    groups = {kept_memories._alike(sizes, size) for size in sizes}
+    assert sorted(size for group in groups for size in group) == list(sizes)
+    assert all(group[-1] <= 1.15 * group[0] for group in groups)
+    assert len(groups) > 5
