@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cocco.bounds.components import components
-from cocco.bounds.crossings import Tensors, crossings_alone, tensors_of
+from cocco.bounds.crossings import Tensors, crossings, tensors_of
 from cocco.bounds.forced import Hulls, Traffic, extras_alone, least_traffic
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_prices import KeptPrices
@@ -100,7 +100,8 @@ class _Solver:
         return Step(tuple(traffic), (), bound.is_open and bool(self.problem.buffers))
 
     def _crossing(
-        self, given: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, prices: Sequence[float], effort: float,
+        self, given: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, prices: Sequence[float],
+        effort: float,
     ) -> tuple[list[int], list[float], bool]:  # fmt: skip
         """Return per network the bytes of one sample that cross at least, prices that prove it, and what is open."""
         crossing, found, is_open = [0] * len(given.networks), [0.0] * given.size, False
@@ -110,7 +111,7 @@ class _Solver:
             known = [group for group in self.groups if inside.issuperset(group) and costs.may_fit(group)]
             if len(layers) == 1:
                 (v,) = layers
-                least = crossings_alone(tensors, v, given.accelerator.activation_capacity)
+                least = crossings(tensors, (v,))
                 found[v] = least
             else:
                 start = [prices[v] for v in layers] if prices else None

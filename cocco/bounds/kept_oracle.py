@@ -16,6 +16,7 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
+
 class WorstStep(NamedTuple):
     """What no step undercuts, those that were met on the way, and the solver's effort."""
 
@@ -27,8 +28,8 @@ class WorstStep(NamedTuple):
 class KeptOracle(Oracle):
     """The model of one step of some layers, of what is kept meanwhile and of what ran before, solved at many tolls.
 
-    What it pays: shares of tensors that are live and not kept, and loads (cocco.bounds.tolls). is_single: a layer alone,
-    in whatever loop order, so that only what is kept takes room.
+    What it pays: shares of tensors that are live and not kept, and loads (cocco.bounds.tolls). is_single: a layer by
+    itself, in whatever loop order, so that only what is kept takes room.
     """
 
     def __init__(
@@ -42,7 +43,9 @@ class KeptOracle(Oracle):
 
     def worst(self, prices: Sequence[int], tolls: Tolls, limit: float) -> WorstStep:
         """Return the least of what a step pays less the prices of its layers, proven as far as the time goes."""
-        terms = [(tolls.shares[i], x) for i, x in self.shares.items()] + [(tolls.loads[u], x) for u, x in self.loads.items()]
+        terms = [(tolls.shares[i], x) for i, x in self.shares.items()] + [
+            (tolls.loads[u], x) for u, x in self.loads.items()
+        ]
         worth = sum([prices[v] * x for v, x in self.inside.items()])
         self.model.minimize(sum([toll * x for toll, x in terms if toll]) - worth)
         inside, kept, done, steps = self.inside, self.kept, self.done, list[Taken]()

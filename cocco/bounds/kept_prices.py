@@ -1,7 +1,10 @@
-"""The set-partition bound where tensors may be kept on chip: prices of layers and tolls of tensors that no step is worth.
+"""The set-partition bound where tensors may be kept on chip: prices of layers and tolls that no step is worth.
 
 If every step that may run pays, at these tolls, at least as much as its layers' prices sum up to, no plan moves fewer
-bytes than all prices together (cocco.bounds.tolls). If some step falls short by r at most, each layer is in one of them.
+bytes than all prices together (cocco.bounds.tolls). If some step falls short by r, each layer is in one at most.
+Prices at given tolls are found by the level method, component by component: at plain tolls, and at those of
+bottlenecks, layers that much is live at whatever ran before. From the better of both a linear program moves prices and
+tolls.
 """
 
 from __future__ import annotations
@@ -39,8 +42,6 @@ MOST_STEPS = 400  #: our choice: several times what it takes
 ENOUGH = 1e-3  #: relative gap to the linear program at which to stop; our choice
 
 
-import os
-TRACE=os.environ.get('TRACE')
 class _Proven(NamedTuple):
     """Prices and tolls, and the bytes of one sample per network that they prove."""
 
@@ -120,7 +121,6 @@ class KeptPrices:
         tried = [self._levelled(each, limit, limit * SHARE) for each in (plain, self._bottlenecks(self.singles)[0])]
         best = max(tried, key=lambda each: each.total)
         centre = best.point
-        if TRACE: print('start',[t.total for t in tried],self.time, len(self.pairs.pairs))
         steps, width, most, is_closed = 0, FIRST_WIDTH, math.inf, False
         while self.time < RESERVE * limit and steps < MOST_STEPS and not is_closed:
             steps += 1
@@ -134,7 +134,6 @@ class KeptPrices:
             width = min(MOST_WIDTH, width * 1.5) if is_better else max(LEAST_WIDTH, width * 0.7)
             if centre.worth > best.total and (not is_new or centre.worth > best.total + SURE * (promised - best.total)):
                 best = max(best, self._proven(centre, limit), key=lambda each: each.total)
-            if TRACE: print(steps,int(promised),width,point.worth,centre.worth,best.total,len(program.right),'%.1f'%self.time,flush=True)
             is_closed = promised - best.total <= max(self.problem.size, ENOUGH * promised)
         if centre.worth > best.total and not is_closed:
             best = max(best, self._proven(centre, limit), key=lambda each: each.total)
@@ -143,10 +142,9 @@ class KeptPrices:
         return KeptBound(crossings, most, steps, self.time, best.point, not is_closed, len(self.parts))
 
     def _bottlenecks(self, oracles: Sequence[KeptOracle]) -> tuple[Point, list[int]]:
-        """Return a point to begin with, where all of a tensor's tolls are due at one layer: where much is live; and those.
+        """Return a point where all of a tensor's tolls are due at one layer, at which much is live; and those layers.
 
-        Those come first at which a layer alone pays most, whatever ran before; one that shares most of its tensors with
-        one before is left out.
+        Those come first at which a layer alone pays most, whatever ran before.
         """
         tolls = plain_tolls(self.tensors, self.pairs)
         shares, loads, taken, chosen = list(tolls.shares), list(tolls.loads), set[int](), list[int]()
@@ -181,7 +179,12 @@ class KeptPrices:
 
     def _levelled(self, point: Point, limit: float, share: float) -> _Proven:
         """Return the best prices at given tolls, component by component, in so much more time (partition_bound.py)."""
-        prices, crossings, end, left = point.prices.copy(), [0] * len(self.problem.networks), self.time + share, self.problem.size
+        prices, crossings, end, left = (
+            point.prices.copy(),
+            [0] * len(self.problem.networks),
+            self.time + share,
+            self.problem.size,
+        )
         narrow = {self.pairs.pairs[i][1] for i in self.pairs.loose if point.tolls.shares[i]}
         alone = {v: self._alone_at(v, point.tolls, v in narrow) for v in range(self.problem.size)}
 

@@ -21,7 +21,9 @@ def least_alone(
         saved[u] = saved.get(u, 0) + tolls.shares[i]
     for u in tensors.read[v]:
         saved[u] = saved.get(u, 0) + tolls.loads[u]
-    items = sorted([(u, tensors.whole[u], worth) for u, worth in saved.items() if worth > 0 and tensors.whole[u] <= room])
+    items = sorted(
+        [(u, tensors.whole[u], worth) for u, worth in saved.items() if worth > 0 and tensors.whole[u] <= room]
+    )
     best: list[tuple[int, int, int]] = [(0, 0, 0)]  # bytes, saved, kept: more bytes save more
     for u, size, worth in items:
         more = [(taken + size, so_far + worth, kept | 1 << u) for taken, so_far, kept in best if taken + size <= room]

@@ -55,7 +55,9 @@ class TollProgram:
         self.width = self.count + self.shared + len(self.loaded)
         bytes_of = [max(1, *both) for both in zip(tensors.comes, tensors.goes)]
         near = [sum([bytes_of[u] for u in {v, *tensors.read[v]}]) for v in range(self.count)]
-        self.scale = np.array(near + [bytes_of[u] for u, _ in pairs.pairs] + [bytes_of[u] for u in self.loaded], dtype=float)
+        self.scale = np.array(
+            near + [bytes_of[u] for u, _ in pairs.pairs] + [bytes_of[u] for u in self.loaded], dtype=float
+        )
         self.most = 4.0 * sum(bytes_of)
         self.known: dict[tuple[int, ...], Taken] = {}  # by the columns of their rows
         self.at: list[int] = []  # columns of the rows, one after the other
@@ -79,7 +81,7 @@ class TollProgram:
         return True
 
     def best(self, centre: Point, width: float) -> tuple[Point, float]:
-        """Return whole prices and tolls near a point that keep to all rows but for rounding, and the sum they promise."""
+        """Return whole prices and tolls near a point that keep to all rows but for rounding, and their sum."""
         from scipy.optimize import linprog
 
         middle = self._flat(centre)

@@ -1,17 +1,18 @@
 """What a tensor that is not kept on chip costs, shared out over the layers that run meanwhile.
 
-Between the step that makes a tensor u and the last one that reads it, u is live: kept, or with a copy in DRAM; then it is
-written once, and loaded once at least. A step S that runs a layer w while u is live, and that does not keep u, shows
-that. u is live there where S or what ran before it has the maker of u and not all its readers ran before S, unless S has
-the maker and all readers. So a plan pays no less for u than the shares a(u, w) of all such w, and the loads, at a price
-l(u) up to their bytes each, whatever the shares and prices are with
+Between the step that makes a tensor u and the last one that reads it, u is live: kept, or with a copy in DRAM; then it
+is written once, and loaded once at least. A step S that runs a layer w while u is live, and that does not keep u, shows
+that. u is live there where S or what ran before it has the maker of u and not all its readers ran before S, unless S
+has the maker and all readers. So a plan pays no less for u than the shares a(u, w) of all such w, and the loads, at a
+price l(u) up to their bytes each, whatever the shares and prices are with
 
     sum over w of a(u, w)  <=  bytes written + bytes loaded - l(u)
 
 The shares couple the steps of a plan: a tensor kept by its maker and loaded by its reader is no plan, and one that is
-kept over a step that does not touch it takes room there, too. The pairs that are looked at are *fixed*, u with its maker,
-its readers and layers on paths between them, where it is always live or inside; and *loose*, where what ran before S
-decides. Of layers only those count that have several operands or readers: others run in a row with one that has.
+kept over a step that does not touch it takes room there, too. The pairs that are looked at are *fixed*, u with its
+maker, its readers and layers on paths between them, where it is always live or inside; and *loose*, where what ran
+before S decides. Of layers on the way only those count that have several operands or readers: others run in a row with
+one that has.
 """
 
 from __future__ import annotations
