@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from cocco.bounds.components import components
@@ -66,6 +66,7 @@ class _Solver:
         self.problem = problem
         self.groups = dict.fromkeys(tuple(group) for group in groups_of(labels))  # and what oracles met in any memory
         self.kept_steps: list[Taken] = []
+        self.narrow: Collection[int] | None = None  # layers where much is live, in the first memory that was asked for
         self.components = self.steps = 0
         self.spent = 0.0
 
@@ -87,7 +88,8 @@ class _Solver:
 
     def _certify_kept(self, given: Problem, costs: SubgraphCosts, hulls: Hulls, effort: float) -> Step:
         """Return what crosses at least in a memory where tensors may be kept."""
-        solver = KeptPrices(given, costs, hulls, tensors_of(given, may_keep=True))
+        solver = KeptPrices(given, costs, hulls, tensors_of(given, may_keep=True), self.narrow)
+        self.narrow = solver.narrow
         known = [step for step in self.kept_steps if costs.may_fit(step.layers) and solver.may_keep(step.kept)]
         known += [solver.plain_step(group) for group in self.groups if costs.may_fit(group)]
         bound = solver.run(effort, known)

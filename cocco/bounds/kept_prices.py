@@ -10,7 +10,7 @@ tolls.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -69,15 +69,25 @@ class KeptBound(NamedTuple):
 class KeptPrices:
     """Bounds what crosses on given hardware, in all networks together."""
 
-    def __init__(self, problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        costs: SubgraphCosts,
+        hulls: Hulls,
+        tensors: Tensors,
+        narrow: Collection[int] | None = None,
+    ) -> None:
+        """narrow: layers where much is live, such as those of another memory; None: they are looked for."""
         self.problem, self.tensors = problem, tensors
         self.hulls, self.time = hulls, 0.0
-        self.pairs = pairs_of(tensors, hulls, problem.network_of)
 
         def oracle_of(layers: Sequence[int], is_single: bool = False) -> KeptOracle:
             return KeptOracle(problem, costs, hulls, tensors, self.pairs, layers, is_single)
 
-        narrow = self._bottlenecks(self._singles(oracle_of))[1]
+        if narrow is None:
+            self.pairs = pairs_of(tensors, hulls, problem.network_of)
+            narrow = self._bottlenecks(self._singles(oracle_of))[1]
+        self.narrow = narrow
         self.pairs = pairs_of(tensors, hulls, problem.network_of, narrow)
         self.program = TollProgram(tensors, self.pairs)
         self.given = problem, costs, hulls, tensors

@@ -184,7 +184,7 @@ def test_a_budget_that_is_too_large_is_met_by_a_plan():
 
 
 def test_what_passes_over_is_live_where_it_was_made_and_is_not_read_yet():
-    """n0 is read by n4 alone. In a row n2 and n3 are no pairs of it; where n3 reads n1, too, n0 may have run before it."""
+    """n0 is read by n4. In a row n2 and n3 are no pairs of it; where n3 reads n1, too, n0 may have run or not."""
     problem = on_hardware(dag([[], [], [], [2], [0, 1, 3]]), Accelerator(shared_buffer=65536), keep="auto")
     tensors = tensors_of(problem, may_keep=True)
     pairs = pairs_of(tensors, Hulls(problem, SubgraphCosts(problem)), problem.network_of)
@@ -322,8 +322,8 @@ def test_forced_crossings_by_memory_are_no_less_than_those_of_the_largest():
 
 
 def test_randwire_in_a_small_memory_has_a_bound_far_above_once():
-    """192 KB: 5,727,339 bytes cross once, 1,070,160 more at least."""
+    """192 KB: 5,727,339 bytes cross once, 1,161,888 more at least."""
     network = workloads.load("randwire_a")
     problem = on_hardware(network, Accelerator(shared_buffer=192 * 1024), metric="ema", keep="auto")
-    found = certify(problem, range(problem.size), 1.0)
-    assert 6_000_000 < found.lower_bound < 7_500_000 and found.method == "partition"
+    found = certify(problem, range(problem.size), 0.1)
+    assert 6_800_000 < found.lower_bound < 7_500_000 and found.method == "partition"
