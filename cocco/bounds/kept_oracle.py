@@ -123,18 +123,14 @@ class KeptOracle(Oracle):
         return [self.kept[u]] if u in self.kept else []
 
 
-class TolledOracle(KeptOracle):
-    """The same at given tolls, for the level method of cocco.bounds.partition_bound."""
+class AtTolls:
+    """An oracle at given tolls, for the level method of cocco.bounds.partition_bound."""
 
-    def __init__(
-        self, problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, pairs: Pairs,
-        layers: Sequence[int], tolls: Tolls,
-    ) -> None:  # fmt: skip
-        self.tensors, self.tolls, self.size = tensors, tolls, problem.size
-        super().__init__(problem, costs, hulls, tensors, pairs, layers)
+    def __init__(self, oracle: KeptOracle, tensors: Tensors, tolls: Tolls) -> None:
+        self.oracle, self.tensors, self.tolls = oracle, tensors, tolls
 
     def least(self, prices: dict[int, int], limit: float) -> LeastExcess:
         """Return the least of what a step pays less the prices of its layers (Oracle.least)."""
-        found = self.worst([prices.get(v, 0) for v in range(self.size)], self.tolls, limit)
-        sets = [(step.layers, paid(self.tensors, self.pairs, self.tolls, step)) for step in found.steps]
+        found = self.oracle.worst([prices.get(v, 0) for v in range(len(self.tensors.read))], self.tolls, limit)
+        sets = [(step.layers, paid(self.tensors, self.oracle.pairs, self.tolls, step)) for step in found.steps]
         return LeastExcess(found.least, sets, found.deterministic_time)

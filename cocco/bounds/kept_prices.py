@@ -18,15 +18,14 @@ import numpy as np
 from cocco.bounds.components import components
 from cocco.bounds.crossings import Tensors
 from cocco.bounds.forced import Hulls
-from cocco.bounds.kept_oracle import KeptOracle, TolledOracle
+from cocco.bounds.kept_oracle import AtTolls, KeptOracle
 from cocco.bounds.kept_steps import least_alone
-from cocco.bounds.partition_bound import PartitionBound, Tolled
+from cocco.bounds.partition_bound import WINDOW, PartitionBound, Tolled
 from cocco.bounds.toll_program import Point, TollProgram, between
 from cocco.bounds.tolls import Taken, Tolls, all_but_later, ancestors, paid, pairs_of, plain_tolls
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
-WINDOW = 80  #: layers looked at together for new steps; our choice: solved in a tenth of a second
 FIRST_WIDTH, LEAST_WIDTH, MOST_WIDTH = 2.0, 0.05, 8.0  #: of the box around the last good point, in tensors; our choice
 ROUNDS = 6  #: of the program and single layers, before other steps are looked for; our choice
 LEVEL = 0.5  #: of the way from the last good point to that of the program, where steps are looked for; our choice
@@ -91,20 +90,28 @@ class KeptPrices:
         self.pairs = pairs_of(tensors, hulls, problem.network_of, narrow)
         self.program = TollProgram(tensors, self.pairs)
         self.given = problem, costs, hulls, tensors
-        self._make = lambda some, tolls: TolledOracle(problem, costs, hulls, tensors, self.pairs, some, tolls)
         self.room = problem.accelerator.activation_capacity
         self.parts = components(problem, hulls)
         self.singles = self._singles(oracle_of)
-        self.oracles = [oracle_of(layers) for layers in self.parts if len(layers) > 1]
+        self._made: dict[tuple[int, ...], KeptOracle] = {}
+        self.oracles = [self._oracle(layers) for layers in self.parts if len(layers) > 1]
         self.finders: list[KeptOracle] = []
         for oracle in self.oracles:
             layers = oracle.layers
             if len(layers) > WINDOW:
                 starts = range(0, len(layers) - WINDOW // 2, WINDOW // 2)
-                self.finders += [oracle_of(layers[start : start + WINDOW]) for start in starts]
+                self.finders += [self._oracle(layers[start : start + WINDOW]) for start in starts]
             self.finders.append(oracle)
         self.oracles += self.singles
         self.finders += self.singles
+
+    def _oracle(self, layers: Sequence[int]) -> KeptOracle:
+        """Return the oracle of some layers, built once."""
+        key = tuple(layers)
+        if key not in self._made:
+            problem, costs, hulls, tensors = self.given
+            self._made[key] = KeptOracle(problem, costs, hulls, tensors, self.pairs, key)
+        return self._made[key]
 
     def _singles(self, oracle_of: Callable[[Sequence[int], bool], KeptOracle]) -> list[KeptOracle]:
         """Return what looks at layers alone where it matters what ran before, by network."""
@@ -207,7 +214,7 @@ class KeptPrices:
             (v, *others), network = layers, self.problem.network_of[layers[0]]
             least, found = alone[v], [float(alone[v])]
             if others:
-                tolled = Tolled(lambda some: self._make(some, point.tolls), cost)
+                tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost)
                 start = [max(0.0, prices[v]) for v in layers]
                 solver = PartitionBound(*self.given, layers, self._groups_in(layers), start, tolled)
                 bound = solver.run(max(LAST, (end - self.time) * len(layers) / left))

@@ -199,6 +199,21 @@ def test_what_passes_over_is_live_where_it_was_made_and_is_not_read_yet():
     assert at not in due(tensors, pairs, Taken((3,), frozenset([0]), 0b111))[0]
 
 
+def test_a_layer_alone_runs_before_what_it_would_pay_for():
+    """n3 as above, 400 bytes: n0 cannot be kept, so n3 runs before n0; n4, which reads both, pays all."""
+    problem = on_hardware(dag([[], [], [], [2, 1], [0, 1, 3]]), Accelerator(shared_buffer=400), keep="auto")
+    tensors, costs = tensors_of(problem, may_keep=True), SubgraphCosts(problem)
+    hulls = Hulls(problem, costs)
+    pairs = pairs_of(tensors, hulls, problem.network_of)
+    oracle = KeptOracle(problem, costs, hulls, tensors, pairs, range(problem.size), True)
+    for v, least in ((3, -100.0), (4, 0.0)):
+        shares = [pairs.budgets[0] if each == (0, v) else 0 for each in pairs.pairs]
+        prices = [100 if w == v else 0 for w in range(problem.size)]
+        found = oracle.worst(prices, Tolls(shares, [0] * 6), SHORT)
+        assert pairs.budgets[0] > 100 and found.least == least
+        assert [step.before >> 0 & 1 for step in found.steps[-1:]] == [0] * (v == 3)
+
+
 def steps_of(problem: Problem, tensors: Tensors, hulls: Hulls, group: tuple[int, ...]) -> Iterator[Taken]:
     """Yield every step of some layers of one network that runs, by what is kept meanwhile and by what ran before."""
     question, count = keep_question(problem), problem.size
