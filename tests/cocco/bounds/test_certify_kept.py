@@ -336,6 +336,7 @@ def test_forced_crossings_by_memory_are_no_less_than_those_of_the_largest():
     assert stairs.least > floor
 
 
+@pytest.mark.slow
 def test_randwire_in_a_small_memory_has_a_bound_far_above_once():
     """192 KB: 5,727,339 bytes cross once, 1,161,888 more at least."""
     network = workloads.load("randwire_a")
