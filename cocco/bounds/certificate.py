@@ -21,7 +21,7 @@ from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 EFFORT = 120.0  #: deterministic time of the solver for one memory; our choice: some two minutes of one core
-QUICK_EFFORT = 10.0  #: at most, of all memories together in a default search; our choice: some 30 seconds of one core
+QUICK_EFFORT = 20.0  #: at most, of all memories together in a default search; our choice: some 40 seconds of one core
 QUICK_SAMPLES = 1_000  #: of a default search for each unit of it; our choice: a fraction of what they take
 MOST_CERTIFICATES = 40  #: where the memory is chosen; our choice: more than effort does for
 MOST_KNOWN = 4000  #: steps that one certificate hands on to the next; our choice
