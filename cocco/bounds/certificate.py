@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from cocco.bounds.components import components
-from cocco.bounds.crossings import Tensors, crossings_alone, tensors_of
+from cocco.bounds.crossings import Tensors, crossings, tensors_of
 from cocco.bounds.forced import Hulls, Traffic, extras_alone, least_traffic
 from cocco.bounds.kept_bounds import KeptBounds
+from cocco.bounds.kept_prices import KeptPrices
 from cocco.bounds.least import lower_bound
 from cocco.bounds.partition_bound import PartitionBound
 from cocco.bounds.staircase import Staircase, Step
+from cocco.bounds.tolls import Taken
 from cocco.problem.genome import groups_of
 from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 EFFORT = 120.0  #: deterministic time of the solver for one memory; our choice: some two minutes of one core
-QUICK_EFFORT = 10.0  #: at most, of all memories together in a default search; our choice: some 15 seconds of one core
+QUICK_EFFORT = 20.0  #: at most, of all memories together in a default search; our choice: some 40 seconds of one core
 QUICK_SAMPLES = 1_000  #: of a default search for each unit of it; our choice: a fraction of what they take
 MOST_CERTIFICATES = 40  #: where the memory is chosen; our choice: more than effort does for
+MOST_KNOWN = 4000  #: steps that one certificate hands on to the next; our choice
 MOST_BYTES = 2**50  #: of all tensors and weights; our choice: sums stay far below 64 bits and exact as floats
 
 
@@ -62,27 +65,41 @@ class _Solver:
     def __init__(self, problem: Problem, labels: Sequence[int]) -> None:
         self.problem = problem
         self.groups = dict.fromkeys(tuple(group) for group in groups_of(labels))  # and what oracles met in any memory
+        self.kept_steps: list[Taken] = []
+        self.narrow: Collection[int] | None = None  # layers where much is live, in the first memory that was asked for
         self.components = self.steps = 0
         self.spent = 0.0
 
     def certify(self, memory: Memory, prices: Sequence[float], effort: float) -> Step:
         """Return what crosses at least in a memory."""
-        problem, may_keep = self.problem, self.problem.keep == "auto"
-        given = in_memory(problem, memory)
-        costs, tensors = SubgraphCosts(given), tensors_of(given, may_keep)
+        given = in_memory(self.problem, memory)
+        costs = SubgraphCosts(given)
         hulls = Hulls(given, costs)
+        if self.problem.keep == "auto":
+            return self._certify_kept(given, costs, hulls, effort)
+        problem, tensors = self.problem, tensors_of(given)
         crossing, found, is_open = self._crossing(given, costs, hulls, tensors, prices, effort)
-        if may_keep:
-            least, extras = KeptBounds(problem).once, [0] * len(crossing)
-        else:
-            least, alone = least_traffic(problem, hulls), extras_alone(problem, hulls)
-            ends = zip(problem.offsets, problem.offsets[1:])
-            extras = [sum([alone[v].maps for v in range(first, end)]) for first, end in ends]
-        batch, traffic = problem.accelerator.batch, []
-        for row, crosses, extra in zip(least, crossing, extras):
-            maps = row.maps + batch * crosses if may_keep else max(row.maps, batch * crosses + extra)
-            traffic.append(Traffic(row.weights, maps))
+        least, alone = least_traffic(problem, hulls), extras_alone(problem, hulls)
+        traffic = []
+        for i, (row, crosses) in enumerate(zip(least, crossing)):
+            extra = sum([alone[v].maps for v in range(problem.offsets[i], problem.offsets[i + 1])])
+            traffic.append(Traffic(row.weights, max(row.maps, problem.accelerator.batch * crosses + extra)))
         return Step(tuple(traffic), tuple(found), is_open)
+
+    def _certify_kept(self, given: Problem, costs: SubgraphCosts, hulls: Hulls, effort: float) -> Step:
+        """Return what crosses at least in a memory where tensors may be kept."""
+        solver = KeptPrices(given, costs, hulls, tensors_of(given, may_keep=True), self.narrow)
+        self.narrow = solver.narrow
+        known = [step for step in self.kept_steps if costs.may_fit(step.layers) and solver.may_keep(step.kept)]
+        known += [solver.plain_step(group) for group in self.groups if costs.may_fit(group)]
+        bound = solver.run(effort, known)
+        self.components, self.steps = bound.components, self.steps + bound.steps
+        self.spent += bound.deterministic_time
+        self.kept_steps = list(solver.program.known.values())[-MOST_KNOWN:]
+        traffic = []
+        for row, crosses in zip(KeptBounds(self.problem).once, bound.crossings):
+            traffic.append(Traffic(row.weights, row.maps + given.accelerator.batch * crosses))
+        return Step(tuple(traffic), (), bound.is_open and bool(self.problem.buffers))
 
     def _crossing(
         self, given: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, prices: Sequence[float],
@@ -96,7 +113,7 @@ class _Solver:
             known = [group for group in self.groups if inside.issuperset(group) and costs.may_fit(group)]
             if len(layers) == 1:
                 (v,) = layers
-                least = crossings_alone(tensors, v, given.accelerator.activation_capacity)
+                least = crossings(tensors, (v,))
                 found[v] = least
             else:
                 start = [prices[v] for v in layers] if prices else None

@@ -86,6 +86,15 @@ def largest_hulls(problem: Problem) -> Hulls:
     return Hulls(largest, SubgraphCosts(largest))
 
 
+def least_weights(problem: Problem) -> list[int]:
+    """Return per layer the bytes of weights that a subgraph with it holds at least, in all cores together.
+
+    Nothing where layers may run one group of channels after the other: then those of a group would do.
+    """
+    units = [unit for rules in problem.rules for unit in rules.units] or [1] * problem.size
+    return [size if unit == 1 else 0 for size, unit in zip(problem.weight_bytes, units)]
+
+
 def bits(mask: int) -> Iterator[int]:
     """Yield the layers of a set, ascending."""
     while mask:

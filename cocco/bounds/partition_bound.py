@@ -7,15 +7,15 @@ fewer bytes than all prices together. If some S falls short by r at most, each l
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from cocco.bounds.crossings import Tensors, crossings, crossings_alone
+from cocco.bounds.crossings import Tensors, crossings
 from cocco.bounds.duals import Columns
 from cocco.bounds.forced import Hulls
-from cocco.bounds.oracle import Oracle
+from cocco.bounds.oracle import LeastExcess, Oracle
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -26,6 +26,20 @@ SHARES = (0.0, 0.25, 0.5, 1.0)  #: of the worst set's excess that all layers' pr
 MOST_STEPS = 400  #: our choice: several times what the paper's networks take
 NEAR = 1e-6  #: by which a price may be short of a whole byte and still count as one
 ENOUGH = 2e-4  #: relative gap to the linear program at which to stop; our choice
+
+
+class Asked(Protocol):
+    """What says which set of some layers is worth most."""
+
+    def least(self, prices: dict[int, int], limit: float) -> LeastExcess:
+        """Return the least crossings(S) - prices(S) in bytes, proven as far as the deterministic time goes."""
+
+
+class Tolled(NamedTuple):
+    """What is asked of a component."""
+
+    make: Callable[[Sequence[int]], Asked]  #: an oracle of some layers
+    cost: Callable[[tuple[int, ...]], int]  #: of a layer alone the least that it pays, of more a way that they may pay
 
 
 class Bound(NamedTuple):
@@ -51,23 +65,32 @@ class PartitionBound:
         layers: Sequence[int],
         known: Sequence[tuple[int, ...]],
         start: Sequence[float] | None = None,
+        tolled: Tolled | None = None,
     ) -> None:
-        """start: prices of the layers that no subgraph is worth, if such are known, as those of a larger memory."""
+        """start: prices of the layers that no subgraph is worth, if such are known, as those of a larger memory.
+
+        tolled: what takes the place of what crosses with nothing kept.
+        """
         self.layers, self.tensors = layers, tensors
         self.start = np.floor(start) if start is not None else np.zeros(len(layers))
         touched = {*layers}.union(*[tensors.read[v] for v in layers])
         sizes = [bytes_[u] for u in touched for bytes_ in (tensors.comes, tensors.goes)]
         self.unit = max(1, math.gcd(*sizes))  # all that crosses is a multiple of it
         self.most_price = 4.0 * max(1, sum(sizes))  # far beyond what any set crosses
+        if tolled is None:
+            tolled = Tolled(
+                lambda some: Oracle(problem, costs, hulls, tensors, some), lambda group: crossings(tensors, group)
+            )
+        make, self.cost = tolled
         self.columns = Columns(layers)
-        self.singles = [crossings_alone(tensors, v, problem.accelerator.activation_capacity) for v in layers]
+        self.singles = [tolled.cost((v,)) for v in layers]
         for v, crossing in zip(layers, self.singles):
             self.columns.add((v,), crossing)
         for group in known:
-            self.columns.add(group, crossings(tensors, group))
-        self.oracle = Oracle(problem, costs, hulls, tensors, layers)
+            self.columns.add(group, self.cost(group))
+        self.oracle = make(layers)
         self.windows = [
-            Oracle(problem, costs, hulls, tensors, layers[start : start + WINDOW])
+            make(layers[start : start + WINDOW])
             for start in range(0, len(layers) - WINDOW // 2, WINDOW // 2)
             if len(layers) > WINDOW
         ]
@@ -122,14 +145,14 @@ class PartitionBound:
         short = min(0, math.floor(least), *[c - value for c, value in zip(self.singles, values)])
         return sum(values) + len(self.layers) * short, is_new
 
-    def _ask(self, oracle: Oracle, prices: np.ndarray, limit: float) -> tuple[float, bool]:
+    def _ask(self, oracle: Asked, prices: np.ndarray, limit: float) -> tuple[float, bool]:
         of_layer = {v: int(price) for v, price in zip(self.layers, prices)}
         self.worst = ()
         found = oracle.least(of_layer, max(limit - self.time, 0.01))
         self.time += found.deterministic_time
         is_new = False
         for group, crossing in found.sets:
-            cost = min(crossing, crossings(self.tensors, group))
+            cost = min(crossing, self.cost(group))
             if cost < sum([of_layer[v] for v in group]):
                 self.worst = group
                 is_new |= self.columns.add(group, cost)

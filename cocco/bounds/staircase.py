@@ -24,7 +24,7 @@ from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import Totals
 
-EACH = 6  #: one certificate takes a share of the effort, where the memory is chosen; our choice
+EACH, EACH_KEPT = 6, 12  #: one certificate takes a share of the effort, where the memory is chosen; our choice
 
 
 class Step(NamedTuple):
@@ -60,7 +60,8 @@ class Staircase:
 
     def climb(self, best: float, effort: Callable[[], float], certify: Certify, most: int) -> None:
         """Raise the least bound until it meets a cost, or no effort is left, or `most` certificates were asked for."""
-        share = effort() / (EACH if self.problem.buffers else 1)
+        each = EACH_KEPT if self.problem.keep == "auto" else EACH
+        share = effort() / (each if self.problem.buffers else 1)
         for _ in range(most):
             lowest = min(self.bound, key=lambda memory: (self.bound[memory], memory))
             at = self._next(lowest, best)

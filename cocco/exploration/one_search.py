@@ -1,4 +1,4 @@
-"""One search: from founders, in islands, set partitions of what they met if asked for, greedy and dp, annealing, polish."""
+"""One search: founders, islands, set partitions if asked for, what greedy and dp say, annealing, polish."""
 
 from __future__ import annotations
 

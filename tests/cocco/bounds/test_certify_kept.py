@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+from collections.abc import Iterator
 from itertools import combinations, product
 
 import pytest
@@ -14,13 +16,25 @@ import workloads
 from cocco.bounds import certify
 from cocco.bounds.certificate import _Solver
 from cocco.bounds.components import components
-from cocco.bounds.crossings import crossings, crossings_alone, tensors_of
+from cocco.bounds.crossings import Tensors, crossings, tensors_of
 from cocco.bounds.forced import Hulls
 from cocco.bounds.joins import slacks_between
 from cocco.bounds.kept import keep_question
 from cocco.bounds.kept_bounds import KeptBounds
-from cocco.bounds.oracle import Oracle
+from cocco.bounds.kept_oracle import KeptOracle
+from cocco.bounds.kept_steps import least_alone
 from cocco.bounds.staircase import Staircase, forced_step, no_limit
+from cocco.bounds.tolls import (
+    Pairs,
+    Taken,
+    Tolls,
+    all_but_later,
+    ancestors,
+    due,
+    paid,
+    pairs_of,
+    plain_tolls,
+)
 from cocco.problem.genome import connected_parts
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
@@ -30,6 +44,7 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
 from simulator.model.tiling import derive_tiles
+from simulator.partition.steps import steps_with
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, dag
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
@@ -51,12 +66,13 @@ def test_what_a_layer_alone_moves_at_least_is_a_knapsack():
     """n3 reads n0, n1 and n2 and is an output: each of the three kept saves its loading, of 512 bytes."""
     problem = on_hardware(dag([[], [], [], [0, 1, 2]]), Accelerator(shared_buffer=65536), keep="auto")
     tensors = tensors_of(problem, may_keep=True)
-    whole = tensors.whole[0]
-    sizes = tensors.comes[0]
+    whole, sizes = tensors.whole[0], tensors.comes[0]
+    pairs = pairs_of(tensors, Hulls(problem, SubgraphCosts(problem)), problem.network_of)
     assert crossings(tensors, (3,)) == 3 * sizes
     for kept in range(4):
-        assert crossings_alone(tensors, 3, kept * whole) == (3 - kept) * sizes
-        assert crossings_alone(tensors, 3, kept * whole + whole - 1) == (3 - kept) * sizes
+        for room in (kept * whole, kept * whole + whole - 1):
+            least, which = least_alone(tensors, pairs, plain_tolls(tensors, pairs), 3, room, 0b111)
+            assert (least, len(which)) == ((3 - kept) * sizes, kept)
 
 
 def check_space(seed: int) -> tuple[int, int]:
@@ -89,58 +105,178 @@ def test_no_bound_is_above_the_cheapest_plan_on_thousands(part: int):
         check_space(seed)
 
 
-def steps_of(problem: Problem, group: tuple[int, ...]):
-    """Yield every step of some layers of one network by what it keeps of what it touches, and what crosses for it."""
-    tensors, question = tensors_of(problem, may_keep=True), keep_question(problem)
+def random_tolls(rng: random.Random, pairs: Pairs, tensors: Tensors) -> Tolls:
+    """Return tolls that spend all of each tensor's budget."""
+    shares, loads = [0] * len(pairs.pairs), [0] * len(tensors.comes)
+    for u, places in pairs.of_tensor.items():
+        loads[u] = rng.choice((0, tensors.comes[u], rng.randint(0, tensors.comes[u])))
+        left = pairs.budgets[u] - loads[u]
+        while left:
+            part = rng.randint(1, left)
+            shares[rng.choice(places)] += part
+            left -= part
+    return Tolls(shares, loads)
+
+
+def random_plan(rng: random.Random, problem: Problem) -> tuple[list[tuple[int, ...]], list[tuple[int, int, int]]]:
+    """Return groups of layers in an order in which they may run, and intervals, that may fit or not."""
+    (network,) = problem.networks
+    left, order = set(range(problem.size)), list[int]()
+    while left:
+        order.append(rng.choice([v for v in left if not left.intersection(problem.producers[v])]))
+        left.discard(order[-1])
+    groups = [[order[0]]]
+    for v in order[1:]:
+        if rng.random() < 0.6:
+            groups.append([])
+        groups[-1].append(v)
+    step_of = {v: i for i, group in enumerate(groups) for v in group}
+    spans = []
+    for u in range(problem.size):
+        uses = sorted({step_of[u], *[step_of[v] for v in network.consumers[u]]})
+        if len(uses) > 1 and rng.random() < 0.6:
+            start, end = sorted(rng.sample(uses, 2))
+            spans.append((u, start, end))
+    return [tuple(sorted(group)) for group in groups], spans
+
+
+def check_plans(seed: int) -> tuple[int, int]:
+    """Return how many plans were looked at, none of which pays more than it moves, and how many pay just that."""
+    rng, problem = random.Random(seed), random_problem(seed)
+    tensors = tensors_of(problem, may_keep=True)
+    pairs = pairs_of(tensors, Hulls(problem, SubgraphCosts(problem)), problem.network_of)
+    even = 0
+    for _ in range(20):
+        groups, spans = random_plan(rng, problem)
+        tolls = rng.choice((plain_tolls(tensors, pairs), random_tolls(rng, pairs, tensors)))
+        pays = moves = before = 0
+        for group, step in zip(groups, steps_with(problem.networks[0], groups, spans)):
+            pays += paid(tensors, pairs, tolls, Taken(group, frozenset(step.kept), before))
+            moves += sum([tensors.comes[u] for u in step.loaded]) + sum([tensors.goes[v] for v in step.written])
+            before |= sum([1 << v for v in group])
+        assert pays <= moves, (seed, groups, spans)
+        even += pays == moves > 0
+    return 20, even
+
+
+def test_no_plan_pays_more_than_it_moves():
+    counts = [check_plans(seed) for seed in range(150)]
+    assert sum(even for _, even in counts) > 200
+
+
+@pytest.mark.slow
+def test_no_plan_pays_more_than_it_moves_on_thousands():
+    for seed in range(20_000, 25_000):
+        check_plans(seed)
+
+
+def test_a_budget_that_is_too_large_is_met_by_a_plan():
+    """n0 is read by n1 and n2, and loaded by each: tolls of one more byte than it moves would be a false bound."""
+    problem = on_hardware(dag([[], [0], [0]]), Accelerator(shared_buffer=65536), keep="auto")
+    tensors = tensors_of(problem, may_keep=True)
+    pairs = pairs_of(tensors, Hulls(problem, SubgraphCosts(problem)), problem.network_of)
+    assert pairs.pairs == [(0, 0), (0, 1), (0, 2)] and not pairs.loose
+    assert pairs.budgets == {0: tensors.goes[0] + tensors.comes[0]}
+    steps = [Taken((0,), frozenset(), 0), Taken((1,), frozenset(), 1), Taken((2,), frozenset(), 3)]
+    tolls = Tolls([0, 0, pairs.budgets[0]], [0] * 4)
+    assert sum([paid(tensors, pairs, tolls, step) for step in steps]) == tensors.goes[0] + tensors.comes[0]
+    assert paid(tensors, pairs, tolls, steps[2]._replace(kept=frozenset([0]))) == 0
+
+
+def test_what_passes_over_is_live_where_it_was_made_and_is_not_read_yet():
+    """n0 is read by n4. In a row n2 and n3 are no pairs of it; where n3 reads n1, too, n0 may have run or not."""
+    problem = on_hardware(dag([[], [], [], [2], [0, 1, 3]]), Accelerator(shared_buffer=65536), keep="auto")
+    tensors = tensors_of(problem, may_keep=True)
+    pairs = pairs_of(tensors, Hulls(problem, SubgraphCosts(problem)), problem.network_of)
+    assert not pairs.loose  # n3 has one operand and one reader
+    problem = on_hardware(dag([[], [], [], [2, 1], [0, 1, 3]]), Accelerator(shared_buffer=65536), keep="auto")
+    tensors = tensors_of(problem, may_keep=True)
+    pairs = pairs_of(tensors, Hulls(problem, SubgraphCosts(problem)), problem.network_of)
+    assert [pairs.pairs[i] for i in sorted(pairs.loose)] == [(0, 1), (0, 3), (2, 1)]
+    at = pairs.pairs.index((0, 3))
+    assert at not in due(tensors, pairs, Taken((3,), frozenset(), 0b110))[0]
+    assert at in due(tensors, pairs, Taken((3,), frozenset(), 0b111))[0]
+    assert at not in due(tensors, pairs, Taken((3,), frozenset([0]), 0b111))[0]
+
+
+def test_a_layer_alone_runs_before_what_it_would_pay_for():
+    """n3 as above, 400 bytes: n0 cannot be kept, so n3 runs before n0; n4, which reads both, pays all."""
+    problem = on_hardware(dag([[], [], [], [2, 1], [0, 1, 3]]), Accelerator(shared_buffer=400), keep="auto")
+    tensors, costs = tensors_of(problem, may_keep=True), SubgraphCosts(problem)
+    hulls = Hulls(problem, costs)
+    pairs = pairs_of(tensors, hulls, problem.network_of)
+    oracle = KeptOracle(problem, costs, hulls, tensors, pairs, range(problem.size), True)
+    for v, least in ((3, -100.0), (4, 0.0)):
+        shares = [pairs.budgets[0] if each == (0, v) else 0 for each in pairs.pairs]
+        prices = [100 if w == v else 0 for w in range(problem.size)]
+        found = oracle.worst(prices, Tolls(shares, [0] * 6), SHORT)
+        assert pairs.budgets[0] > 100 and found.least == least
+        assert [step.before >> 0 & 1 for step in found.steps[-1:]] == [0] * (v == 3)
+
+
+def steps_of(problem: Problem, tensors: Tensors, hulls: Hulls, group: tuple[int, ...]) -> Iterator[Taken]:
+    """Yield every step of some layers of one network that runs, by what is kept meanwhile and by what ran before."""
+    question, count = keep_question(problem), problem.size
+    early, late = ancestors(hulls, group), all_but_later(hulls, group, count)
     reads = sorted({u for v in group for u in tensors.read[v]} - set(group))
     goes = [v for v in group if any(w not in group for w in tensors.readers[v])]
-    for kept in product((False, True), repeat=len(reads) + len(goes)):
-        chosen = dict(zip([*reads, *goes], kept))
-        loaded = sum(1 << u for u in reads if not chosen[u])
-        written = sum(1 << v for v in group if v in tensors.outputs or (v in goes and not chosen[v]))
-        on_chip = sum(1 << u for u in chosen if chosen[u])
-        size = sum(tensors.whole[u] for u in members(on_chip))
-        if size <= question.room:
-            crossing = sum(tensors.comes[u] for u in members(loaded)) + sum(tensors.goes[u] for u in members(written))
-            yield KeptStep(group, on_chip, loaded, written, size, 0), crossing, question
+    for before in (early | each for each in range(1 << count) if not each & ~late and not each & early):
+        if any(before >> v & 1 and ancestors(hulls, (v,)) & ~before for v in range(count)):
+            continue
+        over = [u for u in members(before) if u not in reads and tensors.readers[u]]
+        for kept in product((False, True), repeat=len(reads) + len(goes) + len(over)):
+            chosen = [u for u, is_kept in zip([*reads, *goes, *over], kept) if is_kept]
+            loaded = sum(1 << u for u in reads if u not in chosen)
+            written = sum(1 << v for v in group if v in tensors.outputs or (v in goes and v not in chosen))
+            on_chip = sum(1 << u for u in chosen if u not in over)
+            size = sum(tensors.whole[u] for u in chosen)
+            if size <= question.room:
+                step = KeptStep(group, on_chip, loaded, written, size, len(set(chosen).intersection(over)))
+                if question.price(step) < math.inf:
+                    yield Taken(group, frozenset(chosen), before)
 
 
 def check_steps(seed: int) -> tuple[int, int]:
-    """Return how many steps run, of several layers and of one, of which none crosses less than the bounds say."""
-    problem = random_problem(seed, most_layers=5)
-    if problem.size > 6:
+    """Return how many steps run, of several layers and of one, of which none pays less than the bounds say."""
+    rng, problem = random.Random(seed), random_problem(seed, most_layers=5)
+    if problem.size > 5:
         return 0, 0
     costs, tensors = SubgraphCosts(problem), tensors_of(problem, may_keep=True)
     hulls, room = Hulls(problem, costs), problem.accelerator.activation_capacity
-    prices = {v: (seed * 31 + v * 17) % 7 * 40 - 20 for v in range(problem.size)}
+    pairs = pairs_of(tensors, hulls, problem.network_of)
+    tolls = random_tolls(rng, pairs, tensors)
+    prices = [(seed * 31 + v * 17) % 7 * 40 - 20 for v in range(problem.size)]
+    single = KeptOracle(problem, costs, hulls, tensors, pairs, range(problem.size), True).worst(prices, tolls, SHORT)
     several = alone = 0
     for layers in components(problem, hulls):
-        found = None if len(layers) == 1 else Oracle(problem, costs, hulls, tensors, layers).least(prices, SHORT)
+        found = None
+        if len(layers) > 1:
+            found = KeptOracle(problem, costs, hulls, tensors, pairs, layers).worst(prices, tolls, SHORT)
         for size in range(1, len(layers) + 1):
             for group in combinations(layers, size):
                 if len(connected_parts(problem, group)) > 1 or hulls.between(group).bit_count() != size:
                     continue
-                for step, crossing, question in steps_of(problem, group):
-                    if question.price(step) == math.inf:
-                        continue
+                for step in steps_of(problem, tensors, hulls, group):
+                    pays = paid(tensors, pairs, tolls, step)
                     if size == 1:
-                        assert crossing >= crossings_alone(tensors, group[0], room), (seed, step)
+                        assert pays >= least_alone(tensors, pairs, tolls, group[0], room, step.before)[0], (seed, step)
+                        assert single.least <= pays - prices[group[0]], (seed, step)
                         alone += 1
                     else:
                         assert found is not None
-                        assert found.least <= crossing - sum(prices[v] for v in group), (seed, step)
+                        assert found.least <= pays - sum(prices[v] for v in group), (seed, step)
                         several += 1
     return several, alone
 
 
-def test_no_step_crosses_less_than_the_oracle_says():
+def test_no_step_pays_less_than_the_oracle_says():
     counts = [check_steps(seed) for seed in range(60)]
     assert all(sum(each) > 100 for each in zip(*counts))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
-def test_no_step_crosses_less_on_thousands(part: int):
+def test_no_step_pays_less_on_thousands(part: int):
     for seed in range(60_000 + 500 * part, 60_500 + 500 * part):
         check_steps(seed)
 
@@ -200,9 +336,10 @@ def test_forced_crossings_by_memory_are_no_less_than_those_of_the_largest():
     assert stairs.least > floor
 
 
+@pytest.mark.slow
 def test_randwire_in_a_small_memory_has_a_bound_far_above_once():
-    """192 KB: 5,727,339 bytes cross once, 1,070,160 more at least."""
+    """192 KB: 5,727,339 bytes cross once, 1,161,888 more at least."""
     network = workloads.load("randwire_a")
     problem = on_hardware(network, Accelerator(shared_buffer=192 * 1024), metric="ema", keep="auto")
-    found = certify(problem, range(problem.size), 1.0)
-    assert 6_000_000 < found.lower_bound < 7_500_000 and found.method == "partition"
+    found = certify(problem, range(problem.size), 0.1)
+    assert 6_800_000 < found.lower_bound < 7_500_000 and found.method == "partition"

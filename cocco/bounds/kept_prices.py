@@ -1,0 +1,320 @@
+"""The set-partition bound where tensors may be kept on chip: prices of layers and tolls that no step is worth.
+
+If every step that may run pays, at these tolls, at least as much as its layers' prices sum up to, no plan moves fewer
+bytes than all prices together (cocco.bounds.tolls). If some step falls short by r, each layer is in one at most.
+Prices at given tolls are found by the level method, component by component: at plain tolls, and at those of
+bottlenecks, layers that much is live at whatever ran before. From the better of both a linear program moves prices and
+tolls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cocco.bounds.components import components
+from cocco.bounds.crossings import Tensors
+from cocco.bounds.forced import Hulls
+from cocco.bounds.kept_oracle import AtTolls, KeptOracle
+from cocco.bounds.kept_steps import least_alone
+from cocco.bounds.partition_bound import WINDOW, PartitionBound, Tolled
+from cocco.bounds.toll_program import Point, TollProgram, between
+from cocco.bounds.tolls import Taken, Tolls, all_but_later, ancestors, paid, pairs_of, plain_tolls
+from cocco.problem.problem import Problem
+from cocco.search.pricing.subgraphs import SubgraphCosts
+
+FIRST_WIDTH, LEAST_WIDTH, MOST_WIDTH = 2.0, 0.05, 8.0  #: of the box around the last good point, in tensors; our choice
+ROUNDS = 6  #: of the program and single layers, before other steps are looked for; our choice
+LEVEL = 0.5  #: of the way from the last good point to that of the program, where steps are looked for; our choice
+FINDS = 2  #: times that each is asked, at prices lowered by what it met before; our choice
+NEWEST = 4  #: of the steps that a solver meets, which join the program; our choice
+SURE = 0.85  #: of what the program promises beyond what is proven that must be left to ask for a proof; our choice
+SHARE = 0.4  #: of the time for the best prices at plain tolls, and at those of bottlenecks; our choice
+RESERVE = 0.8  #: of the time for finding a good point, before the last proof; our choice
+PROOFS = 16  #: of one component at most, each at prices lowered by what was met before; our choice
+CALMER = 0.95  #: by which all prices of a component are lowered, too, in the second half of these; our choice
+LAST = 0.5  #: deterministic time of a proof that begins when time is over; our choice
+MOST_STEPS = 400  #: our choice: several times what it takes
+ENOUGH = 1e-3  #: relative gap to the linear program at which to stop; our choice
+
+
+class _Proven(NamedTuple):
+    """Prices and tolls, and the bytes of one sample per network that they prove."""
+
+    point: Point
+    crossings: list[int]
+
+    @property
+    def total(self) -> int:
+        """Of all networks."""
+        return sum(self.crossings)
+
+
+class KeptBound(NamedTuple):
+    """Bytes of one sample that cross in every plan beside those that always do, and what it took."""
+
+    crossings: list[int]  #: per network
+    most: float  #: value of the linear program: what this method cannot pass
+    steps: int
+    deterministic_time: float
+    point: Point  #: prices and tolls that prove it
+    is_open: bool  #: whether more time may prove more
+    components: int
+
+
+class KeptPrices:
+    """Bounds what crosses on given hardware, in all networks together."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        costs: SubgraphCosts,
+        hulls: Hulls,
+        tensors: Tensors,
+        narrow: Collection[int] | None = None,
+    ) -> None:
+        """narrow: layers where much is live, such as those of another memory; None: they are looked for."""
+        self.problem, self.tensors = problem, tensors
+        self.hulls, self.time = hulls, 0.0
+
+        def oracle_of(layers: Sequence[int], is_single: bool = False) -> KeptOracle:
+            return KeptOracle(problem, costs, hulls, tensors, self.pairs, layers, is_single)
+
+        if narrow is None:
+            self.pairs = pairs_of(tensors, hulls, problem.network_of)
+            narrow = self._bottlenecks(self._singles(oracle_of))[1]
+        self.narrow = narrow
+        self.pairs = pairs_of(tensors, hulls, problem.network_of, narrow)
+        self.program = TollProgram(tensors, self.pairs)
+        self.given = problem, costs, hulls, tensors
+        self.room = problem.accelerator.activation_capacity
+        self.parts = components(problem, hulls)
+        self.singles = self._singles(oracle_of)
+        self._made: dict[tuple[int, ...], KeptOracle] = {}
+        self.oracles = [self._oracle(layers) for layers in self.parts if len(layers) > 1]
+        self.finders: list[KeptOracle] = []
+        for oracle in self.oracles:
+            layers = oracle.layers
+            if len(layers) > WINDOW:
+                starts = range(0, len(layers) - WINDOW // 2, WINDOW // 2)
+                self.finders += [self._oracle(layers[start : start + WINDOW]) for start in starts]
+            self.finders.append(oracle)
+        self.oracles += self.singles
+        self.finders += self.singles
+
+    def _oracle(self, layers: Sequence[int]) -> KeptOracle:
+        """Return the oracle of some layers, built once."""
+        key = tuple(layers)
+        if key not in self._made:
+            problem, costs, hulls, tensors = self.given
+            self._made[key] = KeptOracle(problem, costs, hulls, tensors, self.pairs, key)
+        return self._made[key]
+
+    def _singles(self, oracle_of: Callable[[Sequence[int], bool], KeptOracle]) -> list[KeptOracle]:
+        """Return what looks at layers alone where it matters what ran before, by network."""
+        loose = {self.pairs.pairs[i][1] for i in self.pairs.loose}
+        ends = zip(self.problem.offsets, self.problem.offsets[1:])
+        layers = [sorted(loose.intersection(range(*each))) for each in ends]
+        return [oracle_of(each, True) for each in layers if each]
+
+    def may_keep(self, kept: frozenset[int]) -> bool:
+        """Return whether tensors fit on chip together."""
+        return sum([self.tensors.whole[u] for u in kept]) <= self.room
+
+    def run(self, limit: float, known: Iterable[Taken] = ()) -> KeptBound:
+        """Return the best bound that is proven within so much deterministic time of the solver.
+
+        known: steps to begin with.
+        """
+        program = self.program
+        for v in range(self.problem.size):
+            program.add(self.plain_step((v,)))
+        for step in known:
+            program.add(step)
+        plain = Point(np.zeros(self.problem.size), plain_tolls(self.tensors, self.pairs))
+        tried = [self._levelled(each, limit, limit * SHARE) for each in (plain, self._bottlenecks(self.singles)[0])]
+        best = max(tried, key=lambda each: each.total)
+        centre = best.point
+        steps, width, most, is_closed = 0, FIRST_WIDTH, math.inf, False
+        while self.time < RESERVE * limit and steps < MOST_STEPS and not is_closed:
+            steps += 1
+            point, promised, is_new = self._promised(centre, width)
+            if width == MOST_WIDTH:
+                most = min(most, promised)
+            point = self._alone(between(centre, point, LEVEL))[0]
+            point, _, is_known = self._lowered(point, self.finders, FINDS, limit)
+            is_better = point.worth > centre.worth
+            centre = point if is_better else centre
+            width = min(MOST_WIDTH, width * 1.5) if is_better else max(LEAST_WIDTH, width * 0.7)
+            if centre.worth > best.total and (not is_new or centre.worth > best.total + SURE * (promised - best.total)):
+                best = max(best, self._proven(centre, limit), key=lambda each: each.total)
+            is_closed = promised - best.total <= max(self.problem.size, ENOUGH * promised)
+        if centre.worth > best.total and not is_closed:
+            best = max(best, self._proven(centre, limit), key=lambda each: each.total)
+        units = self._units()
+        crossings = [-(-max(0, each) // unit) * unit for each, unit in zip(best.crossings, units)]
+        return KeptBound(crossings, most, steps, self.time, best.point, not is_closed, len(self.parts))
+
+    def _bottlenecks(self, oracles: Sequence[KeptOracle]) -> tuple[Point, list[int]]:
+        """Return a point where all of a tensor's tolls are due at one layer, at which much is live; and those layers.
+
+        Those come first at which a layer alone pays most, whatever ran before.
+        """
+        tolls = plain_tolls(self.tensors, self.pairs)
+        shares, loads, taken, chosen = list(tolls.shares), list(tolls.loads), set[int](), list[int]()
+        prices = np.zeros(self.problem.size)
+        for oracle in oracles:
+            worth = {v: self._paid_at(oracle, v, self.pairs.of_layer[v]) for v in oracle.layers}
+            for v in sorted(worth, key=lambda v: (-worth[v], v)):
+                places = [i for i in self.pairs.of_layer[v] if self.pairs.pairs[i][0] not in taken]
+                paid = self._paid_at(oracle, v, places)
+                if paid <= 0:
+                    continue
+                prices[v] = paid
+                chosen.append(v)
+                for i in places:
+                    u = self.pairs.pairs[i][0]
+                    taken.add(u)
+                    for each in self.pairs.of_tensor[u]:
+                        shares[each] = 0
+                    shares[i], loads[u] = self.pairs.budgets[u], 0
+        return Point(prices, Tolls(shares, loads)), chosen
+
+    def _paid_at(self, oracle: KeptOracle, v: int, places: Sequence[int]) -> int:
+        """Return what a layer alone pays at least where all tolls of some tensors are due at it."""
+        shares = [0] * len(self.pairs.pairs)
+        for i in places:
+            shares[i] = self.pairs.budgets[self.pairs.pairs[i][0]]
+        prices = [0] * self.problem.size
+        prices[v] = 1 + sum(shares)
+        found = oracle.worst(prices, Tolls(shares, [0] * len(self.tensors.comes)), LAST)
+        self.time += found.deterministic_time
+        return math.floor(found.least) + prices[v]
+
+    def _levelled(self, point: Point, limit: float, share: float) -> _Proven:
+        """Return the best prices at given tolls, component by component, in so much more time (partition_bound.py)."""
+        prices, crossings, end, left = (
+            point.prices.copy(),
+            [0] * len(self.problem.networks),
+            self.time + share,
+            self.problem.size,
+        )
+        narrow = {self.pairs.pairs[i][1] for i in self.pairs.loose if point.tolls.shares[i]}
+        alone = {v: self._alone_at(v, point.tolls, v in narrow) for v in range(self.problem.size)}
+
+        def cost(group: tuple[int, ...]) -> int:
+            if len(group) == 1:
+                return alone[group[0]]
+            return paid(self.tensors, self.pairs, point.tolls, self.plain_step(group))
+
+        for layers in self.parts:
+            (v, *others), network = layers, self.problem.network_of[layers[0]]
+            least, found = alone[v], [float(alone[v])]
+            if others:
+                tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost)
+                start = [max(0.0, prices[v]) for v in layers]
+                solver = PartitionBound(*self.given, layers, self._groups_in(layers), start, tolled)
+                bound = solver.run(max(LAST, (end - self.time) * len(layers) / left))
+                least, found = bound.crossings, list(bound.prices)
+                self.time += bound.deterministic_time
+                for group in solver.columns.groups:
+                    self.program.add(self.plain_step(group))
+            crossings[network] += least
+            prices[layers] = np.floor(found)
+            left -= len(layers)
+        return _Proven(Point(prices, point.tolls), crossings)
+
+    def _alone_at(self, v: int, tolls: Tolls, is_narrow: bool) -> int:
+        """Return what a layer alone pays at least at these tolls."""
+        if not is_narrow:
+            return least_alone(self.tensors, self.pairs, tolls, v, self.room, ancestors(self.hulls, (v,)))[0]
+        prices = [0] * self.problem.size
+        prices[v] = 1 + sum([tolls.shares[i] for i in self.pairs.of_layer[v]]) + sum(tolls.loads)
+        oracle = next(each for each in self.singles if v in each.inside)
+        found = oracle.worst(prices, tolls, LAST)
+        self.time += found.deterministic_time
+        return math.floor(found.least) + prices[v]
+
+    def _groups_in(self, layers: Sequence[int]) -> list[tuple[int, ...]]:
+        inside = set(layers)
+        groups = dict.fromkeys([step.layers for step in self.program.known.values() if len(step.layers) > 1])
+        return [group for group in groups if inside.issuperset(group)]
+
+    def _promised(self, centre: Point, width: float) -> tuple[Point, float, bool]:
+        """Return what the program takes for best, once it knows of single layers, and whether it learnt of any."""
+        is_any = False
+        for _ in range(ROUNDS):
+            point, promised = self.program.best(centre, width)
+            point, is_new = self._alone(point)
+            is_any |= is_new
+            if not is_new:
+                break
+        return point, promised, is_any
+
+    def _alone(self, point: Point) -> tuple[Point, bool]:
+        """Return lower prices, at which no layer alone is worth more than it pays, and whether there were new steps.
+
+        Where it matters what ran before, of two cases only; the others are left to an oracle.
+        """
+        prices, is_new = point.prices.copy(), False
+        for v in range(self.problem.size):
+            early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
+            for before in (early, late) if self.pairs.loose.intersection(self.pairs.of_layer[v]) else (early,):
+                least, kept = least_alone(self.tensors, self.pairs, point.tolls, v, self.room, before)
+                if least < prices[v]:
+                    is_new |= self.program.add(Taken((v,), kept, before))
+                    prices[v] = least
+        return Point(prices, point.tolls), is_new
+
+    def plain_step(self, group: tuple[int, ...]) -> Taken:
+        """Return a step with nothing kept, as early as it may run."""
+        return Taken(group, frozenset(), ancestors(self.hulls, group))
+
+    def _proven(self, point: Point, limit: float) -> _Proven:
+        """Return what prices prove once they are lowered where steps speak against them."""
+        lowered, short, _ = self._lowered(point, self.oracles, PROOFS, limit, CALMER)
+        return _Proven(lowered, self._crossings(lowered, short))
+
+    def _lowered(
+        self, point: Point, oracles: Sequence[KeptOracle], most: int, limit: float, calmer: float = 1.0
+    ) -> tuple[Point, dict[int, int], bool]:  # fmt: skip
+        """Return prices lowered by each step that is worth more than it pays, by how much steps still are, by oracle,
+        and whether any step was new."""
+        short, is_new = dict[int, int](), False
+        for i, oracle in enumerate(oracles):
+            layers = list(oracle.layers)
+            for tried in range(most):
+                found = oracle.worst([int(price) for price in point.prices], point.tolls, max(limit - self.time, LAST))
+                self.time += found.deterministic_time
+                short[i] = min(0, math.floor(found.least))
+                if not short[i]:
+                    break
+                for step in found.steps[-NEWEST:]:
+                    is_new |= self.program.add(step)
+                if tried == most - 1 or self.time >= limit:
+                    break
+                point = self.program.repaired(point)
+                if 2 * tried >= most:
+                    prices = point.prices[layers]
+                    point.prices[layers] = np.where(prices > 0, np.floor(calmer * prices), prices)
+        return point, short, is_new
+
+    def _crossings(self, point: Point, short: dict[int, int]) -> list[int]:
+        """Return per network what these prices prove where so much is missing of steps, by oracle."""
+        total = [0] * len(self.problem.networks)
+        for v, price in enumerate(point.prices):
+            total[self.problem.network_of[v]] += int(price)
+        for i, missing in short.items():
+            layers = self.oracles[i].layers
+            total[self.problem.network_of[layers[0]]] += len(layers) * missing
+        return total
+
+    def _units(self) -> list[int]:
+        """Return per network what all that crosses is a multiple of."""
+        units = [0] * len(self.problem.networks)
+        for u, i in enumerate(self.problem.network_of):
+            units[i] = math.gcd(units[i], self.tensors.comes[u], self.tensors.goes[u])
+        return [max(1, unit) for unit in units]

@@ -1,0 +1,93 @@
+"""Layers that read the same tensor and are not connected: no subgraph has both, unless it has layers that connect them.
+
+A subgraph is connected through its own layers. What a set of layers that falls apart may save is that parts of it load
+a tensor together, once; so two readers of a tensor u that is loaded are asked for a path. It leads through layers that
+may be with both of them, take no more room together than there is, and do not come before u: with one of those and a
+reader a subgraph has u, too, and then the readers are connected. The layers that lie as many steps from one reader cut
+it off from the other; of each such cut a connected set has one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from cocco.bounds.crossings import Tensors
+from cocco.bounds.forced import Hulls, least_weights
+from cocco.problem.problem import Problem
+from cocco.search.pricing.subgraphs import SubgraphCosts
+
+
+class Siblings(NamedTuple):
+    """Two readers of a tensor that are in one subgraph only if it has the tensor, or one of each set of layers."""
+
+    tensor: int
+    readers: tuple[int, int]
+    cuts: tuple[frozenset[int], ...]  #: an empty one: no path
+
+
+def siblings(
+    problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, layers: Sequence[int]
+) -> Iterator[Siblings]:
+    """Yield them for every tensor that costs bytes to load; layers: those that S may have."""
+    paths = _Paths(problem, costs, hulls, layers)
+    inside = set(layers)
+    for u, size in enumerate(tensors.comes):
+        readers = [v for v in tensors.readers[u] if v in inside]
+        if not size or len(readers) < 2:
+            continue
+        before = hulls.up[u] if u < problem.size else 0
+        away = {v: paths.room_to(v, before) for v in readers}
+        for one, other in combinations(readers, 2):
+            on_way = {
+                w
+                for w in away[one].keys() & away[other].keys()
+                if away[one][w] + away[other][w] - paths.takes[w] <= paths.room
+                and hulls.may_share((one, w))
+                and hulls.may_share((w, other))
+            }
+            yield Siblings(u, (one, other), tuple(paths.cuts(one, other, on_way)))
+
+
+class _Paths:
+    """Paths of neighbours that may share a subgraph, and what the layers on them take."""
+
+    def __init__(self, problem: Problem, costs: SubgraphCosts, hulls: Hulls, layers: Sequence[int]) -> None:
+        machine, inside = problem.accelerator, set(layers)
+        self.near: dict[int, list[int]] = {v: [] for v in layers}
+        for u, v in problem.edges:
+            if u in inside and v in inside and hulls.may_share((u, v)):
+                self.near[u].append(v)
+                self.near[v].append(u)
+        self.room = machine.cores * machine.activation_capacity
+        self.takes = {v: machine.cores * costs.bytes_for(v, None) for v in layers}
+        if machine.is_shared:
+            weights = least_weights(problem)
+            for v in layers:
+                self.takes[v] += weights[v]
+
+    def room_to(self, first: int, without: int) -> dict[int, int]:
+        """Return per layer the least bytes that a path to it takes, both ends included; none above the room."""
+        least, queue = {first: self.takes[first]}, [(self.takes[first], first)]
+        while queue:
+            taken, v = heapq.heappop(queue)
+            for w in self.near[v] if taken == least[v] else ():
+                more = taken + self.takes[w]
+                if not without >> w & 1 and more <= self.room and more < least.get(w, more + 1):
+                    least[w] = more
+                    heapq.heappush(queue, (more, w))
+        return least
+
+    def cuts(self, one: int, other: int, on_way: set[int]) -> Iterator[frozenset[int]]:
+        """Yield sets of these layers that cut one from the other, an empty one where nothing connects them."""
+        seen = ring = {one}
+        while True:
+            ring = {w for v in ring for w in self.near[v] if w in on_way} - seen
+            if other in ring:
+                return
+            yield frozenset(ring)
+            if not ring:
+                return
+            seen = seen | ring

@@ -1,0 +1,134 @@
+"""What a tensor that is not kept on chip costs, shared out over the layers that run meanwhile.
+
+Between the step that makes a tensor u and the last one that reads it, u is live: kept, or with a copy in DRAM; then it
+is written once, and loaded once at least. A step S that runs a layer w while u is live, and that does not keep u, shows
+that. u is live there where S or what ran before it has the maker of u and not all its readers ran before S, unless S
+has the maker and all readers. So a plan pays no less for u than the shares a(u, w) of all such w, and the loads, at a
+price l(u) up to their bytes each, whatever the shares and prices are with
+
+    sum over w of a(u, w)  <=  bytes written + bytes loaded - l(u)
+
+The shares couple the steps of a plan: a tensor kept by its maker and loaded by its reader is no plan, and one that is
+kept over a step that does not touch it takes room there, too. The pairs that are looked at are *fixed*, u with its
+maker, its readers and layers on paths between them, where it is always live or inside; and *loose*, where what ran
+before S decides. Of layers on the way only those count that have several operands or readers: others run in a row with
+one that has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from cocco.bounds.crossings import Tensors
+from cocco.bounds.forced import Hulls
+
+
+class Pairs(NamedTuple):
+    """Tensors and the layers that shares of them are due at."""
+
+    pairs: list[tuple[int, int]]  #: (tensor, layer)
+    of_layer: list[list[int]]  #: positions in `pairs`
+    of_tensor: dict[int, list[int]]
+    budgets: dict[int, int]  #: per tensor what shares and the price of loading it add up to at most
+    loose: frozenset[int]  #: positions of those where it depends on what ran before whether the tensor is live
+
+
+class Tolls(NamedTuple):
+    """What is paid, in whole bytes of one sample."""
+
+    shares: Sequence[int]  #: per pair, where a step runs the layer while the tensor is live and not on chip
+    loads: Sequence[int]  #: per tensor, where a step loads it
+
+
+class Taken(NamedTuple):
+    """A step: its layers, the tensors that are kept meanwhile, and the layers that ran before it as a set of bits."""
+
+    layers: tuple[int, ...]
+    kept: frozenset[int]
+    before: int
+
+
+def pairs_of(
+    tensors: Tensors, hulls: Hulls, network_of: Sequence[int], loose_at: Collection[int] | None = None
+) -> Pairs:  # fmt: skip
+    """Return the pairs of all tensors that layers make and read; loose_at: layers of loose pairs, None: all."""
+    count, loose = len(tensors.read), set[int]()
+    pairs: list[tuple[int, int]] = []
+    found = Pairs(pairs, [[] for _ in range(count)], {}, {}, frozenset())
+    forks = [v for v in range(count) if len(tensors.read[v]) > 1 or len(tensors.readers[v]) > 1]
+    joins = {v for v in range(count) if len(tensors.read[v]) > 1}
+    for u in range(count):
+        readers = tensors.readers[u]
+        if not readers:
+            continue
+        before, after = 0, ~0
+        for v in readers:
+            before, after = before | hulls.up[v], after & hulls.down[v]
+        near = {u, *readers}
+        fixed = [w for w in forks if w not in near and (hulls.down[u] & before) >> w & 1]
+        others: list[int] = []
+        if len(readers) > 1 or joins.issuperset(readers):
+            never = hulls.up[u] | after | hulls.down[u] & before
+            others = [w for w in forks if w not in near and not never >> w & 1 and network_of[w] == network_of[u]]
+            others = [w for w in others if loose_at is None or w in loose_at]
+        found.of_tensor[u] = list(range(len(pairs), len(pairs) + len(near) + len(fixed) + len(others)))
+        found.budgets[u] = tensors.goes[u] + tensors.comes[u]
+        for w in (u, *readers, *fixed, *others):
+            if len(pairs) >= found.of_tensor[u][0] + len(near) + len(fixed):
+                loose.add(len(pairs))
+            found.of_layer[w].append(len(pairs))
+            pairs.append((u, w))
+    return found._replace(loose=frozenset(loose))
+
+
+def plain_tolls(tensors: Tensors, pairs: Pairs) -> Tolls:
+    """Return those that say no more than each step by itself: the maker writes, and who loads pays for that."""
+    shares = [tensors.goes[u] if u == w else 0 for u, w in pairs.pairs]
+    return Tolls(shares, tensors.comes)
+
+
+def due(tensors: Tensors, pairs: Pairs, step: Taken) -> tuple[list[int], list[int]]:
+    """Return what a step pays: pairs whose shares are due, and tensors that are loaded."""
+    inside = set(step.layers)
+    loaded = sorted({u for v in step.layers for u in tensors.read[v]} - inside - step.kept)
+    shares = []
+    for v in step.layers:
+        for i in pairs.of_layer[v]:
+            u = pairs.pairs[i][0]
+            if u in inside:
+                is_live = not inside.issuperset(tensors.readers[u])
+            else:
+                is_live = _is_live(tensors, u, step.before)
+            if is_live and u not in step.kept:
+                shares.append(i)
+    return shares, loaded
+
+
+def paid(tensors: Tensors, pairs: Pairs, tolls: Tolls, step: Taken) -> int:
+    """Return the bytes that a step pays."""
+    shares, loaded = due(tensors, pairs, step)
+    return sum([tolls.shares[i] for i in shares]) + sum([tolls.loads[u] for u in loaded])
+
+
+def _is_live(tensors: Tensors, u: int, before: int) -> bool:
+    """Return whether layers that ran made a tensor, and not all its readers ran."""
+    return bool(before >> u & 1) and not all([before >> v & 1 for v in tensors.readers[u]])
+
+
+def ancestors(hulls: Hulls, group: Sequence[int]) -> int:
+    """Return all that runs before a step, in whatever order: what its layers wait for."""
+    before = 0
+    for v in group:
+        before |= hulls.up[v]
+    for v in group:
+        before &= ~(1 << v)
+    return before
+
+
+def all_but_later(hulls: Hulls, group: Sequence[int], count: int) -> int:
+    """Return all that can run before a step: what does not wait for its layers."""
+    after = 0
+    for v in group:
+        after |= hulls.down[v]
+    return (1 << count) - 1 & ~after
