@@ -108,8 +108,8 @@ def _unpriced(run: Run, drawn: Chart) -> str:
         return ""
     networks = " ".join(run.about.settings.get("networks", ["NETWORK"]))
     return (
-        f"{without} of {counted(len(drawn.x), 'size')} have no dot: no plan was priced there, only their bound "
-        f"is known; 'cocco pareto {networks}' searches all. "
+        f"{without} of {counted(len(drawn.x), 'size')} {'has' if without == 1 else 'have'} no dot: no plan was priced "
+        f"there, only a bound is known; 'cocco pareto {networks}' searches all. "
     )
 
 
