@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cocco
 from benchmarks.allocation_lists import turning
-from cocco.allocation.fullest import fullest_first, grow
+from cocco.allocation.fullest import WIDTHS, fullest_first, grow
 from cocco.allocation.problem import has_kernel, make_problem
 from simulator.allocation.judge import Buffer, lower_bound
 from tests.helpers.random_buffers import EIGHT, fits_somehow, named, random_buffers, small_buffers
@@ -73,7 +73,10 @@ def test_training_fills_the_memory_to_the_last_byte(engine):
     least = lower_bound(buffers)
     assert cocco.allocate(buffers, least, "greedy").status == "gave_up"
     parts = make_problem(buffers)
-    assert fullest_first(parts, parts.bound, 20_000, engine).status == "feasible"
+    found = fullest_first(parts, parts.bound, 20_000, engine)
+    assert found.status == "feasible"
+    tops, blocks = found.address + parts.size, [grow(parts, width).spanning for width in WIDTHS]
+    assert any(tops[block].max() == parts.size[block].sum() for block in blocks)  # it lies at the bottom
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled search is not built")
