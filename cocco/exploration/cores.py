@@ -115,7 +115,7 @@ def explore_cores(
     >>> import cocco, workloads
     >>> space = cocco.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
     >>> cocco.explore_cores(workloads.load("vgg16"), [1, 2], space=space, keep="none", samples=200)
-    CoresAxis(networks='vgg16', cores='1, 2', status='optimal', samples=400)
+    CoresAxis(networks='vgg16', cores='1, 2', status='optimal', samples=389)
     """
     counts = check_cores(cores)
     check_count("workers", workers, MAX_COUNT)

@@ -105,6 +105,7 @@ def test_the_looks_of_the_rescue_are_for_all_parts_of_time_together(monkeypatch)
 
     monkeypatch.setattr(rescue, "has_solver", lambda: True)
     monkeypatch.setattr(rescue, "cp", solver)
+    monkeypatch.setattr(rescue, "fullest_first", lambda *_: Outcome("gave_up"))
     made, left = problem.make_problem(named(EIGHT)), rescue.Rescue(400, "reference")
     first, second = left.solve(made, 4), left.solve(made, 4)
     assert (first.status, second.status) == ("gave_up", "gave_up")

@@ -10,7 +10,7 @@ import pytest
 
 import cocco
 from cocco.exploration import annealed as annealed_module
-from cocco.exploration import methods
+from cocco.exploration import methods, one_search
 from cocco.exploration.annealed import LEAST_SAMPLES, OTHERS, STEPS, annealed
 from cocco.exploration.question import question_of
 from cocco.problem.effort import Effort
@@ -129,7 +129,7 @@ def test_a_search_counts_it_and_keeps_its_samples():
 
 def test_where_only_python_prices_nothing_is_annealed(monkeypatch):
     """Ten steps of a sample would take the readable engine ten times as long as the sample."""
-    monkeypatch.setattr(methods, "annealed", None)
+    monkeypatch.setattr(one_search, "annealed", None)
     mapper = Enumerate(tiled=True)
     assert not has_twin(over_space([chain(4)], SPACE, mapper=mapper)) and has_twin(over_space([chain(4)], SPACE))
     found = cocco.explore(chain(4), space=SPACE, mapper=mapper, method="ga", keep="none", samples=210)

@@ -88,7 +88,7 @@ def test_samples_are_as_many_as_asked_and_numbered_in_order():
     assert numbers.iloc[-1] == found.samples
     assert list(found.history["generation"]) == list(range(len(found.history)))
     assert found.history["best_cost"].is_monotonic_decreasing
-    assert found.cost == found.points["cost"].min()
+    assert found.cost <= found.points["cost"].min(), "what greedy and dp say is no sample"
 
 
 def test_fewer_samples_are_one_search(monkeypatch):

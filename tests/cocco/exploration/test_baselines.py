@@ -75,7 +75,7 @@ def test_ctrl_c_leaves_what_there_was(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cocco.exploration.methods.better_of_baselines", stop)
+    monkeypatch.setattr("cocco.exploration.one_search.better_of_baselines", stop)
     network = workloads.load("vgg16")
     with pytest.raises(cocco.Interrupted) as stopped:
         cocco.explore(network, method="ga", samples=20, keep="none")
