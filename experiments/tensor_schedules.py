@@ -94,7 +94,7 @@ EXPERIMENT = Experiment(
     "How many non-compulsory bytes does a joint schedule save (COSMA, Figure 3)?",
     rows,
     plot,
-    Seconds(quick=2, full=30),
+    Seconds(quick=2, full=310),
     full={"networks": schedules.HUMAN, "budgets": NAMES},
     quick={"networks": ("resnet50", "googlenet")},
     axes=("batch",),
