@@ -62,7 +62,7 @@ def plot(table: pandas.DataFrame) -> Figure:
         each.set_xlabel("alpha (bytes per pJ)")
     axes[0].set_ylabel(f"energy (alpha = {table['alpha'].iloc[0]:g}: 1)")
     axes[1].set_ylabel("buffers of one core (KB)")
-    axes[0].legend(fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
     return figure
 
 

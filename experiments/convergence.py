@@ -102,8 +102,10 @@ def _draw_curves(axes: Axes, table: pandas.DataFrame) -> None:
         axes.fill_between(over.index, over["min"], over["max"], color=style["color"], alpha=0.15, linewidth=0)
     axes.set_xscale("log")
     axes.set_yscale("symlog", linthresh=1)
-    axes.set_ylim(bottom=0)
-    axes.set_yticks([0, 0.5, 1, 2, 5, 10, 20, 50], ["0", "0.5", "1", "2", "5", "10", "20", "50"])
+    axes.set_ylim(-0.03, 130 * table["over_best"].max())
+    ticks = [0, 0.5, 1, 2, 5, 10, 20, 50, 100]
+    axes.set_yticks([each for each in ticks if each < axes.get_ylim()[1]])
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("samples")
     axes.set_ylabel("cost above the best known (%)")
 

@@ -80,10 +80,12 @@ def plot(table: pandas.DataFrame) -> Figure:
             )  # fmt: skip
             bottom = [low + height for low, height in zip(bottom, heights)]
         each.set_xticks(range(len(own)), [str(cores) for cores in own["cores"]])
+        each.set_ylim(top=1.05 * max(bottom))
         each.set_xlabel("cores")
         each.set_title(title(name), size=10)
     axes[0].set_ylabel("subgraphs")
-    axes[0].legend(fontsize=7)
+    axes[0].yaxis.get_major_locator().set_params(integer=True)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(CORE_SCHEMES), fontsize=8)
     return figure
 
 

@@ -13,7 +13,7 @@ from cocco.problem.problem import Problem, on_hardware
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from experiments.common import command, published, searches
 from experiments.common.comparison import with_paper
-from experiments.common.drawing import bars, dots, panels, title
+from experiments.common.drawing import bars, dots, log_labels, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
@@ -102,11 +102,14 @@ def plot(table: pandas.DataFrame) -> Figure:
         }
         is_log = scale < 1
         (dots if is_log else bars)(each, [title(name) for name in names], heights)
-        each.set_yscale("log" if is_log else "linear")
+        if is_log:
+            each.set_yscale("log")
+            log_labels(each.yaxis)
         each.set_ylabel(label)
         each.tick_params(axis="x", rotation=20)
-    axes[0].legend(fontsize=8)
-    axes[2].legend(fontsize=8)
+    for place, columns in ((0, 1), (2, 3)):
+        axes[place].legend(fontsize=8, ncols=columns, loc="upper left")
+    axes[2].set_ylim(top=1.12 * axes[2].get_ylim()[1])
     figure.suptitle("At most L layers per subgraph, 1 MB global and 1.125 MB weight buffer", size=10)
     return figure
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import workloads
 from experiments.common import command, least_traffic
-from experiments.common.drawing import LINES, panels, title
+from experiments.common.drawing import LINES, log_labels, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.technology import KiB
@@ -42,7 +42,8 @@ def plot(table: pandas.DataFrame) -> Figure:
             over = part[column] / part["floor_bytes"]
             each.plot(over, range(len(over)), label=label, markersize=4, **{**style, "linestyle": "none"})
         each.axvline(1, color="black", linestyle=":")
-        each.set_xscale("log", base=2)
+        each.set_xscale("log")
+        log_labels(each.xaxis)
         each.set_yticks(range(len(names)), names if each is axes[0] else [""] * len(names), fontsize=7)
         each.invert_yaxis()
         each.set_title(f"{size // KiB:,} KB", size=9)

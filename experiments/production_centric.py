@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import workloads
 from experiments.common import command
-from experiments.common.drawing import bars, panels, title
+from experiments.common.drawing import bars, number, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.model.production import Span, consumed, produced
@@ -69,17 +69,19 @@ def _middle(extent: int, tile: int) -> Span:
 
 
 def plot(table: pandas.DataFrame) -> Figure:
-    """Return production's bytes over consumption's, a panel for each tile."""
-    tiles = list(dict.fromkeys(table["tile"]))
-    figure, axes = panels(len(tiles), 1, 10, 3.4 * len(tiles))
-    for each, tile in zip(axes, tiles):
-        part = table[table["tile"] == tile]
-        names = [f"{title(str(row['network']))} {row['block']}" for _, row in part.iterrows()]
-        bars(each, names, {"production / consumption": [float(value) for value in part["times"]]})
+    """Return production's bytes over consumption's: a panel for each network, a bar for each tile of a block."""
+    names = list(dict.fromkeys(table["network"]))
+    figure, axes = panels(1, len(names), max(6.4, 5 * len(names)), 4.2)
+    for each, name in zip(axes, names):
+        part = table[table["network"] == name]
+        blocks = list(dict.fromkeys(part["block"]))
+        times = part.pivot_table(index="block", columns="tile", values="times").reindex(blocks)
+        bars(each, blocks, {f"outputs of {tile} x {tile}": [*map(number, times[tile])] for tile in times})
         each.axhline(1, color="black", linewidth=0.8)
-        each.set_ylabel("bytes, production / consumption", fontsize=8)
-        each.set_title(f"outputs of {tile} x {tile}", size=10)
-        each.tick_params(axis="x", rotation=60, labelsize=6)
+        each.set_title(title(str(name)), size=10)
+        each.set_xticks(range(len(blocks)), blocks, rotation=40, ha="right", rotation_mode="anchor")
+    axes[0].set_ylabel("bytes of a tile, production / consumption", fontsize=9)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(TILES), fontsize=8)
     return figure
 
 

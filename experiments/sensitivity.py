@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import cocco
 import workloads
 from experiments.common import command, searches
+from experiments.common.drawing import title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.technology import Technology
@@ -101,7 +102,7 @@ def plot(table: pandas.DataFrame) -> Figure:
             axes.set_xlim(-0.5, len(CONSTANTS) - 0.5)
         ours = float(mine["ours_bytes"].iloc[0]) / 1024
         rows[0][column].axhline(ours, color="0.4", linestyle="--", linewidth=1, label="our constants")
-        rows[0][column].set_title(f"{name}: {ours:,.0f} KB", size=10)
+        rows[0][column].set_title(f"{title(str(name))}: {ours:,.0f} KB", size=10)
         rows[1][column].set_xlabel("energy of")
     rows[0][0].set_ylim(0, 1.1 * float(table["shared_buffer_bytes"].max()) / 1024)
     most = max(1.0, float(table["regret_percent"].max()))

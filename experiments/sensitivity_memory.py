@@ -19,6 +19,7 @@ import cocco
 import workloads
 from cocco.problem.buildable import missed
 from experiments.common import command, searches
+from experiments.common.drawing import title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator import Sram, SramTable, Technology, find_table
@@ -144,7 +145,9 @@ def plot(table: pandas.DataFrame) -> Figure:
             axes.barh(mine.index, high - low + 40, left=low - 20, color=shade, height=0.6, label=f"within {margin} %")
         axes.plot(mine["shared_buffer_bytes"] / 1024, mine.index, "*", color="black", markersize=8, label="recommended")
         axes.axvline(mine["ours_bytes"].iloc[0] / 1024, color="0.3", linestyle="--", linewidth=1)
-        axes.set_title(name, size=10)
+        for place in mine.index[mine["shared_buffer_bytes"].isna()]:
+            axes.text(0.02, place, "no size meets the clock", size=7, va="center", transform=axes.get_yaxis_transform())
+        axes.set_title(title(str(name)), size=10)
         axes.set_xlabel("shared buffer (KB)")
         axes.grid(axis="x", color="0.9", linewidth=0.6)
         axes.set_axisbelow(True)
@@ -152,7 +155,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     titles = list(dict.fromkeys(_title(row) for row in table.to_dict("records")))
     axes.set_yticks(range(len(titles)), titles, size=8)
     axes.invert_yaxis()
-    axes.legend(fontsize=8, loc="lower right")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     return figure
 
 

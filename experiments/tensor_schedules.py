@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.scheduling.budgets import NAMES
 from experiments.common import command, schedules
-from experiments.common.drawing import bars, number, panels, title
+from experiments.common.drawing import dots, number, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LIMIT = 60.0  #: deterministic time of the solver for each point
+LINEAR = 0.1  #: MB, up to which the picture's axis is linear, so that 0 has a place
 
 
 def rows(
@@ -65,7 +66,10 @@ def means(rows: Sequence[Point]) -> list[Point]:
 
 
 def plot(table: pandas.DataFrame) -> Figure:
-    """Return the bytes at the least budget of the table, logarithmic; activations above, with parameters below."""
+    """Return the bytes at the least budget of the table; activations above, with parameters below.
+
+    Points, as bars have no foot on an axis that is logarithmic (from LINEAR up).
+    """
     budget = next(name for name in NAMES if table["budget"].str.contains(name).any())
     figure, axes = panels(2, 1, 11, 6.4)
     for each, with_weights in zip(axes, (False, True)):
@@ -77,14 +81,16 @@ def plot(table: pandas.DataFrame) -> Figure:
             label: [number(value / 2**20) for value in rows[f"{column}_bytes"]] for label, column in columns.items()
         }
         heights["joint schedule"] = [number(value / 2**20) for value in rows["offchip_bytes"]]
-        bars(each, names, heights)
-        each.set_yscale("symlog", linthresh=0.1)
+        dots(each, names, heights)
+        each.set_yscale("symlog", linthresh=LINEAR, linscale=0.5)
+        each.set_ylim(-0.02, 400)
+        each.set_yticks([0, 0.1, 1, 10, 100])
+        each.yaxis.set_major_formatter("{x:g}")
         each.set_ylabel("off-chip (MB)")
         each.tick_params(axis="x", rotation=20)
         setting = "with parameters" if with_weights else "activations only"
-        each.set_title(f"{setting}, budget {budget}; no bar: 0 bytes", size=9)
-    axes[0].legend(fontsize=7, ncols=5, loc="upper left")
-    axes[0].set_ylim(top=axes[0].get_ylim()[1] * 6)
+        each.set_title(f"{setting}, budget {budget}", size=9)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
     figure.suptitle("Bytes spilled and retrieved, beyond what every schedule moves", size=10)
     return figure
 

@@ -10,7 +10,7 @@ import workloads
 from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
 from experiments.common import command, least_traffic
-from experiments.common.drawing import LINES, panels, title
+from experiments.common.drawing import LINES, log_labels, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.schedule.operators import operators_of
@@ -54,8 +54,6 @@ def above(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def plot(table: pandas.DataFrame) -> Figure:
     """Return a panel for each network: bytes over capacity, both logarithmic."""
-    from matplotlib.ticker import LogLocator, StrMethodFormatter
-
     names = list(dict.fromkeys(table["network"]))
     columns = min(3, len(names))
     rows = -(-len(names) // columns)
@@ -77,10 +75,8 @@ def plot(table: pandas.DataFrame) -> Figure:
         each.set_xscale("log", base=2)
         each.set_yscale("log")
         each.set_title(title(name), size=9)
-        for axis, form in ((each.xaxis, "{x:,.0f}"), (each.yaxis, "{x:,.3g}")):
-            axis.set_major_formatter(StrMethodFormatter(form))
-        each.yaxis.set_minor_formatter(StrMethodFormatter("{x:,.3g}"))
-        each.yaxis.set_minor_locator(LogLocator(subs=(1.5, 2, 3, 5, 7)))
+        each.xaxis.set_major_formatter("{x:,.0f}")
+        log_labels(each.yaxis)
         each.tick_params(which="both", labelsize=7)
     for each in axes[len(names) :]:
         each.set_visible(False)

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from cocco.output.pictures.style import FILLS
 
@@ -134,6 +136,14 @@ def dots(axes: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float
     axes.set_xlim(-0.5, len(groups) - 0.5)
     for edge in range(1, len(groups)):
         axes.axvline(edge - 0.5, color="0.85", linewidth=0.6)
+
+
+def log_labels(axis: Axis) -> None:
+    """Label a log axis, drawn and scaled, in plain numbers: 1, 2, 5 of each decade, evenly where it spans less."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)) if high >= 10 * low else MaxNLocator(7, steps=(1, 2, 5, 10)))
+    axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def number(value: object) -> float | None:
