@@ -47,7 +47,7 @@ def rows(
 
 def traced(point: Point) -> Point:
     """Return when the best cost so far fell, and to what; `cost` is the final one, proven where it can be."""
-    result = searches.search(point)
+    result = searches.search(point, bounded=False)
     points = result.points
     falls = points[points["best_cost"].diff().fillna(-1) < 0]
     numbers = [int(number) for number in falls["sample"]]

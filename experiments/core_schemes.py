@@ -84,7 +84,7 @@ def plot(table: pandas.DataFrame) -> Figure:
         each.set_xlabel("cores")
         each.set_title(title(name), size=10)
     axes[0].set_ylabel("subgraphs")
-    axes[0].yaxis.get_major_locator().set_params(integer=True)
+    axes[0].locator_params(axis="y", integer=True)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(CORE_SCHEMES), fontsize=8)
     return figure
 

@@ -107,8 +107,8 @@ def plot(table: pandas.DataFrame) -> Figure:
             log_labels(each.yaxis)
         each.set_ylabel(label)
         each.tick_params(axis="x", rotation=20)
-    for place, columns in ((0, 1), (2, 3)):
-        axes[place].legend(fontsize=8, ncols=columns, loc="upper left")
+    for place, abreast in ((0, 1), (2, 3)):
+        axes[place].legend(fontsize=8, ncols=abreast, loc="upper left")
     axes[2].set_ylim(top=1.12 * axes[2].get_ylim()[1])
     figure.suptitle("At most L layers per subgraph, 1 MB global and 1.125 MB weight buffer", size=10)
     return figure

@@ -13,8 +13,7 @@ from cocco.problem.names import Keep
 from experiments.common import command, least_traffic
 from experiments.common.drawing import LINES, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
-from experiments.common.least_traffic import WIDE, method_of
-from experiments.common.searches import ALPHA
+from experiments.common.searches import ALPHA, WIDE, method_of
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB

@@ -167,7 +167,7 @@ def plot(table: pandas.DataFrame) -> Figure:
         for way, mine in short.groupby("way", sort=False)
     }
     bars(right, [f"{factor:g}" for factor in factors], solved)
-    right.yaxis.get_major_locator().set_params(integer=True)
+    right.locator_params(axis="y", integer=True)
     right.set(xlabel="capacity / largest contention", ylabel=f"runs solved, of {int(short['runs'].max())}")
     right.legend(fontsize=7)
     return figure

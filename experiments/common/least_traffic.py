@@ -7,7 +7,6 @@ second where that fits: it is above neither of the others.
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import cocco
 import simulator
@@ -15,6 +14,7 @@ import workloads
 from cocco.exploration.result import Result
 from cocco.problem.names import Keep
 from cocco.scheduling.searches.beam import WIDTH
+from experiments.common.searches import method_of
 from experiments.common.whole_tensors import plan_of, rounded
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
@@ -23,15 +23,6 @@ from simulator.schedule.schedule import compulsory_bytes
 from workloads.network.network import Network
 
 LIMIT = 10.0  #: deterministic time of the solver of whole-tensor schedules; our choice
-WIDE = ("randwire_a", "randwire_b", "nasnet", "pnasnet5large", "amoebanet_d", "darts")  #: too wide for the exact search
-
-
-def method_of(name: str) -> Literal["auto", "ga"]:
-    """Return the method for a network: the default, but without its attempt at a proof where that is known to fail.
-
-    That attempt takes more than half of the time there, and what it leaves to the search is the same.
-    """
-    return "ga" if name in WIDE else "auto"
 
 
 def must_cross(network: Network) -> int:
