@@ -8,7 +8,7 @@ from experiments.common import coexploration, command
 from experiments.common.experiment import Seconds
 
 QUESTION = "Which method finds the best memory, with separate buffers (Table 1)?"
-EXPERIMENT = coexploration.experiment("separate", QUESTION, Seconds(quick=25, full=520))
+EXPERIMENT = coexploration.experiment("separate", QUESTION, Seconds(quick=25, full=208))
 run, plot = EXPERIMENT.run, EXPERIMENT.plot
 
 

@@ -8,7 +8,7 @@ from experiments.common import coexploration, command
 from experiments.common.experiment import Seconds
 
 QUESTION = "Which method finds the best memory, with one shared buffer (Table 2)?"
-EXPERIMENT = coexploration.experiment("shared", QUESTION, Seconds(quick=15, full=510))
+EXPERIMENT = coexploration.experiment("shared", QUESTION, Seconds(quick=15, full=206))
 run, plot = EXPERIMENT.run, EXPERIMENT.plot
 
 

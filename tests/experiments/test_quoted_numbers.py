@@ -219,3 +219,17 @@ def test_what_seeds_say_of_a_shared_buffer():
     ahead = after.loc["randwire_a", "Cocco"] - after.loc["randwire_a", "SA"]
     assert says(f"on RandWire-A annealing's median is {ahead:.2f} points below ours")
     assert after.drop("randwire_a").idxmin(axis=1).eq("Cocco").all()
+
+
+def test_annealing_comes_last_in_figure_12():
+    table = reference("convergence")
+    over = 100 * table.groupby(["network", "method", "samples"])["over_best"].median()
+    ends = [f"{over['randwire_a', method, 40_000]:.2f}" for method in ("SA", "Cocco")]
+    assert says(f"ahead of ours on RandWire-A, {ends[0]} % against {ends[1]} %")
+    ours = table.query("method == 'Cocco' and network != 'resnet50'").groupby("network")["samples_within"].median()
+    assert ours.nunique() == 1 and says(f"are seen at {ours.iloc[0]:,.0f} samples")
+    plain, ours = over["googlenet", "Cocco (plain)"], over["googlenet", "Cocco"]
+    ahead = plain.index[plain < ours]
+    assert says(f"From {ahead.min():,} to {ahead.max():,} samples the plain algorithm is ahead")
+    last = over.xs(50_000, level="samples")
+    assert (last.loc[["googlenet", "randwire_a"]].drop("Cocco", level="method") > 1).all()
