@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas
@@ -159,11 +159,12 @@ def searched_networks() -> str:
     table = reference("nas_schedules")
     rows = []
     for (network, budget, size), part in table.groupby(["network", "budget", "bytes"], sort=False):
-        by_method = part.set_index("method")
-        free = by_method.loc["free"]
-        row = [str(network), f"{budget}, {size:,}", f"{free[COLUMNS].mean() / 2**20:.1f}"]
+        by_method: dict[Any, Any] = {each["method"]: each for each in part.to_dict("records")}
+        free = by_method["free"]
+        mean = sum(free[column] for column in COLUMNS) / len(COLUMNS)
+        row = [str(network), f"{budget}, {size:,}", f"{mean / 2**20:.1f}"]
         for method in ("fixed default", "fixed MPMF", "divide"):
-            found = by_method.loc[method]
+            found = by_method[method]
             row += [_moved(found), f"{found['cpu_seconds']:.1f} ({found['paper_seconds']:g})"]
         bound = "" if free["status"] == "optimal" else f"{free['lower_bound_bytes'] / 2**20:.1f}"
         row += [_moved(free), bound, f"{free['cpu_seconds']:.1f}", f"{100 * free['reduction']:.1f} %"]
@@ -173,7 +174,7 @@ def searched_networks() -> str:
     return markdown(["", "budget, bytes", "baselines, mean", *given, *free], rows)
 
 
-def _moved(found: pandas.Series[Any]) -> str:
+def _moved(found: Mapping[str, Any]) -> str:
     return f"{found['offchip_bytes'] / 2**20:.1f}{'*' if found['status'] == 'optimal' else ''}"
 
 
