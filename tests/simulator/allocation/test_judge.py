@@ -155,6 +155,7 @@ def test_a_column_named_end_is_read_like_upper_and_says_so(tmp_path):
         (HEAD + "a,0,1,5\n", "line 2: has 4 cells"),
         (HEAD + "a,0,1,nan,,,\n", "line 2: size must be a whole number, got 'nan'"),
         (HEAD + "a,0,1,1e3,,,\n", "line 2: size must be a whole number, got '1e3'"),
+        (HEAD + f"a,0,1,{10**21},,,\n", "line 2: size must be a whole number of at most 20 digits, got '1000"),
         (HEAD + "a,0,1,-5,,,\n", "line 2: buffer 'a': size must be an integer from 1"),
         (HEAD + "a,0,1,,,,\n", "line 2: size must be a whole number, got ''"),
         (HEAD + ",0,1,5,,,\n", "line 2: a buffer's id must be a printable text"),
