@@ -96,9 +96,9 @@ def _words(run: Run, drawn: Chart) -> str:
         words += "; in the yellow one it is not known. " if run.ranges.count("open", MARGINS[-1]) else ". "
     if drawn.grid is not None:
         words += "The map below has a field for each pair of sizes, by what it costs above the cheapest; "
-        words += "those far off, which cost more than 3 % more, are left out. "
+        words += "those far off, which cost more than 3 % more where a byte is worth what was asked, are left out. "
     if run.ranges.others:
-        words += f"The other {run.ranges.others} sizes cost more than {100 * MARGINS[-1]:g} % more, proved. "
+        words += f"The other {run.ranges.others} sizes cost more than {100 * MARGINS[-1]:g} % more then, proved. "
     return words + WALK
 
 
