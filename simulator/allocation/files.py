@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from os import PathLike
 
-from simulator.allocation.judge import MAX_TOTAL, Allocation, AllocationError, Buffer, Interval
+from simulator.allocation.buffers import MAX_TOTAL, Allocation, AllocationError, Buffer, Interval
 from workloads.errors import FileFormatError, one_line, shown
 from workloads.files import read_bytes, write_atomic
 

@@ -9,16 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.allocation.buffers import Allocation, AllocationError, Buffer, live_intervals
 from simulator.allocation.files import read_buffers, write_buffers
-from simulator.allocation.judge import (
-    Allocation,
-    AllocationError,
-    Buffer,
-    check_allocation,
-    height,
-    live_intervals,
-    lower_bound,
-)
+from simulator.allocation.judge import check_allocation, height, lower_bound
 from workloads.errors import FileFormatError
 
 FIVE = (
