@@ -28,8 +28,9 @@ from cocco.allocation import greedy
 from cocco.allocation.least import height_of
 from cocco.allocation.problem import make_problem
 from cocco.allocation.telamalloc import STRATEGIES, telamalloc
+from simulator.allocation.buffers import Buffer
 from simulator.allocation.files import read_buffers
-from simulator.allocation.judge import Buffer, lower_bound
+from simulator.allocation.judge import lower_bound
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "allocation"
 PUBLISHED = 1048576  #: bytes; the capacity that google/minimalloc publishes A to K with

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 
 
 def training(count: int, seed: int = 0) -> list[Buffer]:

@@ -22,7 +22,7 @@ from cocco.allocation.greedy import PORTFOLIO, greedy
 from cocco.allocation.least import height_of
 from cocco.allocation.problem import make_problem
 from simulator import Accelerator, Partition
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 from simulator.model.held import plan_buffers
 from simulator.model.kept import kept_of
 from simulator.model.priced import reserved_in

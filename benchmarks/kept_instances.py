@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import workloads
 from simulator import Accelerator, Partition
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 from simulator.model.held import round_up
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, Shortage, SubgraphModel

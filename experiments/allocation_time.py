@@ -25,7 +25,8 @@ from experiments.common import command, instances
 from experiments.common.drawing import LINES, panels
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from simulator.allocation.judge import Allocation, Buffer, check_allocation
+from simulator.allocation.buffers import Allocation, Buffer
+from simulator.allocation.judge import check_allocation
 
 if TYPE_CHECKING:
     import pandas

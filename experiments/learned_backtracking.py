@@ -26,7 +26,8 @@ from experiments.common.boosting import Floats, Forest, fit
 from experiments.common.drawing import LINES, bars, panels
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from simulator.allocation.judge import Allocation, check_allocation
+from simulator.allocation.buffers import Allocation
+from simulator.allocation.judge import check_allocation
 
 if TYPE_CHECKING:
     import pandas

@@ -10,7 +10,7 @@ from cocco.allocation.allocate import allocate
 from cocco.allocation.answer import AllocationResult
 from cocco.problem.status import Status
 from simulator.accelerator import MAX_CAPACITY, Accelerator
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 from simulator.model.held import BufferPlan, Memory, kept_id, plan_buffers, tensor_id, weights_id
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition

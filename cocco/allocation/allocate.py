@@ -16,7 +16,8 @@ from cocco.allocation.solvers import cp, ilp
 from cocco.allocation.telamalloc import telamalloc
 from cocco.problem.status import Interrupted
 from simulator.accelerator import MAX_CAPACITY
-from simulator.allocation.judge import Allocation, Buffer, check_allocation, check_buffers
+from simulator.allocation.buffers import Allocation, Buffer, check_buffers
+from simulator.allocation.judge import check_allocation
 
 MAX_NODES = 10**15  #: our choice: above any number that could be meant
 LARGE = 20_000  #: buffers; our choice: of more, `auto` minimizes without the search, a node of which can take seconds
@@ -75,7 +76,7 @@ def allocate(
     --------
     Two buffers are live in step 1, so that 4 + 2 bytes are needed:
 
-    >>> from simulator.allocation.judge import Buffer
+    >>> from simulator.allocation.buffers import Buffer
     >>> found = allocate([Buffer("a", 0, 2, 4), Buffer("b", 1, 3, 2)], capacity=8, minimize=True)
     >>> found.status, found.height_bytes
     ('optimal', 6)

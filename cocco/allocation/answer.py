@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.problem.status import Status
-from simulator.allocation.judge import Allocation
+from simulator.allocation.buffers import Allocation
 
 if TYPE_CHECKING:
     from cocco.allocation.problem import Ints

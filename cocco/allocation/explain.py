@@ -8,7 +8,8 @@ import numpy as np
 
 from cocco.allocation.complete import complete
 from cocco.allocation.problem import make_problem
-from simulator.allocation.judge import Allocation, Buffer, check_allocation, live_intervals, lower_bound
+from simulator.allocation.buffers import Allocation, Buffer, live_intervals
+from simulator.allocation.judge import check_allocation, lower_bound
 
 NODES_PER_TEST = 2_000  #: our choice: most subsets are decided within a few hundred
 

@@ -18,7 +18,7 @@ from cocco.allocation.answer import Outcome
 from cocco.allocation.complete import complete
 from cocco.allocation.greedy import ORDERS, first_fit
 from cocco.allocation.problem import AllocationProblem, Ints, make_problem
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 
 WIDTHS = (50, 150, 450, 1_350)  #: buffers that begin or end in a window; our choice
 SHARE = 10  #: of the nodes of the whole question for a window; our choice

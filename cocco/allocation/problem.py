@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cocco.problem.engines import Compiled
-from simulator.allocation.judge import Buffer, live_intervals
+from simulator.allocation.buffers import Buffer, live_intervals
 
 Ints = npt.NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from cocco.allocation.greedy import PORTFOLIO, greedy
 from cocco.allocation.least import height_of
 from cocco.allocation.problem import KERNEL, make_problem, time_parts
 from cocco.allocation.rescue import Rescue
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 
 Shape = tuple[tuple[int, int, int, int], ...]  #: of a part: (first and last step from its start, size, alignment)
 

@@ -11,6 +11,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from cocco.cli import parser
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("cocco: stopped", file=sys.stderr)
+        _say("cocco: stopped")
         return 130
     except OSError as error:
         return _malformed(_reason(error))
@@ -79,5 +80,11 @@ def _malformed(message: str) -> int:
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
     if len(line) > MAX_MESSAGE:
         line = f"{line[: MAX_MESSAGE - 20]} ... {line[-15:]}"
-    print(f"cocco: error: {line}", file=sys.stderr)
+    _say(f"cocco: error: {line}")
     return 2
+
+
+def _say(line: str) -> None:
+    """Print a line on stderr; where that cannot be written, the exit code says it alone."""
+    with suppress(OSError):
+        print(line, file=sys.stderr)

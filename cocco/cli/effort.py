@@ -13,13 +13,18 @@ from cocco.problem.levels import LEVELS, Level
 if TYPE_CHECKING:
     from workloads.network.network import Network
 
-# Seconds of one core, measured once on NASNet (681 layers) and RandWire-B (303), which no proof finishes, with 10,000
-# samples: `cocco explore nasnet --samples 10000 --progress`. Only what is printed depends on them.
+# CPU seconds, fitted to those of `cocco explore NETWORK --effort WORD --progress` for googlenet, randwire_a and nasnet,
+# which no proof finishes (72, 262 and 681 layers), on a core of a busy machine. Only what is printed depends on them.
+#            googlenet  randwire_a  nasnet
+#    quick        15.5        45.2   114.5
+#    normal       54.5       105.3   294.1
 START = 0.5  #: of any command
-PER_PROOF = 0.072  #: and layer: all memories together, before and after the search
+PER_LAYER = 0.125  #: bounds and windows of any budget, and addresses of what is kept
+PER_PROOF = 0.115  #: and layer, at a normal effort: all memories together, before and after the search
+PER_ATTEMPT = 0.36  #: and layer, at a normal effort: exact search before it gives up, ...
+MOST_ATTEMPTED = 72  #: ... whose budget does not grow with more layers than so many
 PER_SEARCH = 1.3e-6  #: and sample, times layers ** 0.79 (docs/search-and-proof.md)
 PER_WINDOW = 1.8e-6  #: and sample and layer: windows of plans with kept tensors
-PER_ADDRESS = 1.1e-4  #: and square of the layers: addresses of what is kept, in this memory and in others
 LAYERS_POWER = 0.79
 
 SEARCHES = ("partition", "explore", "pareto")  #: commands whose --samples are those of the effort
@@ -61,8 +66,8 @@ def expected_seconds(options: Namespace, networks: Sequence[Network]) -> float:
     seconds = START + options.samples * PER_SEARCH * layers**LAYERS_POWER
     if getattr(options, "keep", None) == "none" or getattr(options, "plain", False):
         return seconds
-    proofs = PER_PROOF * float(level(options).times)
-    return seconds + layers * (proofs + options.samples * PER_WINDOW) + PER_ADDRESS * layers**2
+    proofs = float(level(options).times) * (PER_PROOF * layers + PER_ATTEMPT * min(layers, MOST_ATTEMPTED))
+    return seconds + proofs + layers * (PER_LAYER + options.samples * PER_WINDOW)
 
 
 def say_expected(options: Namespace, networks: Sequence[Network]) -> None:

@@ -31,7 +31,8 @@ def _read(name: str, options: Namespace) -> Network:
     _check_source(name)
     asked = {key: value for key in STEP if (value := getattr(options, key, None)) is not None}
     attention = asked.pop("attention", "layers")
-    if not name.lower().endswith(".onnx"):
+    if not _is_onnx(name):
+        _check_extents(name, options)
         batch = getattr(options, "batch", 1)
         if batch > 1 and name in DECODERS and DECODERS[name].experts[1]:
             asked["batch"] = batch  # all its tokens share the experts in use
@@ -65,6 +66,18 @@ def _check_source(name: str) -> None:
     if os.sep in name and not Path(name).suffix and not Path(name).is_file():
         what = "is a folder" if Path(name).is_dir() else "is not there"
         raise NetworkError(f"{name}: {what}; a network is a built-in name ('cocco networks'), a .json or an .onnx file")
+
+
+def _is_onnx(name: str) -> bool:
+    return name.lower().endswith(".onnx")
+
+
+def _check_extents(name: str, options: Namespace) -> None:
+    """Refuse extents where no network of the command line is an ONNX file, which alone has symbolic ones."""
+    given = getattr(options, "extents", None)
+    if given and not any(_is_onnx(each) for each in getattr(options, "networks", None) or [name]):
+        word = "=".join(str(each) for each in given[0])
+        raise NetworkError(f"{name}: takes no --extent {word}; only ONNX files have extents with names")
 
 
 def _say_batches(network: Network) -> None:

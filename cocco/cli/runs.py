@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import workloads
 from cocco.cli.hardware import DEFAULTS, PAPER_BUFFERS
@@ -15,6 +16,10 @@ from simulator.accelerator import Accelerator
 from simulator.hardware_files import MACHINE
 from workloads.errors import FileFormatError
 from workloads.network.network import Network
+
+if TYPE_CHECKING:
+    from cocco.output.folders.read_front import FrontRun
+    from cocco.output.folders.read_run import Run
 
 LAYERWISE = "layerwise"
 OF_NETWORK = ("bits", "extents", *STEP)  #: options that say which network a name means
@@ -75,6 +80,15 @@ def network_of(options: Namespace) -> Network:
     if found.name != run.networks[0]:
         raise FileFormatError(f"{run.folder}: is of the network {run.networks[0]!r}, its command names {found.name!r}")
     return found
+
+
+def networks_of(run: Run | FrontRun) -> dict[str, Network]:
+    """Return by name the networks of a run as its command names them; none where one cannot be read from here."""
+    try:
+        asked = _asked(run.about.command, run.folder)
+        return {found.name: found for found in (load(name, asked) for name in asked.networks)}
+    except (ValueError, OSError):
+        return {}
 
 
 def _asked(command: str, folder: Path) -> Namespace:

@@ -63,6 +63,7 @@ def run_search(
         seconds = time.monotonic() - start
         how = "stopped by Ctrl-C, this is the best so far: " if is_stopped else ""
         what = work_of(found) if isinstance(found, Result) else "samples"
+        what = what.replace("samples", "sample", found.samples == 1)
         print(f"cocco: {how}{found.samples:,} {what} in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
         shown = show(found)
         try:

@@ -62,6 +62,11 @@ class Parser(argparse.ArgumentParser):
                 named |= chosen._options_of(found) if chosen is not None else {}
         return named
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print, where argparse would hide that it cannot."""
+        if message:
+            print(message, end="", file=file, flush=True)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a word that is none of the choices."""
         if action.choices is not None and value not in action.choices:

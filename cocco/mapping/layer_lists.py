@@ -19,7 +19,8 @@ REQUIRED = (*DIMENSIONS, "stride_w", "stride_h")
 OPTIONAL = ("groups", "dilation_w", "dilation_h", "count", "macs")
 NAMES = ("layer", "name")
 
-_WHOLE = re.compile(r"-?[0-9]{1,15}")
+DIGITS = 15  #: of a number, at most; our choice
+_WHOLE = re.compile(rf"-?[0-9]{{1,{DIGITS}}}")
 
 
 class Row(NamedTuple):
@@ -124,5 +125,6 @@ def _shape(numbers: Mapping[str, int]) -> LayerShape:
 
 def _whole(head: str, text: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise ValueError(f"{head} must be a whole number, got {shown(text)}")
+        most = f" of at most {DIGITS} digits" if len(text) > DIGITS else ""
+        raise ValueError(f"{head} must be a whole number{most}, got {shown(text)}")
     return int(text)

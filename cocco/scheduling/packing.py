@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from cocco.allocation.allocate import allocate
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import Plan
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 from simulator.schedule.schedule import Enters, Leaves, Schedule, Segment, parameter_names
 
 NODES = 200_000  #: of the allocator's complete search; its own default

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator.allocation.buffers import Buffer
 from simulator.allocation.files import read_buffers
-from simulator.allocation.judge import Buffer, lower_bound
+from simulator.allocation.judge import lower_bound
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "allocation" / "minimalloc"
 

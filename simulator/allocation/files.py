@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from os import PathLike
 
-from simulator.allocation.judge import MAX_TOTAL, Allocation, AllocationError, Buffer, Interval
+from simulator.allocation.buffers import MAX_TOTAL, Allocation, AllocationError, Buffer, Interval
 from workloads.errors import FileFormatError, one_line, shown
 from workloads.files import read_bytes, write_atomic
 
@@ -21,8 +21,9 @@ COLUMNS = {
 }  # fmt: skip
 REQUIRED = ("id", "lower", "upper", "size")
 
-_WHOLE = re.compile(r"-?[0-9]{1,20}")
-_GAP = re.compile(r"([0-9]{1,20})-([0-9]{1,20})")
+DIGITS = 20  #: of a number, at most; our choice: more than any total that may be
+_WHOLE = re.compile(rf"-?[0-9]{{1,{DIGITS}}}")
+_GAP = re.compile(rf"([0-9]{{1,{DIGITS}}})-([0-9]{{1,{DIGITS}}})")
 
 
 def read_buffers(
@@ -183,7 +184,8 @@ def _buffer(names: Sequence[str], row: Sequence[str], addend: int, ignore_offset
 
 def _whole(name: str, text: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise AllocationError(f"{name} must be a whole number, got {shown(text)}")
+        most = f" of at most {DIGITS} digits" if len(text) > DIGITS else ""
+        raise AllocationError(f"{name} must be a whole number{most}, got {shown(text)}")
     return int(text)
 
 

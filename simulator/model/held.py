@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 from simulator.model.price import Price
 from simulator.model.priced import PricedPartition, price_partition
 from simulator.model.pricing import SubgraphModel

@@ -124,7 +124,9 @@ def _content(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _order(path: str | PathLike[str], content: Mapping[str, Any]) -> tuple[str, ...]:
-    order = content.get("order")
+    if "order" not in content:
+        raise FileFormatError(f"{path}: has no 'order'; it must hold a list of names of operators")
+    order = content["order"]
     if not isinstance(order, list):
         raise FileFormatError(f"{path}: order is {shown(order)}; it must be a list of names of operators")
     for step, name in enumerate(order):

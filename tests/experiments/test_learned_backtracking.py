@@ -17,7 +17,7 @@ from cocco.allocation.telamalloc import Backtracking, DecisionPoint, telamalloc
 from experiments import learned_backtracking
 from experiments.common import backtracks, instances
 from experiments.common.boosting import Forest, fit
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 
 
 def buffers_of(count: int, seed: int) -> list[Buffer]:

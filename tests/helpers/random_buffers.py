@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
-from simulator.allocation.judge import Buffer, live_intervals
+from simulator.allocation.buffers import Buffer, live_intervals
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "allocation"  #: not part of the repository
 

@@ -19,8 +19,8 @@ from cocco.cli.usage import Old, Parser
 from cocco.output.folders.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS
 from cocco.output.text.allocation import allocation_text
+from simulator.allocation.buffers import Buffer
 from simulator.allocation.files import read_buffers, write_buffers
-from simulator.allocation.judge import Buffer
 
 
 def add_options(parser: Parser) -> None:

@@ -23,6 +23,7 @@ from simulator.mapping import SIMBA, read_architecture
 from workloads.files import write_atomic
 
 METHODS = ("auto", "closed", "cosa", "polished", "random", "climb")
+TRYING = ("random", "climb", "polished")  #: methods that try mappings
 WORK = 20.0  #: deterministic time of a layer at a normal effort; our choice
 
 
@@ -53,7 +54,7 @@ def _add_method(parser: Parser) -> None:
     parser.add_argument("--fixed-axes", type=axes, metavar="A,B", help="closed: what the axes unroll, such as K,C")
     parser.add_argument(
         "--tries", type=values.count, metavar="N",
-        help="random: valid mappings, default 5; climb: mappings tried, default 2000",
+        help="random: valid mappings, default 5; climb, polished: mappings tried, default 2000",
     )  # fmt: skip
     parser.add_argument("--samples", action=Old, instead="--tries", dest="tries", type=values.count)
     add_seed(parser)
@@ -85,6 +86,14 @@ def _add_rules(parser: Parser) -> None:
     group.add_argument("--split", action="store_true", help="decide the shares of I and O in the outermost buffer")
 
 
+def _check_method(options: Namespace, method: str) -> None:
+    """Refuse what another method takes."""
+    if options.tries is not None and method not in TRYING:
+        raise UsageError(f"--tries {options.tries} not allowed with --method {method}: it is of {', '.join(TRYING)}")
+    if options.fixed_axes is not None and method != "closed":
+        raise UsageError(f"--fixed-axes {options.fixed_axes} not allowed with --method {method}: it is of closed")
+
+
 def axes(text: str) -> str:
     """Return 'KC' of 'K,C'."""
     names = text.replace(",", "").upper()
@@ -110,6 +119,7 @@ def run(options: Namespace) -> int:
     if rows and all(row.shape is None for row in rows):
         raise UsageError(f"{rows[0].name}: {rows[0].error}" + (f" (and {len(rows) - 1} more)" if rows[1:] else ""))
     method = "closed" if options.method == "auto" else options.method
+    _check_method(options, method)
     settings = {"solver": options.solver, "samples": options.tries, "seed": options.seed}
     settings["limit"] = scaled(options, options.work, WORK)
     output = output_path(options.output)

@@ -18,7 +18,7 @@ from cocco.allocation.address_map import Kind, MemoryMap, Placed
 from cocco.allocation.answer import AllocationResult
 from cocco.output.pictures.saving import write_picture
 from cocco.output.pictures.style import bytes_unit
-from simulator.allocation.judge import Allocation, Buffer, live_intervals
+from simulator.allocation.buffers import Allocation, Buffer, live_intervals
 
 SIZE_INCHES = (8.0, 5.6)
 GREYS = (0.88, 0.79, 0.70, 0.61)  #: free memory is white; light enough for a black id on them

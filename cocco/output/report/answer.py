@@ -41,6 +41,8 @@ def _addresses_of_front(points: Sequence[Placing | None]) -> list[tuple[str, str
         return []
     changed = sum(each.is_placed and bool(each.changes) for each in sought)
     without = sum(not each.is_placed for each in sought)
+    if not changed and not without:
+        return [("addresses", "every region of every point has one, in the plans as the search found them")]
     said = f"{changed} of {counted(len(sought), 'point')} with kept tensors took changes of the plan, priced again"
     said += f"; for {without} none were found" if without else ""
     return [("addresses", escape(f"{said}: see the last column of the points"))]

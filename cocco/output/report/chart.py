@@ -74,7 +74,9 @@ class Chart:
     what hovering shows. sure: whether the recommendation is proved.
     plan: which plans of the page are those of the point, None where the run has none. stairs: whether the points
     without a better one left and below are joined. star: the recommendation. whole: whether all sizes of the space are
-    among the points. banded: whether the sizes within the margins are drawn. grid: how large each of two buffers is.
+    among the points. others: what all other sizes cost more than at the slider's first alpha, 0 where that is not
+    known; None where there is none. banded: whether the sizes within the margins are drawn. grid: how large each of two
+    buffers is.
     """
 
     across: Axis
@@ -88,6 +90,7 @@ class Chart:
     least: Sequence[float | None] | None = None
     star: int | None = None
     whole: bool = False
+    others: float | None = None
     banded: bool = False
     sure: bool = False
     limits: Sequence[Limit] = ()

@@ -15,23 +15,26 @@ from cocco.output.report.data import page_data
 from cocco.output.report.front import run_chart
 from cocco.output.report.page import document, drawing, section
 from cocco.output.report.pair import Pair, names_of, read_pair
-from cocco.output.report.plans import Choice, answer
+from cocco.output.report.plans import BUILT_IN, Choice, Networks, answer
 from cocco.output.text.hardware import buffers
 from workloads.files import write_atomic
 
 
-def write_pair(first: Path, second: Path, path: Path | None = None) -> Path:
+def write_pair(
+    first: Path, second: Path, path: Path | None = None, networks: tuple[Networks, Networks] = (BUILT_IN, BUILT_IN)
+) -> Path:
     """Write the page of two folders of `cocco explore -o`, by default FIRST/compare.html, and return its path.
 
+    networks: by name, those of each run that are not built in.
     Raises FileFormatError for a folder that is missing, cut off or of something else, and OSError.
     """
     pair = read_pair(first, second)
     path = first / PAIR_PAGE if path is None else path
-    write_atomic(path, html_of_pair(pair.first, pair.second))
+    write_atomic(path, html_of_pair(pair.first, pair.second, networks))
     return path
 
 
-def html_of_pair(first: Run, second: Run) -> str:
+def html_of_pair(first: Run, second: Run, networks: tuple[Networks, Networks] = (BUILT_IN, BUILT_IN)) -> str:
     """Return the page of two runs; the same files give the same bytes."""
     runs, names = (first, second), names_of(first, second)
     pair = Pair(first, second, names)
@@ -45,7 +48,7 @@ def html_of_pair(first: Run, second: Run) -> str:
         return document(" beside ".join(names), body)
     choices = [
         Choice(f"{name}: {choice.title}", tuple(replace(plan, link="") for plan in choice.plans))
-        for name, choice in zip(names, map(answer, runs))
+        for name, choice in zip(names, map(answer, runs, networks))
     ]
     drawn = run_chart(first, {})
     if first.metric == second.metric and first.count == second.count:

@@ -55,6 +55,7 @@ def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
         least=[known[each][1] for each in sizes],
         star=sizes.index(best),
         whole=run.ranges is not None and not run.ranges.others and is_one,
+        others=_others(run),
         banded=is_one,
         sure=run.status == "optimal",
         slider=None if not run.alpha else Slider(run.alpha, _worth(run.metric)),
@@ -100,12 +101,19 @@ def _outside(
     if run.ranges is None or not run.ranges.others or not run.alpha:
         return {}
     listed = {tuple(size for _, size in each.buffers) for each in run.ranges.candidates}
-    most = run.ranges.most(MARGINS[-1]) * (1 + PROVED)  # they cost more, whatever rounding does
+    most = _others(run) or 0.0
     return {
         sizes: (price, max(0.0, most - sum(sizes) * counted) / run.alpha)
         for sizes, (price, _) in found.items()
         if sizes not in listed
     }
+
+
+def _others(run: Run) -> float | None:
+    """Return what all sizes that the ranges do not list cost more than: 0 without ranges, None where all are listed."""
+    if run.ranges is None:
+        return 0.0
+    return run.ranges.most(MARGINS[-1]) * (1 + PROVED) if run.ranges.others else None  # whatever rounding does
 
 
 def _cloud(run: Run, counted: int) -> dict[str, Any]:

@@ -181,6 +181,11 @@ function memories(chart, choose) {
     legend(section.querySelector(".legend"), list.filter(([name]) => known && has(name.replace("-key", ""))));
   }
 
+  // What the sizes that are not drawn cost at least: more than at the alpha of the run, in parts of which they cost less.
+  function rest() {
+    return chart.others === null ? Infinity : chart.others * Math.min(1, alpha / chart.slider.alpha);
+  }
+
   function say() {
     const found = best();
     if (!found || found.pick < 0) return;
@@ -192,7 +197,9 @@ function memories(chart, choose) {
     else if (found.low !== null) {
       const gap = 1 - found.low / found.cost;
       sure = gap <= PROVED ? "proved, no other size costs less" : `not proved, another plan may cost up to ${shown(100 * gap, 3)} % less`;
-      if (!chart.whole && gap <= PROVED) sure = "the cheapest of the sizes that are drawn";
+      if (rest() < found.cost * (1 - PROVED)) {
+        sure = `the cheapest ${gap <= PROVED ? "" : "known "}of the sizes that are drawn; others may cost less, 'cocco explore --alpha ${shown(alpha, 3)}' says`;
+      }
     }
     const near = chart.banded ? (others.length ? `; at most 1 % more: ${spans(others.concat(i))}` : "; no other size known within 1 %") : "";
     said.textContent = `${worth}. Build ${chart.names[i]}: ${unit.title} ${shown(first[i] * unit.scale)} ${unit.unit} (${sure})${near}.`;

@@ -17,7 +17,7 @@ from cocco.output.report.answer import answer_of, choice_section, front_answer
 from cocco.output.report.chart import Chart
 from cocco.output.report.data import json_in_page, page_data
 from cocco.output.report.front import objectives_chart, run_chart
-from cocco.output.report.plans import Choice, answer, others_of_run, points_of_front
+from cocco.output.report.plans import BUILT_IN, Choice, Networks, answer, others_of_run, points_of_front
 from cocco.output.report.table import front_table, hardware_table, ranges_table
 from cocco.output.report.words import FRONT_STATUS, facts, front_facts, front_sentence, recommendation
 from cocco.output.text.numbers import counted
@@ -39,29 +39,30 @@ WALK = (
 )
 
 
-def write(folder: Path) -> Path:
+def write(folder: Path, networks: Networks = BUILT_IN) -> Path:
     """Write DIR/report.html for what a search wrote into DIR, whole or not at all, and return its path.
 
+    networks: by name, those of the run that are not built in; without them a plan is shown as the folder has it.
     Raises FileFormatError for a folder that is missing, cut off or of something else, and OSError.
     """
     path = folder / PAGE
-    write_atomic(path, html_of(read(folder)))
+    write_atomic(path, html_of(read(folder), networks))
     return path
 
 
-def html_of(run: Run | FrontRun) -> str:
+def html_of(run: Run | FrontRun, networks: Networks = BUILT_IN) -> str:
     """Return the page of what a folder holds; the same files give the same bytes."""
-    return _front_page(run) if isinstance(run, FrontRun) else _run_page(run)
+    return _front_page(run, networks) if isinstance(run, FrontRun) else _run_page(run, networks)
 
 
-def _run_page(run: Run) -> str:
+def _run_page(run: Run, networks: Networks) -> str:
     title = ", ".join(network.name for network in run.networks) or "no plan"
     searched = section("How it was searched", _facts(facts(run)))
     if run.accelerator is None:
         body = [f'<div id="answer"><p id="recommendation">{escape(recommendation(run))}</p></div>', searched]
         return document(title, body)
-    found = others_of_run(run)
-    choices = [answer(run), *found.values()]
+    found = others_of_run(run, networks)
+    choices = [answer(run, networks), *found.values()]
     here = tuple(getattr(run.accelerator, name) for name in _buffers(run))
     drawn = run_chart(run, {here: 0} | {sizes: place for place, sizes in enumerate(found, 1)})
     body = [
@@ -95,9 +96,9 @@ def _words(run: Run, drawn: Chart) -> str:
         words += "; in the yellow one it is not known. " if run.ranges.count("open", MARGINS[-1]) else ". "
     if drawn.grid is not None:
         words += "The map below has a field for each pair of sizes, by what it costs above the cheapest; "
-        words += "those far off, which cost more than 3 % more, are left out. "
+        words += "those far off, which cost more than 3 % more where a byte is worth what was asked, are left out. "
     if run.ranges.others:
-        words += f"The other {run.ranges.others} sizes cost more than {100 * MARGINS[-1]:g} % more, proved. "
+        words += f"The other {run.ranges.others} sizes cost more than {100 * MARGINS[-1]:g} % more then, proved. "
     return words + WALK
 
 
@@ -106,24 +107,23 @@ def _unpriced(run: Run, drawn: Chart) -> str:
     without = sum(price is None for price in drawn.y[0])
     if not without:
         return ""
-    networks = " ".join(run.about.settings.get("networks", ["NETWORK"]))
     return (
         f"{without} of {counted(len(drawn.x), 'size')} {'has' if without == 1 else 'have'} no dot: no plan was priced "
-        f"there, only a bound is known; 'cocco pareto {networks}' searches all. "
+        "there, only a bound is known; 'cocco pareto' searches all. "
     )
 
 
-def _front_page(run: FrontRun) -> str:
+def _front_page(run: FrontRun, networks: Networks) -> str:
     status = FRONT_STATUS.get(run.status, run.status)
     body = [front_answer(run, front_sentence(run), status)]
     if run.is_limited:
-        choices, found = ([answer(run)], {0: 0}) if run.accelerator is not None else ([], {})
+        choices, found = ([answer(run, networks)], {0: 0}) if run.accelerator is not None else ([], {})
         words = "Grey dots are samples; lines are the limits, the star is the recommendation."
         if run.accelerator is None:
             words = words.replace("the star is the recommendation", "the dot is the nearest that was found")
         heading = "Which memory"
     else:
-        points = points_of_front(run)
+        points = points_of_front(run, networks)
         choices, found = list(points.values()), {position: place for place, position in enumerate(points)}
         words = f"The dots are the front in {' and '.join(run.axes[:2])}; grey ones are samples."
         if len(run.objectives) > 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,14 @@ from workloads.network.network import Network
 
 MAX_STEPS = 2_200  #: of all plans on a page, our choice: some 1.5 MB and seconds; plans beyond it are links
 SAME = 1e-9  #: relative; prices that agree but for the order in which they were summed
-WHOLE = "This network is not built in, so its activations are not split into MAIN and SIDE."
-OTHERWISE = "This version prices the plan otherwise, so its activations are not split into MAIN and SIDE."
+WHOLE = "This network cannot be read from here, so its activations are not split into MAIN and SIDE."
+OTHERWISE = (
+    "This version, or the network as it is now, prices the plan otherwise, so its activations are not split into MAIN "
+    "and SIDE."
+)
+
+Networks = Mapping[str, Network]  #: by name, those of a run that are not built in
+BUILT_IN: Networks = {}
 
 
 @dataclass(frozen=True)
@@ -53,17 +59,18 @@ class Choice:
     plans: tuple[Planned, ...]
 
 
-def answer(run: Run | FrontRun) -> Choice:
+def answer(run: Run | FrontRun, networks: Networks = BUILT_IN) -> Choice:
     """Return the plans of a run's recommendation, with its prices."""
     assert run.accelerator is not None
     names = partition_names([network.name for network in run.networks])
     if isinstance(run, FrontRun):
         names = str(run.front["partition"].iloc[0]).split()
-    plans = [_given(run.accelerator, run.tile_rule, *pair) for pair in zip(run.networks, names)]
+    names = [file if (run.folder / file).is_file() else "" for file in names]  # no link to what is not there
+    plans = [_given(run.accelerator, run.tile_rule, *pair, networks) for pair in zip(run.networks, names)]
     return Choice(_title(run.accelerator), tuple(plans))
 
 
-def others_of_run(run: Run) -> dict[tuple[int, ...], Choice]:
+def others_of_run(run: Run, networks: Networks = BUILT_IN) -> dict[tuple[int, ...], Choice]:
     """Return the plans of other sizes that the folder of a run has, by the bytes of their buffers, near ones first."""
     if run.accelerator is None or run.ranges is None:
         return {}
@@ -75,7 +82,7 @@ def others_of_run(run: Run) -> dict[tuple[int, ...], Choice]:
         if not all((run.folder / file).is_file() for file in files):
             continue
         buffers = {name.removesuffix("_bytes"): size for name, size in sizes.items()}
-        choice = _priced(run.folder, names, files, run.accelerator.machine, buffers, run.tile_rule)
+        choice = _priced(run.folder, names, files, run.accelerator.machine, buffers, run.tile_rule, networks)
         if choice is None or each.value is None:
             continue
         column = CRITERIA[run.metric].column
@@ -86,7 +93,7 @@ def others_of_run(run: Run) -> dict[tuple[int, ...], Choice]:
     return found
 
 
-def points_of_front(run: FrontRun) -> dict[int, Choice]:
+def points_of_front(run: FrontRun, networks: Networks = BUILT_IN) -> dict[int, Choice]:
     """Return the plans of a front's points, by their positions; none where this version prices them otherwise."""
     machine = _machine(run)
     if machine is None or run.is_limited:
@@ -94,7 +101,8 @@ def points_of_front(run: FrontRun) -> dict[int, Choice]:
     steps, found = 0, dict[int, Choice]()
     for position, row in enumerate(run.front.to_dict("records")):
         sizes = {name.removesuffix("_bytes"): int(row[name]) for name in buffer_columns(run.front.columns)}
-        choice = _priced(run.folder, run.names, str(row["partition"]).split(), machine, sizes, _tile_rule(run))
+        files = str(row["partition"]).split()
+        choice = _priced(run.folder, run.names, files, machine, sizes, _tile_rule(run), networks)
         if choice is None or not _is_same(run, row, choice):
             continue
         steps += sum(len(plan.network.subgraphs) for plan in choice.plans)
@@ -137,6 +145,7 @@ def _priced(
     machine: Machine,
     buffers: dict[str, int],
     rule: TileRule,
+    networks: Networks,
 ) -> Choice | None:
     """Return the plans in these files, priced; None where one is missing, of something else, or does not run."""
     if len(names) != len(files):
@@ -144,9 +153,9 @@ def _priced(
     plans = []
     for name, file in zip(names, files):
         path = folder / file
-        if name not in workloads.names() or path.resolve().parent.parent != folder.resolve():
+        loaded = _loaded(name, networks)
+        if loaded is None or path.resolve().parent.parent != folder.resolve():
             return None
-        loaded = workloads.load(name)
         try:
             accelerator = machine.with_buffers(**buffers)
             partition = Partition.load(path, loaded)
@@ -160,12 +169,19 @@ def _priced(
     return Choice(_title(plans[0].machine), tuple(plans)) if plans else None
 
 
-def _given(machine: Accelerator, rule: TileRule, network: RunNetwork, file: str) -> Planned:
+def _loaded(name: str, networks: Networks) -> Network | None:
+    """Return the network of this name: one that was read, else a built-in one; None where it is not known."""
+    if name in networks:
+        return networks[name]
+    return workloads.load(name) if name in workloads.names() else None
+
+
+def _given(machine: Accelerator, rule: TileRule, network: RunNetwork, file: str, networks: Networks) -> Planned:
     """Return the plan of an answer: its prices as the run has them, the rest where this version prices it alike."""
     whole = [Occupancy(cost.weight_bytes, cost.activation_bytes, 0, cost.kept_bytes) for cost in network.subgraphs]
-    if network.name not in workloads.names():
+    loaded = _loaded(network.name, networks)
+    if loaded is None:
         return Planned(machine, network, file, None, None, whole, None, WHOLE)
-    loaded = workloads.load(network.name)
     try:
         keep = [each.to_json() for each in network.keep]
         groups, schemes = [cost.layers for cost in network.subgraphs], [cost.scheme for cost in network.subgraphs]

@@ -127,7 +127,8 @@ def front_sentence(run: FrontRun) -> str:
         return f"No memory keeps {limits}{proved}."
     value = shown(str(run.minimize), run.front.iloc[0][CRITERIA[str(run.minimize)].column])
     build = f"Build {buffers(run.accelerator)}{machine(run.accelerator)} for {names}"
-    return f"{build}: {run.minimize} {value}, the least that was found with {limits}."
+    least = "the least there is" if run.status == "optimal" else "the least that was found"
+    return f"{build}: {run.minimize} {value}, {least} with {limits}."
 
 
 def front_facts(run: FrontRun) -> list[tuple[str, str]]:

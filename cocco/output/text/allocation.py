@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cocco.allocation.answer import AllocationResult
 from cocco.output.text.numbers import counted, table
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 
 MAX_ROWS = 40  #: buffers whose addresses are printed for people; our choice: a screen
 

@@ -17,7 +17,8 @@ def front_text(front: Front, exchange: str | None = None) -> str:
     names = ", ".join(front.networks)
     how = "proved, none is missing" if front.status == "optimal" else "found; a longer search may find better ones"
     on = machine(front.found[0].accelerator)
-    first = f"{len(front.found)} memories with partitions for {names}{on}, none better in all of them ({how}):"
+    count = "1 memory" if len(front.found) == 1 else f"{len(front.found)} memories"
+    first = f"{count} with partitions for {names}{on}, none better in all of them ({how}):"
     heads = [buffer_name(column) for column in buffer_bytes(front.found[0].accelerator)]
     rows = [
         (

@@ -11,7 +11,8 @@ import pytest
 from cocco import SharedBuffer, explore
 from cocco.allocation.address_map import AddressMap, address_map
 from simulator import Accelerator, KiB, Partition
-from simulator.allocation.judge import Allocation, check_allocation
+from simulator.allocation.buffers import Allocation
+from simulator.allocation.judge import check_allocation
 from simulator.model.held import plan_buffers
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.random_graphs import random_network

@@ -12,7 +12,8 @@ import workloads
 from benchmarks.kept_instances import kept_instance
 from cocco.allocation import ejection, problem, rescue
 from cocco.allocation.answer import Outcome
-from simulator.allocation.judge import Allocation, Buffer, check_allocation, lower_bound
+from simulator.allocation.buffers import Allocation, Buffer
+from simulator.allocation.judge import check_allocation, lower_bound
 from tests.helpers.random_buffers import EIGHT, named, random_buffers, small_buffers
 
 needs_kernel = pytest.mark.skipif(not problem.has_kernel(), reason="the compiled search is not built")

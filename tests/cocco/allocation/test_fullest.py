@@ -12,7 +12,8 @@ import cocco
 from benchmarks.allocation_lists import turning
 from cocco.allocation.fullest import WIDTHS, fullest_first, grow
 from cocco.allocation.problem import has_kernel, make_problem
-from simulator.allocation.judge import Buffer, lower_bound
+from simulator.allocation.buffers import Buffer
+from simulator.allocation.judge import lower_bound
 from tests.helpers.random_buffers import EIGHT, fits_somehow, named, random_buffers, small_buffers
 
 ENGINES = ["reference", pytest.param("fast", marks=pytest.mark.skipif(not has_kernel(), reason="not built"))]

@@ -10,7 +10,7 @@ from cocco.allocation.complete import run_once
 from cocco.allocation.greedy import greedy
 from cocco.allocation.least import height_of
 from cocco.allocation.problem import has_kernel, make_problem
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 
 entry_point = import_module("cocco.allocation.allocate")
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 import cocco
 from cocco.allocation import explain, greedy, phases, problem, solvers, telamalloc
 from cocco.allocation.allocate import METHODS
+from simulator.allocation.buffers import Allocation, Buffer
 from simulator.allocation.files import read_buffers
-from simulator.allocation.judge import Allocation, Buffer, check_allocation
+from simulator.allocation.judge import check_allocation
 from tests.helpers.random_buffers import EIGHT, SHARED, TEN, fits_somehow, named, random_buffers, small_buffers
 
 EXACT = [("ilp", "scipy"), ("cp", "ortools")]

@@ -14,7 +14,7 @@ from cocco.allocation import explain, problem, solvers
 from cocco.allocation.answer import Outcome
 from cocco.allocation.complete import complete
 from cocco.allocation.least import least_height
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 from tests.helpers.random_buffers import EIGHT, fits_somehow, named, random_buffers, small_buffers
 
 METHODS = [

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import cocco
 from cocco.allocation import canonical, complete, greedy, problem
+from simulator.allocation.buffers import Buffer
 from simulator.allocation.files import read_buffers
-from simulator.allocation.judge import Buffer
 from tests.helpers.random_buffers import (
     EIGHT,
     SHARED,

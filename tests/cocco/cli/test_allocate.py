@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.allocation.buffers import Allocation
 from simulator.allocation.files import read_buffers, write_buffers
-from simulator.allocation.judge import Allocation, check_allocation
+from simulator.allocation.judge import check_allocation
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.random_buffers import EIGHT, TEN, named
 

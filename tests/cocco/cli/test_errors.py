@@ -75,6 +75,12 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
         ((*EXPLORE, "--shared", "--range", "1MB:2MB:0"), ["at least 1 byte", "'0'"]),
         ((*EXPLORE, "--shared", "--range", "1:1GB:1"), ["candidates", "step"]),
         ((*EXPLORE, "-o", ""), ["-o", "empty"]),
+        ((*EXPLORE, "--exchange", "2MB/mJ"), ["exchange", "'2MB/mJ'", "mJ", "mm2"]),
+        ((*EXPLORE, "--minimize", "energy", "--limit", "energy=4mW"), ["energy", "mJ", "'energy=4mW'"]),
+        (("show", "vgg16", "--extent", "N=5"), ["vgg16", "--extent N=5", "ONNX"]),
+        ((*EXPLORE, "--extent", "N=5"), ["vgg16", "--extent N=5", "ONNX"]),
+        (("map", "vgg16", "--tries", "5"), ["--tries 5", "closed", "random"]),
+        (("map", "vgg16", "--method", "random", "--fixed-axes", "K,C"), ["--fixed-axes KC", "random", "closed"]),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
 )

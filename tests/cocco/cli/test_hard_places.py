@@ -147,13 +147,20 @@ def test_a_full_disk_names_the_file(tmp_path: Path, words: tuple[str, ...], name
     assert "Traceback" not in finished.stderr and not list(tmp_path.rglob(".*.tmp"))
 
 
-def test_a_full_disk_below_standard_output_says_so():
+@pytest.mark.parametrize("words", ["networks", "--help", "report --help", "--version"])
+def test_a_full_disk_below_standard_output_says_so(words: str):
     with open("/dev/full", "w") as full:
         finished = subprocess.run(
-            [*COMMAND, "networks"], env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*COMMAND, *words.split()], env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert finished.returncode == 2
     assert finished.stderr == "cocco: error: standard output: cannot be written: No space left on device\n"
+
+
+def test_a_full_disk_below_standard_error_leaves_the_exit_code():
+    with open("/dev/full", "w") as full:
+        finished = subprocess.run([*COMMAND, "bogus"], env=ENVIRONMENT, stdout=full, stderr=full, check=False)
+    assert finished.returncode == 2
 
 
 @pytest.mark.parametrize("command", ["explore", "pareto"])

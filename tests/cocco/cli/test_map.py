@@ -58,8 +58,8 @@ def test_json_has_the_keys_of_the_contract_and_totals_weigh_by_count(tmp_path: P
 
 def test_the_same_question_has_the_same_bytes_and_a_file_holds_them(tmp_path: Path):
     layers = write(tmp_path / "l.csv", HEAD, ONE)
-    for method in ("cosa", "climb"):
-        words = ("map", layers, "--method", method, "--seed", 4, "--samples", 3, "--json")
+    for method in (("cosa",), ("climb", "--samples", 3)):
+        words = ("map", layers, "--method", *method, "--seed", 4, "--json")
         first = cocco(*words, "-o", tmp_path / "out.json")
         assert first.returncode == 0, first.stderr
         assert first.stdout == (tmp_path / "out.json").read_text()

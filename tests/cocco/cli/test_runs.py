@@ -10,6 +10,8 @@ import pytest
 
 from simulator import Accelerator, Partition, evaluate
 from tests.helpers.command_line import answer, assert_malformed, cocco, write_json
+from tests.helpers.pages import data_of
+from tests.helpers.tiny_network import write_tiny
 from workloads import load
 
 SEARCH = ("--samples", 60, "--method", "ga", "--keep", "none")
@@ -56,6 +58,29 @@ def test_a_plan_and_hardware_may_be_a_run(runs: Path, words: tuple[str, ...]):
 def test_the_network_of_a_run_is_shown(runs: Path):
     assert answer(cocco("show", runs / "step", "--json"))["name"] == "gpt2_decode_layers1"
     assert_malformed(cocco("show", runs / "both"), ["both", "vgg16, googlenet"])
+
+
+def test_a_page_shows_networks_that_are_not_built_in(runs: Path, tmp_path: Path):
+    """A step of a language model, bits of one's own, a file: with picture and regions, as the run priced them."""
+    network = write_tiny(tmp_path / "tiny.json")
+    for name, words in (("file", (network,)), ("bits", ("vgg16", "--bits", "weights=4"))):
+        words = (*words, "--range", "64KB:1MB:64KB", *SEARCH, "-o", tmp_path / name)
+        assert cocco("explore", *words).returncode == 0
+    for folder in (runs / "step", tmp_path / "file", tmp_path / "bits"):
+        assert cocco("report", folder).returncode == 0
+        assert data_of(folder)["networks"][0]["drawn"] and any(data_of(folder)["choices"][0]["plans"][0]["needs"])
+        assert "MAIN: windows" in (folder / "report.html").read_text()
+    (tmp_path / "tiny.json").unlink()
+    assert cocco("report", tmp_path / "file").returncode == 0
+    assert data_of(tmp_path / "file")["networks"][0]["drawn"] is None
+    assert "cannot be read from here" in (tmp_path / "file" / "report.html").read_text()
+
+
+def test_a_page_links_no_plan_that_is_not_there(runs: Path, tmp_path: Path):
+    folder = shutil.copytree(runs / "one", tmp_path / "one")
+    assert cocco("report", folder).returncode == 0 and 'href="partition.json"' in (folder / "report.html").read_text()
+    (folder / "partition.json").unlink()
+    assert cocco("report", folder).returncode == 0 and "partition.json" not in (folder / "report.html").read_text()
 
 
 def test_each_network_of_a_run_has_its_plan(runs: Path):

@@ -23,7 +23,7 @@ from cocco.output.folders.addresses import maps_of, save
 from cocco.output.text.addresses import changes_text
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator, KiB, evaluate
-from simulator.allocation.judge import Buffer
+from simulator.allocation.buffers import Buffer
 from simulator.execution import verify
 from simulator.model.held import BufferPlan
 from simulator.model.priced import price_partition

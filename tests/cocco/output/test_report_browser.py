@@ -16,7 +16,7 @@ from cocco.cli import main
 from cocco.output import report
 from cocco.output.folders import run as folders
 from tests.helpers.hostile_network import NAME, hostile_network
-from tests.helpers.pages import data_of
+from tests.helpers.pages import change, data_of
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium, of the extra 'test'")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -133,6 +133,28 @@ def test_two_buffers_have_a_map_of_their_sizes(browser: Any, tmp_path: Path):
     moved = {int(each.get_attribute("data-point")): each for each in find(browser, "rect.field")}
     assert kinds != {i: each.get_attribute("class").split()[0] for i, each in moved.items()}
     assert not [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def test_no_word_about_sizes_that_are_not_drawn_goes_beyond_what_is_proved(
+    browser: Any, folder: Path, tmp_path: Path
+):  # fmt: skip
+    """They cost 3 % more at the alpha that was asked: at 1.01 times that they are ruled out, at 50 times not."""
+
+    def with_others(content: dict[str, Any]) -> None:
+        content["result"]["ranges"]["margins"][-1]["outside"] += 5
+
+    shutil.copytree(folder, tmp_path / "run")
+    change(tmp_path / "run", with_others)
+    report.write(tmp_path / "run")
+    chart = data_of(tmp_path / "run")["chart"]
+    cost = chart["x"][chart["star"]] + chart["slider"]["alpha"] * chart["y"][0][chart["star"]]
+    assert chart["others"] == pytest.approx(1.03 * cost, rel=1e-6)
+    browser.get((tmp_path / "run" / "report.html").as_uri())
+    assert "proved, no other size" in browser.find_element("id", "said").text
+    assert "others may cost less" not in slide(browser, 0.004)
+    for power in (-1.5, 1.7):
+        said = slide(browser, power)
+        assert "of the sizes that are drawn; others may cost less" in said and "% less" not in said
 
 
 def test_a_click_on_a_size_opens_its_plan_and_so_does_enter(page: Any, folder: Path):
