@@ -10,7 +10,7 @@ tolls.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from cocco.bounds.components import components
 from cocco.bounds.crossings import Tensors
 from cocco.bounds.forced import Hulls
+from cocco.bounds.kept_alone import alone_extras, by_bytes
 from cocco.bounds.kept_oracle import AtTolls, KeptOracle
 from cocco.bounds.kept_steps import least_alone
 from cocco.bounds.partition_bound import WINDOW, PartitionBound, Tolled
@@ -80,19 +81,17 @@ class KeptPrices:
         self.problem, self.tensors = problem, tensors
         self.hulls, self.time = hulls, 0.0
 
-        def oracle_of(layers: Sequence[int], is_single: bool = False) -> KeptOracle:
-            return KeptOracle(problem, costs, hulls, tensors, self.pairs, layers, is_single)
-
+        self.given = problem, costs, hulls, tensors
+        self.alone = alone_extras(by_bytes(problem))
         if narrow is None:
             self.pairs = pairs_of(tensors, hulls, problem.network_of)
-            narrow = self._bottlenecks(self._singles(oracle_of))[1]
+            narrow = self._bottlenecks(self._singles())[1]
         self.narrow = narrow
         self.pairs = pairs_of(tensors, hulls, problem.network_of, narrow)
-        self.program = TollProgram(tensors, self.pairs)
-        self.given = problem, costs, hulls, tensors
+        self.program = TollProgram(tensors, self.pairs, self.alone)
         self.room = problem.accelerator.activation_capacity
         self.parts = components(problem, hulls)
-        self.singles = self._singles(oracle_of)
+        self.singles = self._singles()
         self._made: dict[tuple[int, ...], KeptOracle] = {}
         self.oracles = [self._oracle(layers) for layers in self.parts if len(layers) > 1]
         self.finders: list[KeptOracle] = []
@@ -113,12 +112,18 @@ class KeptPrices:
             self._made[key] = KeptOracle(problem, costs, hulls, tensors, self.pairs, key)
         return self._made[key]
 
-    def _singles(self, oracle_of: Callable[[Sequence[int], bool], KeptOracle]) -> list[KeptOracle]:
+    def _singles(self) -> list[KeptOracle]:
         """Return what looks at layers alone where it matters what ran before, by network."""
         loose = {self.pairs.pairs[i][1] for i in self.pairs.loose}
         ends = zip(self.problem.offsets, self.problem.offsets[1:])
         layers = [sorted(loose.intersection(range(*each))) for each in ends]
-        return [oracle_of(each, True) for each in layers if each]
+        problem, costs, hulls, tensors = self.given
+        return [KeptOracle(problem, costs, hulls, tensors, self.pairs, each, self.alone) for each in layers if each]
+
+    @property
+    def moves_weights(self) -> bool:
+        """Whether some of what crosses beyond once may be weights: what is proven does not tell them from maps."""
+        return any(each.most for each in self.alone)
 
     def may_keep(self, kept: frozenset[int]) -> bool:
         """Return whether tensors fit on chip together."""
@@ -167,32 +172,45 @@ class KeptPrices:
         shares, loads, taken, chosen = list(tolls.shares), list(tolls.loads), set[int](), list[int]()
         prices = np.zeros(self.problem.size)
         for oracle in oracles:
-            worth = {v: self._paid_at(oracle, v, self.pairs.of_layer[v]) for v in oracle.layers}
+            worth = {v: self._most_at(v, self._due_at(v, self.pairs.of_layer[v])) for v in oracle.layers}
             for v in sorted(worth, key=lambda v: (-worth[v], v)):
                 places = [i for i in self.pairs.of_layer[v] if self.pairs.pairs[i][0] not in taken]
-                paid = self._paid_at(oracle, v, places)
-                if paid <= 0:
+                due_here = self._due_at(v, places)
+                if self._most_at(v, due_here) <= 0 or (paid := self._paid_at(oracle, v, due_here)) <= 0:
                     continue
-                prices[v] = paid
+                prices[v] = paid + self.alone[v].extra(0)
                 chosen.append(v)
                 for i in places:
                     u = self.pairs.pairs[i][0]
                     taken.add(u)
                     for each in self.pairs.of_tensor[u]:
                         shares[each] = 0
-                    shares[i], loads[u] = self.pairs.budgets[u], 0
+                    shares[i], loads[u] = due_here.shares[i], due_here.loads[u]
         return Point(prices, Tolls(shares, loads)), chosen
 
-    def _paid_at(self, oracle: KeptOracle, v: int, places: Sequence[int]) -> int:
-        """Return what a layer alone pays at least where all tolls of some tensors are due at it."""
-        shares = [0] * len(self.pairs.pairs)
+    def _due_at(self, v: int, places: Sequence[int]) -> Tolls:
+        """Return tolls of some tensors all due at one layer; what other readers load is due there."""
+        shares, loads = [0] * len(self.pairs.pairs), [0] * len(self.tensors.comes)
         for i in places:
-            shares[i] = self.pairs.budgets[self.pairs.pairs[i][0]]
+            u = self.pairs.pairs[i][0]
+            if u in self.tensors.read[v] and len(self.tensors.readers[u]) > 1:
+                loads[u] = self.tensors.comes[u]
+            shares[i] = self.pairs.budgets[u] - loads[u]
+        return Tolls(shares, loads)
+
+    def _most_at(self, v: int, tolls: Tolls) -> int:
+        """Return what a layer alone pays in one of two cases of what ran before, without what it always moves."""
+        early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
+        cases = [least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], each)[0] for each in (early, late)]
+        return min(cases) - self.alone[v].extra(0)
+
+    def _paid_at(self, oracle: KeptOracle, v: int, tolls: Tolls) -> int:
+        """Return what a layer alone pays at least at these tolls, without what it always moves."""
         prices = [0] * self.problem.size
-        prices[v] = 1 + sum(shares)
-        found = oracle.worst(prices, Tolls(shares, [0] * len(self.tensors.comes)), LAST)
+        prices[v] = 1 + sum(tolls.shares) + sum(tolls.loads) + self.alone[v].most
+        found = oracle.worst(prices, tolls, LAST)
         self.time += found.deterministic_time
-        return math.floor(found.least) + prices[v]
+        return math.floor(found.least) + prices[v] - self.alone[v].extra(0)
 
     def _levelled(self, point: Point, limit: float, share: float) -> _Proven:
         """Return the best prices at given tolls, component by component, in so much more time (partition_bound.py)."""
@@ -230,13 +248,9 @@ class KeptPrices:
     def _alone_at(self, v: int, tolls: Tolls, is_narrow: bool) -> int:
         """Return what a layer alone pays at least at these tolls."""
         if not is_narrow:
-            return least_alone(self.tensors, self.pairs, tolls, v, self.room, ancestors(self.hulls, (v,)))[0]
-        prices = [0] * self.problem.size
-        prices[v] = 1 + sum([tolls.shares[i] for i in self.pairs.of_layer[v]]) + sum(tolls.loads)
+            return least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], ancestors(self.hulls, (v,)))[0]
         oracle = next(each for each in self.singles if v in each.inside)
-        found = oracle.worst(prices, tolls, LAST)
-        self.time += found.deterministic_time
-        return math.floor(found.least) + prices[v]
+        return self._paid_at(oracle, v, tolls) + self.alone[v].extra(0)
 
     def _groups_in(self, layers: Sequence[int]) -> list[tuple[int, ...]]:
         inside = set(layers)
@@ -263,7 +277,7 @@ class KeptPrices:
         for v in range(self.problem.size):
             early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
             for before in (early, late) if self.pairs.loose.intersection(self.pairs.of_layer[v]) else (early,):
-                least, kept = least_alone(self.tensors, self.pairs, point.tolls, v, self.room, before)
+                least, kept = least_alone(self.tensors, self.pairs, point.tolls, v, self.alone[v], before)
                 if least < prices[v]:
                     is_new |= self.program.add(Taken((v,), kept, before))
                     prices[v] = least
@@ -313,8 +327,9 @@ class KeptPrices:
         return total
 
     def _units(self) -> list[int]:
-        """Return per network what all that crosses is a multiple of."""
+        """Return per network what all that crosses is a multiple of; 1 where layers may move more than once."""
         units = [0] * len(self.problem.networks)
         for u, i in enumerate(self.problem.network_of):
-            units[i] = math.gcd(units[i], self.tensors.comes[u], self.tensors.goes[u])
+            beyond = 1 if self.alone[u].most else 0
+            units[i] = math.gcd(units[i], self.tensors.comes[u], self.tensors.goes[u], beyond)
         return [max(1, unit) for unit in units]
