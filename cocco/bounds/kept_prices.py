@@ -33,7 +33,7 @@ LEVEL = 0.5  #: of the way from the last good point to that of the program, wher
 FINDS = 2  #: times that each is asked, at prices lowered by what it met before; our choice
 NEWEST = 4  #: of the steps that a solver meets, which join the program; our choice
 SURE = 0.85  #: of what the program promises beyond what is proven that must be left to ask for a proof; our choice
-SHARE = 0.4  #: of the time for the best prices at plain tolls, and at those of bottlenecks; our choice
+SHARE, PLAIN_SHARE = 0.4, 0.1  #: of the time for the best prices at tolls of bottlenecks, and at plain ones; our choice
 RESERVE = 0.8  #: of the time for finding a good point, before the last proof; our choice
 PROOFS = 16  #: of one component at most, each at prices lowered by what was met before; our choice
 CALMER = 0.95  #: by which all prices of a component are lowered, too, in the second half of these; our choice
@@ -95,12 +95,13 @@ class KeptPrices:
         self._made: dict[tuple[int, ...], KeptOracle] = {}
         self.oracles = [self._oracle(layers) for layers in self.parts if len(layers) > 1]
         self.finders: list[KeptOracle] = []
+        self.wide: list[KeptOracle] = []
         for oracle in self.oracles:
             layers = oracle.layers
+            (self.wide if len(layers) > WINDOW else self.finders).append(oracle)
             if len(layers) > WINDOW:
                 starts = range(0, len(layers) - WINDOW // 2, WINDOW // 2)
                 self.finders += [self._oracle(layers[start : start + WINDOW]) for start in starts]
-            self.finders.append(oracle)
         self.oracles += self.singles
         self.finders += self.singles
 
@@ -140,8 +141,8 @@ class KeptPrices:
         for step in known:
             program.add(step)
         plain = Point(np.zeros(self.problem.size), plain_tolls(self.tensors, self.pairs))
-        tried = [self._levelled(each, limit, limit * SHARE) for each in (plain, self._bottlenecks(self.singles)[0])]
-        best = max(tried, key=lambda each: each.total)
+        tried = [(self._bottlenecks(self.singles)[0], SHARE), (plain, PLAIN_SHARE)]
+        best = max([self._levelled(each, limit * share) for each, share in tried], key=lambda each: each.total)
         centre = best.point
         steps, width, most, is_closed = 0, FIRST_WIDTH, math.inf, False
         while self.time < RESERVE * limit and steps < MOST_STEPS and not is_closed:
@@ -150,7 +151,9 @@ class KeptPrices:
             if width == MOST_WIDTH:
                 most = min(most, promised)
             point = self._alone(between(centre, point, LEVEL))[0]
-            point, _, is_known = self._lowered(point, self.finders, FINDS, limit)
+            point, _, is_found = self._lowered(point, self.finders, FINDS, limit)
+            if not is_found:
+                point = self._lowered(point, self.wide, FINDS, limit)[0]
             is_better = point.worth > centre.worth
             centre = point if is_better else centre
             width = min(MOST_WIDTH, width * 1.5) if is_better else max(LEAST_WIDTH, width * 0.7)
@@ -172,11 +175,12 @@ class KeptPrices:
         shares, loads, taken, chosen = list(tolls.shares), list(tolls.loads), set[int](), list[int]()
         prices = np.zeros(self.problem.size)
         for oracle in oracles:
-            worth = {v: self._most_at(v, self._due_at(v, self.pairs.of_layer[v])) for v in oracle.layers}
+            worth = {v: self._paid_at(oracle, v, self._due_at(v, self.pairs.of_layer[v])) for v in oracle.layers}
             for v in sorted(worth, key=lambda v: (-worth[v], v)):
                 places = [i for i in self.pairs.of_layer[v] if self.pairs.pairs[i][0] not in taken]
                 due_here = self._due_at(v, places)
-                if self._most_at(v, due_here) <= 0 or (paid := self._paid_at(oracle, v, due_here)) <= 0:
+                paid = self._paid_at(oracle, v, due_here) if worth[v] > 0 else 0
+                if paid <= 0:
                     continue
                 prices[v] = paid + self.alone[v].extra(0)
                 chosen.append(v)
@@ -199,20 +203,23 @@ class KeptPrices:
         return Tolls(shares, loads)
 
     def _most_at(self, v: int, tolls: Tolls) -> int:
-        """Return what a layer alone pays in one of two cases of what ran before, without what it always moves."""
+        """Return what a layer alone pays in the cheaper of two cases of what ran before, without what it always moves."""
         early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
         cases = [least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], each)[0] for each in (early, late)]
         return min(cases) - self.alone[v].extra(0)
 
     def _paid_at(self, oracle: KeptOracle, v: int, tolls: Tolls) -> int:
         """Return what a layer alone pays at least at these tolls, without what it always moves."""
+        most = self._most_at(v, tolls)
+        if most <= 0:
+            return most
         prices = [0] * self.problem.size
         prices[v] = 1 + sum(tolls.shares) + sum(tolls.loads) + self.alone[v].most
         found = oracle.worst(prices, tolls, LAST)
         self.time += found.deterministic_time
         return math.floor(found.least) + prices[v] - self.alone[v].extra(0)
 
-    def _levelled(self, point: Point, limit: float, share: float) -> _Proven:
+    def _levelled(self, point: Point, share: float) -> _Proven:
         """Return the best prices at given tolls, component by component, in so much more time (partition_bound.py)."""
         prices, crossings, end, left = (
             point.prices.copy(),
@@ -233,8 +240,8 @@ class KeptPrices:
             least, found = alone[v], [float(alone[v])]
             if others:
                 tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost)
-                start = [max(0.0, prices[v]) for v in layers]
-                solver = PartitionBound(*self.given, layers, self._groups_in(layers), start, tolled)
+                guess = [max(0.0, prices[v]) for v in layers]
+                solver = PartitionBound(*self.given, layers, self._groups_in(layers), None, tolled, guess)
                 bound = solver.run(max(LAST, (end - self.time) * len(layers) / left))
                 least, found = bound.crossings, list(bound.prices)
                 self.time += bound.deterministic_time

@@ -23,6 +23,7 @@ from cocco.bounds.kept import keep_question, step_totals
 from cocco.bounds.kept_alone import Alone, alone_extras, by_bytes
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_oracle import KeptOracle
+from cocco.bounds.kept_prices import KeptPrices
 from cocco.bounds.kept_steps import least_alone
 from cocco.bounds.staircase import Staircase, forced_step, no_limit
 from cocco.bounds.tolls import (
@@ -371,3 +372,14 @@ def test_randwire_in_a_small_memory_has_a_bound_far_above_once():
     problem = on_hardware(network, Accelerator(shared_buffer=192 * 1024), metric="ema", keep="auto")
     found = certify(problem, range(problem.size), 0.1)
     assert 6_800_000 < found.lower_bound < 7_500_000 and found.method == "partition"
+
+
+def test_what_a_layer_alone_would_pay_is_no_bound_where_it_may_run_with_others():
+    """n3 and n4 alone would pay for maps that cannot be kept; one subgraph of all six layers moves none of them."""
+    network = dag([[], [0], [0], [1, 2], [1, 2], [3, 4]], size=16)
+    problem = on_hardware(network, Accelerator(shared_buffer=1000), metric="ema", keep="auto")
+    tensors, costs, whole = tensors_of(problem, may_keep=True), SubgraphCosts(problem), tuple(range(6))
+    once = KeptBounds(problem).least()
+    assert min(tensors.whole[:5]) > 1000 and costs.costs(whole) == once
+    assert KeptPrices(problem, costs, Hulls(problem, costs), tensors).narrow
+    assert certify(problem, whole, SHORT).lower_bound == once
