@@ -28,15 +28,13 @@ from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 FIRST_WIDTH, LEAST_WIDTH, MOST_WIDTH = 2.0, 0.05, 8.0  #: of the box around the last good point, in tensors; our choice
+MOST_NARROW = 40  #: bottlenecks that are looked at; our choice: a tenth of a second each
 ROUNDS = 6  #: of the program and single layers, before other steps are looked for; our choice
 LEVEL = 0.5  #: of the way from the last good point to that of the program, where steps are looked for; our choice
 FINDS = 2  #: times that each is asked, at prices lowered by what it met before; our choice
 NEWEST = 4  #: of the steps that a solver meets, which join the program; our choice
-SURE = 0.85  #: of what the program promises beyond what is proven that must be left to ask for a proof; our choice
-SHARE, PLAIN_SHARE = 0.4, 0.1  #: of the time for the best prices at tolls of bottlenecks, and at plain ones; our choice
-RESERVE = 0.8  #: of the time for finding a good point, before the last proof; our choice
-PROOFS = 16  #: of one component at most, each at prices lowered by what was met before; our choice
-CALMER = 0.95  #: by which all prices of a component are lowered, too, in the second half of these; our choice
+APART, NARROW = 0.3, 0.3  #: of the time, for prices at tolls of layers that run alone, and of bottlenecks; our choice
+RESERVE = 0.7  #: of the time for finding a good point, before the last proof; our choice
 LAST = 0.5  #: deterministic time of a proof that begins when time is over; our choice
 MOST_STEPS = 400  #: our choice: several times what it takes
 ENOUGH = 1e-3  #: relative gap to the linear program at which to stop; our choice
@@ -102,7 +100,6 @@ class KeptPrices:
             if len(layers) > WINDOW:
                 starts = range(0, len(layers) - WINDOW // 2, WINDOW // 2)
                 self.finders += [self._oracle(layers[start : start + WINDOW]) for start in starts]
-        self.oracles += self.singles
         self.finders += self.singles
 
     def _oracle(self, layers: Sequence[int]) -> KeptOracle:
@@ -140,31 +137,56 @@ class KeptPrices:
             program.add(self.plain_step((v,)))
         for step in known:
             program.add(step)
-        plain = Point(np.zeros(self.problem.size), plain_tolls(self.tensors, self.pairs))
-        tried = [(self._bottlenecks(self.singles)[0], SHARE), (plain, PLAIN_SHARE)]
-        best = max([self._levelled(each, limit * share) for each, share in tried], key=lambda each: each.total)
+        best = self._levelled(self._apart(), limit * APART)
+        narrow, chosen = self._bottlenecks(self.singles)
+        if chosen:
+            best = max(best, self._levelled(narrow, limit * NARROW), key=lambda each: each.total)
         centre = best.point
         steps, width, most, is_closed = 0, FIRST_WIDTH, math.inf, False
         while self.time < RESERVE * limit and steps < MOST_STEPS and not is_closed:
             steps += 1
-            point, promised, is_new = self._promised(centre, width)
+            point, promised = self._promised(centre, width)
             if width == MOST_WIDTH:
                 most = min(most, promised)
             point = self._alone(between(centre, point, LEVEL))[0]
-            point, _, is_found = self._lowered(point, self.finders, FINDS, limit)
+            point, is_found = self._lowered(point, self.finders, limit)
             if not is_found:
-                point = self._lowered(point, self.wide, FINDS, limit)[0]
+                point = self._lowered(point, self.wide, limit)[0]
             is_better = point.worth > centre.worth
             centre = point if is_better else centre
             width = min(MOST_WIDTH, width * 1.5) if is_better else max(LEAST_WIDTH, width * 0.7)
-            if centre.worth > best.total and (not is_new or centre.worth > best.total + SURE * (promised - best.total)):
-                best = max(best, self._proven(centre, limit), key=lambda each: each.total)
-            is_closed = promised - best.total <= max(self.problem.size, ENOUGH * promised)
+            near = max(self.problem.size, ENOUGH * promised)
+            is_closed = promised - best.total <= near
+            if promised - centre.worth <= near:
+                break
         if centre.worth > best.total and not is_closed:
-            best = max(best, self._proven(centre, limit), key=lambda each: each.total)
+            best = max(best, self._levelled(centre, limit - self.time), key=lambda each: each.total)
         units = self._units()
         crossings = [-(-max(0, each) // unit) * unit for each, unit in zip(best.crossings, units)]
         return KeptBound(crossings, most, steps, self.time, best.point, not is_closed, len(self.parts))
+
+    def _apart(self) -> Point:
+        """Return a point where tolls are due at layers that run alone, of tensors that are live there in any plan."""
+        tolls = plain_tolls(self.tensors, self.pairs)
+        shares, loads, taken = list(tolls.shares), list(tolls.loads), set[int]()
+
+        def places(v: int) -> list[int]:
+            fixed = [i for i in self.pairs.of_layer[v] if i not in self.pairs.loose]
+            return [i for i in fixed if self.pairs.pairs[i][0] not in taken]
+
+        layers = [v for v in range(self.problem.size) if self.hulls.runs_alone(v)]
+        worth = {v: self._most_at(v, self._due_at(v, places(v))) for v in layers}
+        for v in sorted(worth, key=lambda v: (-worth[v], v)):
+            here = places(v)
+            due_here = self._due_at(v, here)
+            if self._most_at(v, due_here) > 0:
+                for i in here:
+                    u = self.pairs.pairs[i][0]
+                    taken.add(u)
+                    for each in self.pairs.of_tensor[u]:
+                        shares[each] = 0
+                    shares[i], loads[u] = due_here.shares[i], due_here.loads[u]
+        return Point(np.zeros(self.problem.size), Tolls(shares, loads))
 
     def _bottlenecks(self, oracles: Sequence[KeptOracle]) -> tuple[Point, list[int]]:
         """Return a point where all of a tensor's tolls are due at one layer, at which much is live; and those layers.
@@ -175,7 +197,9 @@ class KeptPrices:
         shares, loads, taken, chosen = list(tolls.shares), list(tolls.loads), set[int](), list[int]()
         prices = np.zeros(self.problem.size)
         for oracle in oracles:
-            worth = {v: self._paid_at(oracle, v, self._due_at(v, self.pairs.of_layer[v])) for v in oracle.layers}
+            most = {v: self._most_at(v, self._due_at(v, self.pairs.of_layer[v])) for v in oracle.layers}
+            first = sorted([v for v in most if most[v] > 0], key=lambda v: (-most[v], v))[:MOST_NARROW]
+            worth = {v: self._paid_at(oracle, v, self._due_at(v, self.pairs.of_layer[v])) for v in first}
             for v in sorted(worth, key=lambda v: (-worth[v], v)):
                 places = [i for i in self.pairs.of_layer[v] if self.pairs.pairs[i][0] not in taken]
                 due_here = self._due_at(v, places)
@@ -203,7 +227,7 @@ class KeptPrices:
         return Tolls(shares, loads)
 
     def _most_at(self, v: int, tolls: Tolls) -> int:
-        """Return what a layer alone pays in the cheaper of two cases of what ran before, without what it always moves."""
+        """Return what a layer alone pays in two cases of what ran before, the less, without what it always moves."""
         early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
         cases = [least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], each)[0] for each in (early, late)]
         return min(cases) - self.alone[v].extra(0)
@@ -240,7 +264,7 @@ class KeptPrices:
             least, found = alone[v], [float(alone[v])]
             if others:
                 tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost)
-                guess = [max(0.0, prices[v]) for v in layers]
+                guess = [prices[v] for v in layers]
                 solver = PartitionBound(*self.given, layers, self._groups_in(layers), None, tolled, guess)
                 bound = solver.run(max(LAST, (end - self.time) * len(layers) / left))
                 least, found = bound.crossings, list(bound.prices)
@@ -264,16 +288,14 @@ class KeptPrices:
         groups = dict.fromkeys([step.layers for step in self.program.known.values() if len(step.layers) > 1])
         return [group for group in groups if inside.issuperset(group)]
 
-    def _promised(self, centre: Point, width: float) -> tuple[Point, float, bool]:
-        """Return what the program takes for best, once it knows of single layers, and whether it learnt of any."""
-        is_any = False
+    def _promised(self, centre: Point, width: float) -> tuple[Point, float]:
+        """Return what the program takes for best, once it knows of single layers."""
         for _ in range(ROUNDS):
             point, promised = self.program.best(centre, width)
             point, is_new = self._alone(point)
-            is_any |= is_new
             if not is_new:
                 break
-        return point, promised, is_any
+        return point, promised
 
     def _alone(self, point: Point) -> tuple[Point, bool]:
         """Return lower prices, at which no layer alone is worth more than it pays, and whether there were new steps.
@@ -294,44 +316,19 @@ class KeptPrices:
         """Return a step with nothing kept, as early as it may run."""
         return Taken(group, frozenset(), ancestors(self.hulls, group))
 
-    def _proven(self, point: Point, limit: float) -> _Proven:
-        """Return what prices prove once they are lowered where steps speak against them."""
-        lowered, short, _ = self._lowered(point, self.oracles, PROOFS, limit, CALMER)
-        return _Proven(lowered, self._crossings(lowered, short))
-
-    def _lowered(
-        self, point: Point, oracles: Sequence[KeptOracle], most: int, limit: float, calmer: float = 1.0
-    ) -> tuple[Point, dict[int, int], bool]:  # fmt: skip
-        """Return prices lowered by each step that is worth more than it pays, by how much steps still are, by oracle,
-        and whether any step was new."""
-        short, is_new = dict[int, int](), False
-        for i, oracle in enumerate(oracles):
-            layers = list(oracle.layers)
-            for tried in range(most):
+    def _lowered(self, point: Point, oracles: Sequence[KeptOracle], limit: float) -> tuple[Point, bool]:
+        """Return prices lowered by each step that is worth more than it pays, and whether any step was new."""
+        is_new = False
+        for oracle in oracles:
+            for _ in range(FINDS):
                 found = oracle.worst([int(price) for price in point.prices], point.tolls, max(limit - self.time, LAST))
                 self.time += found.deterministic_time
-                short[i] = min(0, math.floor(found.least))
-                if not short[i]:
-                    break
                 for step in found.steps[-NEWEST:]:
                     is_new |= self.program.add(step)
-                if tried == most - 1 or self.time >= limit:
+                if found.least >= 0 or self.time >= limit:
                     break
                 point = self.program.repaired(point)
-                if 2 * tried >= most:
-                    prices = point.prices[layers]
-                    point.prices[layers] = np.where(prices > 0, np.floor(calmer * prices), prices)
-        return point, short, is_new
-
-    def _crossings(self, point: Point, short: dict[int, int]) -> list[int]:
-        """Return per network what these prices prove where so much is missing of steps, by oracle."""
-        total = [0] * len(self.problem.networks)
-        for v, price in enumerate(point.prices):
-            total[self.problem.network_of[v]] += int(price)
-        for i, missing in short.items():
-            layers = self.oracles[i].layers
-            total[self.problem.network_of[layers[0]]] += len(layers) * missing
-        return total
+        return point, is_new
 
     def _units(self) -> list[int]:
         """Return per network what all that crosses is a multiple of; 1 where layers may move more than once."""

@@ -71,11 +71,11 @@ class PartitionBound:
     ) -> None:
         """start: prices of the layers that no subgraph is worth, if such are known, as those of a larger memory.
 
-        tolled: what takes the place of what crosses with nothing kept. guess: prices to begin with, which prove nothing.
+        tolled: what takes the place of what crosses with nothing kept. guess: prices to begin with that prove nothing.
         """
         self.layers, self.tensors = layers, tensors
         self.start = np.floor(start) if start is not None else np.zeros(len(layers))
-        self.guess = np.floor(guess) if guess is not None else None
+        self.guess = np.floor(guess) if guess is not None else np.zeros(0)
         touched = {*layers}.union(*[tensors.read[v] for v in layers])
         sizes = [bytes_[u] for u in touched for bytes_ in (tensors.comes, tensors.goes)]
         self.unit = max(1, math.gcd(*sizes))  # all that crosses is a multiple of it
@@ -106,7 +106,7 @@ class PartitionBound:
         best, steps = max(0, int(self.start.sum())), 0
         centre = self.start if best else np.zeros(len(self.layers))
         held = centre
-        for _ in range(GUESSES if self.guess is not None else 0):
+        for _ in range(GUESSES if len(self.guess) else 0):
             lower = np.floor(self.columns.repaired(self.guess) + NEAR)
             proven, is_new = self._prove(lower, limit)
             if proven > best:
