@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("ortools")
 pytest.importorskip("scipy")
 
+import cocco
 import workloads
 from cocco.bounds import certify
 from cocco.bounds.certificate import _Solver
@@ -38,6 +39,7 @@ from cocco.bounds.tolls import (
     plain_tolls,
 )
 from cocco.problem.genome import connected_parts
+from cocco.problem.names import Metric
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from cocco.search.keeping.question import KeptStep
@@ -52,6 +54,7 @@ from tests.helpers.search_graphs import chain, dag
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 
 SHORT = 2.0  #: deterministic time; far more than these take
+METRICS: tuple[Metric, ...] = ("ema", "energy")
 
 
 @pytest.mark.parametrize(("room", "more"), [(2048, 0), (511, 1024)])
@@ -383,3 +386,36 @@ def test_what_a_layer_alone_would_pay_is_no_bound_where_it_may_run_with_others()
     assert min(tensors.whole[:5]) > 1000 and costs.costs(whole) == once
     assert KeptPrices(problem, costs, Hulls(problem, costs), tensors).narrow
     assert certify(problem, whole, SHORT).lower_bound == once
+
+
+def check_forks(seed: int) -> tuple[bool, bool]:
+    """Compare a certificate with the proven optimum of a network whose maps may be kept, fused or neither.
+
+    Return whether the optimum moves more than once, and whether the certificate says so.
+    """
+    rng = random.Random(seed)
+    count = rng.randint(4, 8)
+    producers = [sorted(rng.sample(range(max(0, v - 4), v), min(v, rng.choice((1, 1, 2, 2, 3))))) for v in range(count)]
+    network = dag(producers, size=rng.choice((8, 16)), kernel=rng.choice((1, 1, 3)))
+    size = rng.choice((400, 700, 1000, 1600, 2200, 3000, 4500, 6500))
+    machine, metric = Accelerator(shared_buffer=size, batch=rng.choice((1, 1, 1, 2))), rng.choice(METRICS)
+    try:
+        best = cocco.partition(network, machine, metric=metric, keep="auto", method="exact")
+    except ValueError:  # some layer does not run
+        return False, False
+    problem = on_hardware(network, machine, metric=metric, keep="auto")
+    bound, once = certify(problem, range(count), SHORT).lower_bound, KeptBounds(problem).least()
+    assert best.status != "optimal" or bound <= best.cost * (1 + 1e-12), seed
+    return best.cost > once * (1 + 1e-9), bound > once * (1 + 1e-9)
+
+
+def test_no_bound_is_above_the_optimum_of_networks_with_forks():
+    counts = [check_forks(seed) for seed in range(30)]
+    assert sum(is_more for is_more, _ in counts) > 10 and sum(is_seen for _, is_seen in counts) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_no_bound_is_above_the_optimum_of_thousands(part: int):
+    for seed in range(80_000 + 500 * part, 80_500 + 500 * part):
+        check_forks(seed)
