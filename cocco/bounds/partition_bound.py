@@ -78,7 +78,9 @@ class PartitionBound:
         self.guess = np.floor(guess) if guess is not None else np.zeros(0)
         touched = {*layers}.union(*[tensors.read[v] for v in layers])
         sizes = [bytes_[u] for u in touched for bytes_ in (tensors.comes, tensors.goes)]
-        self.unit = max(1, math.gcd(*sizes))  # all that crosses is a multiple of it
+        self.unit = (
+            max(1, math.gcd(*sizes)) if tolled is None else 1
+        )  # all that crosses is a multiple of it, no toll is
         self.most_price = 4.0 * max(1, sum(sizes))  # far beyond what any set crosses
         if tolled is None:
             tolled = Tolled(

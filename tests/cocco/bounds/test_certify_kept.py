@@ -410,7 +410,7 @@ def check_forks(seed: int) -> tuple[bool, bool]:
 
 
 def test_no_bound_is_above_the_optimum_of_networks_with_forks():
-    counts = [check_forks(seed) for seed in range(30)]
+    counts = [check_forks(seed) for seed in (80296, 80325, *range(30))]  # the first two: tolls are no whole tensors
     assert sum(is_more for is_more, _ in counts) > 10 and sum(is_seen for _, is_seen in counts) > 5
 
 
