@@ -292,11 +292,11 @@ def check_steps(seed: int) -> tuple[int, int, int]:
                         least = extras[v].extra(sum(tensors.whole[u] for u in step.kept))
                         assert more >= least, (seed, step)
                         beyond += least > 0
-                        assert single.least <= pays - prices[group[0]], (seed, step)
+                        assert math.floor(single.least) <= pays - prices[group[0]], (seed, step)
                         alone += 1
                     else:
                         assert found is not None
-                        assert found.least <= pays - sum(prices[v] for v in group), (seed, step)
+                        assert math.floor(found.least) <= pays - sum(prices[v] for v in group), (seed, step)
                         several += 1
     return several, alone, beyond
 
