@@ -96,10 +96,13 @@ class _Solver:
         self.components, self.steps = bound.components, self.steps + bound.steps
         self.spent += bound.deterministic_time
         self.kept_steps = list(solver.program.known.values())[-MOST_KNOWN:]
-        traffic = []
+        maps, weights = list[Traffic](), list[Traffic]()
         for row, crosses in zip(KeptBounds(self.problem).once, bound.crossings):
-            traffic.append(Traffic(row.weights, row.maps + given.accelerator.batch * crosses))
-        return Step(tuple(traffic), (), bound.is_open and bool(self.problem.buffers))
+            more = given.accelerator.batch * crosses
+            maps.append(Traffic(row.weights, row.maps + more))
+            weights.append(Traffic(row.weights + more, row.maps))
+        is_open = bound.is_open and bool(self.problem.buffers)
+        return Step(tuple(maps), (), is_open, tuple(weights) if solver.moves_weights else ())
 
     def _crossing(
         self, given: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, prices: Sequence[float],

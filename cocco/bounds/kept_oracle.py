@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cocco.bounds.crossings import Tensors
 from cocco.bounds.forced import Hulls
+from cocco.bounds.kept_alone import Alone
 from cocco.bounds.oracle import LeastExcess, Oracle, Term, Value, solved
 from cocco.bounds.siblings import Siblings
 from cocco.bounds.tolls import Pairs, Taken, Tolls, paid
@@ -28,18 +29,24 @@ class WorstStep(NamedTuple):
 class KeptOracle(Oracle):
     """The model of one step of some layers, of what is kept meanwhile and of what ran before, solved at many tolls.
 
-    What it pays: shares of tensors that are live and not kept, and loads (cocco.bounds.tolls). is_single: a layer by
-    itself, in whatever loop order, so that only what is kept takes room.
+    What it pays: shares of tensors that are live and not kept, and loads (cocco.bounds.tolls). alone: where a step is
+    one layer, in whatever loop order, so that only what is kept takes room, and what it moves beyond, the more the more
+    is kept; else a step has two layers at least.
     """
 
     def __init__(
         self, problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, pairs: Pairs,
-        layers: Sequence[int], is_single: bool = False,
+        layers: Sequence[int], alone: Sequence[Alone] | None = None,
     ) -> None:  # fmt: skip
-        self.pairs, self.is_single = pairs, is_single
+        self.pairs, self.alone, self.is_single = pairs, alone, alone is not None
         self.shares: dict[int, cp_model.IntVar] = {}  # by pair
         self.loads: dict[int, cp_model.IntVar] = {}  # by tensor
+        self.extras: list[Term] = []  # where a layer is alone
         super().__init__(problem, costs, hulls, tensors, layers)
+        if alone is not None:
+            self._add_extras(alone, [(tensors.whole[u], x) for u, x in self.kept.items()])
+        else:
+            self._add_neighbours(problem, hulls)
 
     def worst(self, prices: Sequence[int], tolls: Tolls, limit: float) -> WorstStep:
         """Return the least of what a step pays less the prices of its layers, proven as far as the time goes."""
@@ -47,6 +54,7 @@ class KeptOracle(Oracle):
             (tolls.loads[u], x) for u, x in self.loads.items()
         ]
         worth = sum([prices[v] * x for v, x in self.inside.items()])
+        terms += self.extras
         self.model.minimize(sum([toll * x for toll, x in terms if toll]) - worth)
         inside, kept, done, steps = self.inside, self.kept, self.done, list[Taken]()
 
@@ -59,6 +67,32 @@ class KeptOracle(Oracle):
         floor = -float(sum([prices[v] for v in self.layers if prices[v] > 0]))
         least, spent = solved(self.model, met, limit, floor)
         return WorstStep(least, steps, spent)
+
+    def _add_neighbours(self, problem: Problem, hulls: Hulls) -> None:
+        """Add that each layer of a step has one beside it that it reads or that reads it."""
+        for v, x in self.inside.items():
+            near = [w for w in (*problem.producers[v], *problem.consumers[v]) if w in self.inside]
+            self.model.add_bool_or([~x, *[self.inside[w] for w in near if hulls.may_share((v, w))]])
+
+    def _add_extras(self, alone: Sequence[Alone], held: Sequence[Term]) -> None:
+        """Add what a layer alone moves beyond, the more the more is kept."""
+        model = self.model
+        kinds: dict[Alone, list[cp_model.IntVar]] = {}
+        for v, x in self.inside.items():
+            kinds.setdefault(alone[v], []).append(x)
+        kept, most = sum([size * x for size, x in held]), sum([size for size, _ in held])
+        for kind, layers in kinds.items():
+            if kind.room < most:
+                model.add(kept <= kind.room + (most - kind.room) * (1 - sum(layers)))
+            paid = 0
+            for start, extra in kind.levels:
+                if start == 0:
+                    self.extras += [(extra, x) for x in layers if extra]
+                elif start <= most:
+                    pays = model.new_bool_var("")
+                    model.add(kept <= start - 1 + (most - start + 1) * (1 - sum(layers) + pays))
+                    self.extras.append((extra - paid, pays))
+                paid = extra
 
     def _keepable(self, problem: Problem, tensors: Tensors) -> dict[int, cp_model.IntVar]:
         room = problem.accelerator.activation_capacity

@@ -10,7 +10,7 @@ tolls.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from cocco.bounds.components import components
 from cocco.bounds.crossings import Tensors
 from cocco.bounds.forced import Hulls
+from cocco.bounds.kept_alone import alone_extras, by_bytes
 from cocco.bounds.kept_oracle import AtTolls, KeptOracle
 from cocco.bounds.kept_steps import least_alone
 from cocco.bounds.partition_bound import WINDOW, PartitionBound, Tolled
@@ -27,15 +28,13 @@ from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 FIRST_WIDTH, LEAST_WIDTH, MOST_WIDTH = 2.0, 0.05, 8.0  #: of the box around the last good point, in tensors; our choice
+MOST_NARROW = 40  #: bottlenecks that are looked at; our choice: a tenth of a second each
 ROUNDS = 6  #: of the program and single layers, before other steps are looked for; our choice
 LEVEL = 0.5  #: of the way from the last good point to that of the program, where steps are looked for; our choice
 FINDS = 2  #: times that each is asked, at prices lowered by what it met before; our choice
 NEWEST = 4  #: of the steps that a solver meets, which join the program; our choice
-SURE = 0.85  #: of what the program promises beyond what is proven that must be left to ask for a proof; our choice
-SHARE = 0.4  #: of the time for the best prices at plain tolls, and at those of bottlenecks; our choice
-RESERVE = 0.8  #: of the time for finding a good point, before the last proof; our choice
-PROOFS = 16  #: of one component at most, each at prices lowered by what was met before; our choice
-CALMER = 0.95  #: by which all prices of a component are lowered, too, in the second half of these; our choice
+APART, NARROW = 0.3, 0.3  #: of the time, for prices at tolls of layers that run alone, and of bottlenecks; our choice
+RESERVE = 0.7  #: of the time for finding a good point, before the last proof; our choice
 LAST = 0.5  #: deterministic time of a proof that begins when time is over; our choice
 MOST_STEPS = 400  #: our choice: several times what it takes
 ENOUGH = 1e-3  #: relative gap to the linear program at which to stop; our choice
@@ -80,29 +79,27 @@ class KeptPrices:
         self.problem, self.tensors = problem, tensors
         self.hulls, self.time = hulls, 0.0
 
-        def oracle_of(layers: Sequence[int], is_single: bool = False) -> KeptOracle:
-            return KeptOracle(problem, costs, hulls, tensors, self.pairs, layers, is_single)
-
+        self.given = problem, costs, hulls, tensors
+        self.alone = alone_extras(by_bytes(problem))
         if narrow is None:
             self.pairs = pairs_of(tensors, hulls, problem.network_of)
-            narrow = self._bottlenecks(self._singles(oracle_of))[1]
+            narrow = self._bottlenecks(self._singles())[1]
         self.narrow = narrow
         self.pairs = pairs_of(tensors, hulls, problem.network_of, narrow)
-        self.program = TollProgram(tensors, self.pairs)
-        self.given = problem, costs, hulls, tensors
+        self.program = TollProgram(tensors, self.pairs, self.alone)
         self.room = problem.accelerator.activation_capacity
         self.parts = components(problem, hulls)
-        self.singles = self._singles(oracle_of)
+        self.singles = self._singles()
         self._made: dict[tuple[int, ...], KeptOracle] = {}
         self.oracles = [self._oracle(layers) for layers in self.parts if len(layers) > 1]
         self.finders: list[KeptOracle] = []
+        self.wide: list[KeptOracle] = []
         for oracle in self.oracles:
             layers = oracle.layers
+            (self.wide if len(layers) > WINDOW else self.finders).append(oracle)
             if len(layers) > WINDOW:
                 starts = range(0, len(layers) - WINDOW // 2, WINDOW // 2)
                 self.finders += [self._oracle(layers[start : start + WINDOW]) for start in starts]
-            self.finders.append(oracle)
-        self.oracles += self.singles
         self.finders += self.singles
 
     def _oracle(self, layers: Sequence[int]) -> KeptOracle:
@@ -113,12 +110,18 @@ class KeptPrices:
             self._made[key] = KeptOracle(problem, costs, hulls, tensors, self.pairs, key)
         return self._made[key]
 
-    def _singles(self, oracle_of: Callable[[Sequence[int], bool], KeptOracle]) -> list[KeptOracle]:
+    def _singles(self) -> list[KeptOracle]:
         """Return what looks at layers alone where it matters what ran before, by network."""
         loose = {self.pairs.pairs[i][1] for i in self.pairs.loose}
         ends = zip(self.problem.offsets, self.problem.offsets[1:])
         layers = [sorted(loose.intersection(range(*each))) for each in ends]
-        return [oracle_of(each, True) for each in layers if each]
+        problem, costs, hulls, tensors = self.given
+        return [KeptOracle(problem, costs, hulls, tensors, self.pairs, each, self.alone) for each in layers if each]
+
+    @property
+    def moves_weights(self) -> bool:
+        """Whether some of what crosses beyond once may be weights: what is proven does not tell them from maps."""
+        return any(each.most for each in self.alone)
 
     def may_keep(self, kept: frozenset[int]) -> bool:
         """Return whether tensors fit on chip together."""
@@ -134,29 +137,56 @@ class KeptPrices:
             program.add(self.plain_step((v,)))
         for step in known:
             program.add(step)
-        plain = Point(np.zeros(self.problem.size), plain_tolls(self.tensors, self.pairs))
-        tried = [self._levelled(each, limit, limit * SHARE) for each in (plain, self._bottlenecks(self.singles)[0])]
-        best = max(tried, key=lambda each: each.total)
+        best = self._levelled(self._apart(), limit * APART)
+        narrow, chosen = self._bottlenecks(self.singles)
+        if chosen:
+            best = max(best, self._levelled(narrow, limit * NARROW), key=lambda each: each.total)
         centre = best.point
         steps, width, most, is_closed = 0, FIRST_WIDTH, math.inf, False
         while self.time < RESERVE * limit and steps < MOST_STEPS and not is_closed:
             steps += 1
-            point, promised, is_new = self._promised(centre, width)
+            point, promised = self._promised(centre, width)
             if width == MOST_WIDTH:
                 most = min(most, promised)
             point = self._alone(between(centre, point, LEVEL))[0]
-            point, _, is_known = self._lowered(point, self.finders, FINDS, limit)
+            point, is_found = self._lowered(point, self.finders, limit)
+            if not is_found:
+                point = self._lowered(point, self.wide, limit)[0]
             is_better = point.worth > centre.worth
             centre = point if is_better else centre
             width = min(MOST_WIDTH, width * 1.5) if is_better else max(LEAST_WIDTH, width * 0.7)
-            if centre.worth > best.total and (not is_new or centre.worth > best.total + SURE * (promised - best.total)):
-                best = max(best, self._proven(centre, limit), key=lambda each: each.total)
-            is_closed = promised - best.total <= max(self.problem.size, ENOUGH * promised)
+            near = max(self.problem.size, ENOUGH * promised)
+            is_closed = promised - best.total <= near
+            if promised - centre.worth <= near:
+                break
         if centre.worth > best.total and not is_closed:
-            best = max(best, self._proven(centre, limit), key=lambda each: each.total)
+            best = max(best, self._levelled(centre, limit - self.time), key=lambda each: each.total)
         units = self._units()
         crossings = [-(-max(0, each) // unit) * unit for each, unit in zip(best.crossings, units)]
         return KeptBound(crossings, most, steps, self.time, best.point, not is_closed, len(self.parts))
+
+    def _apart(self) -> Point:
+        """Return a point where tolls are due at layers that run alone, of tensors that are live there in any plan."""
+        tolls = plain_tolls(self.tensors, self.pairs)
+        shares, loads, taken = list(tolls.shares), list(tolls.loads), set[int]()
+
+        def places(v: int) -> list[int]:
+            fixed = [i for i in self.pairs.of_layer[v] if i not in self.pairs.loose]
+            return [i for i in fixed if self.pairs.pairs[i][0] not in taken]
+
+        layers = [v for v in range(self.problem.size) if self.hulls.runs_alone(v)]
+        worth = {v: self._most_at(v, self._due_at(v, places(v))) for v in layers}
+        for v in sorted(worth, key=lambda v: (-worth[v], v)):
+            here = places(v)
+            due_here = self._due_at(v, here)
+            if self._most_at(v, due_here) > 0:
+                for i in here:
+                    u = self.pairs.pairs[i][0]
+                    taken.add(u)
+                    for each in self.pairs.of_tensor[u]:
+                        shares[each] = 0
+                    shares[i], loads[u] = due_here.shares[i], due_here.loads[u]
+        return Point(np.zeros(self.problem.size), Tolls(shares, loads))
 
     def _bottlenecks(self, oracles: Sequence[KeptOracle]) -> tuple[Point, list[int]]:
         """Return a point where all of a tensor's tolls are due at one layer, at which much is live; and those layers.
@@ -167,34 +197,53 @@ class KeptPrices:
         shares, loads, taken, chosen = list(tolls.shares), list(tolls.loads), set[int](), list[int]()
         prices = np.zeros(self.problem.size)
         for oracle in oracles:
-            worth = {v: self._paid_at(oracle, v, self.pairs.of_layer[v]) for v in oracle.layers}
+            most = {v: self._most_at(v, self._due_at(v, self.pairs.of_layer[v])) for v in oracle.layers}
+            first = sorted([v for v in most if most[v] > 0], key=lambda v: (-most[v], v))[:MOST_NARROW]
+            worth = {v: self._paid_at(oracle, v, self._due_at(v, self.pairs.of_layer[v])) for v in first}
             for v in sorted(worth, key=lambda v: (-worth[v], v)):
                 places = [i for i in self.pairs.of_layer[v] if self.pairs.pairs[i][0] not in taken]
-                paid = self._paid_at(oracle, v, places)
+                due_here = self._due_at(v, places)
+                paid = self._paid_at(oracle, v, due_here) if worth[v] > 0 else 0
                 if paid <= 0:
                     continue
-                prices[v] = paid
+                prices[v] = paid + self.alone[v].extra(0)
                 chosen.append(v)
                 for i in places:
                     u = self.pairs.pairs[i][0]
                     taken.add(u)
                     for each in self.pairs.of_tensor[u]:
                         shares[each] = 0
-                    shares[i], loads[u] = self.pairs.budgets[u], 0
+                    shares[i], loads[u] = due_here.shares[i], due_here.loads[u]
         return Point(prices, Tolls(shares, loads)), chosen
 
-    def _paid_at(self, oracle: KeptOracle, v: int, places: Sequence[int]) -> int:
-        """Return what a layer alone pays at least where all tolls of some tensors are due at it."""
-        shares = [0] * len(self.pairs.pairs)
+    def _due_at(self, v: int, places: Sequence[int]) -> Tolls:
+        """Return tolls of some tensors all due at one layer; what other readers load is due there."""
+        shares, loads = [0] * len(self.pairs.pairs), [0] * len(self.tensors.comes)
         for i in places:
-            shares[i] = self.pairs.budgets[self.pairs.pairs[i][0]]
-        prices = [0] * self.problem.size
-        prices[v] = 1 + sum(shares)
-        found = oracle.worst(prices, Tolls(shares, [0] * len(self.tensors.comes)), LAST)
-        self.time += found.deterministic_time
-        return math.floor(found.least) + prices[v]
+            u = self.pairs.pairs[i][0]
+            if u in self.tensors.read[v] and len(self.tensors.readers[u]) > 1:
+                loads[u] = self.tensors.comes[u]
+            shares[i] = self.pairs.budgets[u] - loads[u]
+        return Tolls(shares, loads)
 
-    def _levelled(self, point: Point, limit: float, share: float) -> _Proven:
+    def _most_at(self, v: int, tolls: Tolls) -> int:
+        """Return what a layer alone pays in two cases of what ran before, the less, without what it always moves."""
+        early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
+        cases = [least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], each)[0] for each in (early, late)]
+        return min(cases) - self.alone[v].extra(0)
+
+    def _paid_at(self, oracle: KeptOracle, v: int, tolls: Tolls) -> int:
+        """Return what a layer alone pays at least at these tolls, without what it always moves."""
+        most = self._most_at(v, tolls)
+        if most <= 0:
+            return most
+        prices = [0] * self.problem.size
+        prices[v] = 1 + sum(tolls.shares) + sum(tolls.loads) + self.alone[v].most
+        found = oracle.worst(prices, tolls, LAST)
+        self.time += found.deterministic_time
+        return math.floor(found.least) + prices[v] - self.alone[v].extra(0)
+
+    def _levelled(self, point: Point, share: float) -> _Proven:
         """Return the best prices at given tolls, component by component, in so much more time (partition_bound.py)."""
         prices, crossings, end, left = (
             point.prices.copy(),
@@ -215,8 +264,8 @@ class KeptPrices:
             least, found = alone[v], [float(alone[v])]
             if others:
                 tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost)
-                start = [max(0.0, prices[v]) for v in layers]
-                solver = PartitionBound(*self.given, layers, self._groups_in(layers), start, tolled)
+                guess = [prices[v] for v in layers]
+                solver = PartitionBound(*self.given, layers, self._groups_in(layers), None, tolled, guess)
                 bound = solver.run(max(LAST, (end - self.time) * len(layers) / left))
                 least, found = bound.crossings, list(bound.prices)
                 self.time += bound.deterministic_time
@@ -230,29 +279,23 @@ class KeptPrices:
     def _alone_at(self, v: int, tolls: Tolls, is_narrow: bool) -> int:
         """Return what a layer alone pays at least at these tolls."""
         if not is_narrow:
-            return least_alone(self.tensors, self.pairs, tolls, v, self.room, ancestors(self.hulls, (v,)))[0]
-        prices = [0] * self.problem.size
-        prices[v] = 1 + sum([tolls.shares[i] for i in self.pairs.of_layer[v]]) + sum(tolls.loads)
+            return least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], ancestors(self.hulls, (v,)))[0]
         oracle = next(each for each in self.singles if v in each.inside)
-        found = oracle.worst(prices, tolls, LAST)
-        self.time += found.deterministic_time
-        return math.floor(found.least) + prices[v]
+        return self._paid_at(oracle, v, tolls) + self.alone[v].extra(0)
 
     def _groups_in(self, layers: Sequence[int]) -> list[tuple[int, ...]]:
         inside = set(layers)
         groups = dict.fromkeys([step.layers for step in self.program.known.values() if len(step.layers) > 1])
         return [group for group in groups if inside.issuperset(group)]
 
-    def _promised(self, centre: Point, width: float) -> tuple[Point, float, bool]:
-        """Return what the program takes for best, once it knows of single layers, and whether it learnt of any."""
-        is_any = False
+    def _promised(self, centre: Point, width: float) -> tuple[Point, float]:
+        """Return what the program takes for best, once it knows of single layers."""
         for _ in range(ROUNDS):
             point, promised = self.program.best(centre, width)
             point, is_new = self._alone(point)
-            is_any |= is_new
             if not is_new:
                 break
-        return point, promised, is_any
+        return point, promised
 
     def _alone(self, point: Point) -> tuple[Point, bool]:
         """Return lower prices, at which no layer alone is worth more than it pays, and whether there were new steps.
@@ -263,7 +306,7 @@ class KeptPrices:
         for v in range(self.problem.size):
             early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
             for before in (early, late) if self.pairs.loose.intersection(self.pairs.of_layer[v]) else (early,):
-                least, kept = least_alone(self.tensors, self.pairs, point.tolls, v, self.room, before)
+                least, kept = least_alone(self.tensors, self.pairs, point.tolls, v, self.alone[v], before)
                 if least < prices[v]:
                     is_new |= self.program.add(Taken((v,), kept, before))
                     prices[v] = least
@@ -273,48 +316,24 @@ class KeptPrices:
         """Return a step with nothing kept, as early as it may run."""
         return Taken(group, frozenset(), ancestors(self.hulls, group))
 
-    def _proven(self, point: Point, limit: float) -> _Proven:
-        """Return what prices prove once they are lowered where steps speak against them."""
-        lowered, short, _ = self._lowered(point, self.oracles, PROOFS, limit, CALMER)
-        return _Proven(lowered, self._crossings(lowered, short))
-
-    def _lowered(
-        self, point: Point, oracles: Sequence[KeptOracle], most: int, limit: float, calmer: float = 1.0
-    ) -> tuple[Point, dict[int, int], bool]:  # fmt: skip
-        """Return prices lowered by each step that is worth more than it pays, by how much steps still are, by oracle,
-        and whether any step was new."""
-        short, is_new = dict[int, int](), False
-        for i, oracle in enumerate(oracles):
-            layers = list(oracle.layers)
-            for tried in range(most):
+    def _lowered(self, point: Point, oracles: Sequence[KeptOracle], limit: float) -> tuple[Point, bool]:
+        """Return prices lowered by each step that is worth more than it pays, and whether any step was new."""
+        is_new = False
+        for oracle in oracles:
+            for _ in range(FINDS):
                 found = oracle.worst([int(price) for price in point.prices], point.tolls, max(limit - self.time, LAST))
                 self.time += found.deterministic_time
-                short[i] = min(0, math.floor(found.least))
-                if not short[i]:
-                    break
                 for step in found.steps[-NEWEST:]:
                     is_new |= self.program.add(step)
-                if tried == most - 1 or self.time >= limit:
+                if found.least >= 0 or self.time >= limit:
                     break
                 point = self.program.repaired(point)
-                if 2 * tried >= most:
-                    prices = point.prices[layers]
-                    point.prices[layers] = np.where(prices > 0, np.floor(calmer * prices), prices)
-        return point, short, is_new
-
-    def _crossings(self, point: Point, short: dict[int, int]) -> list[int]:
-        """Return per network what these prices prove where so much is missing of steps, by oracle."""
-        total = [0] * len(self.problem.networks)
-        for v, price in enumerate(point.prices):
-            total[self.problem.network_of[v]] += int(price)
-        for i, missing in short.items():
-            layers = self.oracles[i].layers
-            total[self.problem.network_of[layers[0]]] += len(layers) * missing
-        return total
+        return point, is_new
 
     def _units(self) -> list[int]:
-        """Return per network what all that crosses is a multiple of."""
+        """Return per network what all that crosses is a multiple of; 1 where layers may move more than once."""
         units = [0] * len(self.problem.networks)
         for u, i in enumerate(self.problem.network_of):
-            units[i] = math.gcd(units[i], self.tensors.comes[u], self.tensors.goes[u])
+            beyond = 1 if self.alone[u].most else 0
+            units[i] = math.gcd(units[i], self.tensors.comes[u], self.tensors.goes[u], beyond)
         return [max(1, unit) for unit in units]

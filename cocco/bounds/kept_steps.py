@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from cocco.bounds.crossings import Tensors
+from cocco.bounds.kept_alone import Alone
 from cocco.bounds.tolls import Pairs, Taken, Tolls, due
 
 MOST_SUMS = 2048  #: sums of bytes that are looked at before fractions are taken; our choice
 
 
 def least_alone(
-    tensors: Tensors, pairs: Pairs, tolls: Tolls, v: int, room: int, before: int
+    tensors: Tensors, pairs: Pairs, tolls: Tolls, v: int, alone: Alone, before: int
 ) -> tuple[int, frozenset[int]]:  # fmt: skip
     """Return the bytes that a layer alone pays at least, and what it keeps of what it saves by that.
 
-    before: the layers that ran before it.
+    alone: what it moves beyond, and the bytes that it may keep. before: the layers that ran before it.
     """
-    saved: dict[int, int] = {}
+    room, saved = alone.room, dict[int, int]()
     for i in due(tensors, pairs, Taken((v,), frozenset(), before))[0]:
         u = pairs.pairs[i][0]
         saved[u] = saved.get(u, 0) + tolls.shares[i]
@@ -29,9 +30,10 @@ def least_alone(
         more = [(taken + size, so_far + worth, kept | 1 << u) for taken, so_far, kept in best if taken + size <= room]
         best = _front(best, more)
         if len(best) > MOST_SUMS:
-            return _fractions(items, room, sum(saved.values()))
-    _, most, kept = best[-1]
-    return sum(saved.values()) - most, frozenset([u for u, _, _ in items if kept >> u & 1])
+            least, which = _fractions(items, room, sum(saved.values()))
+            return least + alone.extra(0), which
+    least, kept = min([(alone.extra(taken) - so_far, kept) for taken, so_far, kept in best])
+    return sum(saved.values()) + least, frozenset([u for u, _, _ in items if kept >> u & 1])
 
 
 def _front(one: list[tuple[int, int, int]], other: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

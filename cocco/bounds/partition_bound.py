@@ -23,6 +23,7 @@ WINDOW = 80  #: layers looked at together for new sets; our choice: solved in a 
 LEVEL = 0.7  #: share of the open gap that a step asks for; our choice, between 0.5 (safe) and 0.9 (bold)
 SURE = 0.6  #: share of the step that must be left after repair before it is worth a proof; our choice
 SHARES = (0.0, 0.25, 0.5, 1.0)  #: of the worst set's excess that all layers' prices are lowered by before each proof
+GUESSES = 8  #: proofs of prices to begin with, each lowered by the sets that the one before met; our choice
 MOST_STEPS = 400  #: our choice: several times what the paper's networks take
 NEAR = 1e-6  #: by which a price may be short of a whole byte and still count as one
 ENOUGH = 2e-4  #: relative gap to the linear program at which to stop; our choice
@@ -66,16 +67,20 @@ class PartitionBound:
         known: Sequence[tuple[int, ...]],
         start: Sequence[float] | None = None,
         tolled: Tolled | None = None,
+        guess: Sequence[float] | None = None,
     ) -> None:
         """start: prices of the layers that no subgraph is worth, if such are known, as those of a larger memory.
 
-        tolled: what takes the place of what crosses with nothing kept.
+        tolled: what takes the place of what crosses with nothing kept. guess: prices to begin with that prove nothing.
         """
         self.layers, self.tensors = layers, tensors
         self.start = np.floor(start) if start is not None else np.zeros(len(layers))
+        self.guess = np.floor(guess) if guess is not None else np.zeros(0)
         touched = {*layers}.union(*[tensors.read[v] for v in layers])
         sizes = [bytes_[u] for u in touched for bytes_ in (tensors.comes, tensors.goes)]
-        self.unit = max(1, math.gcd(*sizes))  # all that crosses is a multiple of it
+        self.unit = (
+            max(1, math.gcd(*sizes)) if tolled is None else 1
+        )  # all that crosses is a multiple of it, no toll is
         self.most_price = 4.0 * max(1, sum(sizes))  # far beyond what any set crosses
         if tolled is None:
             tolled = Tolled(
@@ -102,7 +107,16 @@ class PartitionBound:
         """Return the best bound that is proven within so much deterministic time of the solver."""
         best, steps = max(0, int(self.start.sum())), 0
         centre = self.start if best else np.zeros(len(self.layers))
-        held, top = centre, max(self.columns.most(), best)
+        held = centre
+        for _ in range(GUESSES if len(self.guess) else 0):
+            lower = np.floor(self.columns.repaired(self.guess) + NEAR)
+            proven, is_new = self._prove(lower, limit)
+            if proven > best:
+                best, centre = proven, lower
+                held = lower + (proven - lower.sum()) / len(self.layers)
+            if not is_new or self.time >= limit:
+                break
+        top = max(self.columns.most(), best)
         while self.time < limit and steps < MOST_STEPS and top - best > max(len(self.layers), ENOUGH * top):
             steps += 1
             before = best, self.columns.changes

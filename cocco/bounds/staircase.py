@@ -33,6 +33,7 @@ class Step(NamedTuple):
     traffic: tuple[Traffic, ...]  #: per network, for the whole batch
     prices: tuple[float, ...] = ()  #: per layer, that no step is worth more than
     is_open: bool = False  #: whether more effort may prove more
+    otherwise: tuple[Traffic, ...] = ()  #: with what may be maps or weights as weights; else it is all among the maps
 
 
 Certify = Callable[[Memory, Sequence[float], float], Step]  #: asks for a memory, from prices, with so much effort
@@ -77,8 +78,9 @@ class Staircase:
         self.steps[at] = step
         for memory in self.bound:
             if all(a <= b for a, b in zip(memory, at)):
-                totals = self._totals(memory, step.traffic)
-                self.bound[memory] = max(self.bound[memory], self._cost(memory, totals))
+                ways = [each for each in (step.traffic, step.otherwise) if each]
+                least = min([self._cost(memory, self._totals(memory, each)) for each in ways])
+                self.bound[memory] = max(self.bound[memory], least)
 
     def _next(self, lowest: Memory, best: float) -> Memory | None:
         """Return the memory to ask for, None where nothing raises the least bound."""

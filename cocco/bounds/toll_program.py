@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cocco.bounds.crossings import Tensors
+from cocco.bounds.kept_alone import Alone
 from cocco.bounds.tolls import Pairs, Taken, Tolls, due
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def between(one: Point, other: Point, share: float) -> Point:
 class TollProgram:
     """The linear program."""
 
-    def __init__(self, tensors: Tensors, pairs: Pairs) -> None:
-        self.tensors, self.pairs = tensors, pairs
+    def __init__(self, tensors: Tensors, pairs: Pairs, alone: Sequence[Alone]) -> None:
+        self.tensors, self.pairs, self.alone = tensors, pairs, alone
         self.count, self.shared = len(tensors.read), len(pairs.pairs)
         self.loaded = [u for u in pairs.budgets if tensors.comes[u]]
         self.place = {u: self.count + self.shared + i for i, u in enumerate(self.loaded)}
@@ -60,6 +61,7 @@ class TollProgram:
         )
         self.most = 4.0 * sum(bytes_of)
         self.known: dict[tuple[int, ...], Taken] = {}  # by the columns of their rows
+        self.row_of: dict[tuple[int, ...], int] = {}
         self.at: list[int] = []  # columns of the rows, one after the other
         self.value: list[float] = []
         self.ends: list[int] = [0]
@@ -70,15 +72,26 @@ class TollProgram:
             self._add_row(columns, [1.0] * len(columns), pairs.budgets[u])
 
     def add(self, step: Taken) -> bool:
-        """Return whether a step is new."""
+        """Return whether a step is new, or moves less beyond its tolls than was known."""
         shares, loaded = due(self.tensors, self.pairs, step)
         columns = [*step.layers, *[self.count + i for i in shares]]
         columns += [self.place[u] for u in loaded if u in self.place]
-        if tuple(columns) in self.known:
-            return False
-        self.known[tuple(columns)] = step
-        self._add_row(columns, [1.0] * len(step.layers) + [-1.0] * (len(columns) - len(step.layers)), 0)
+        key, beyond = tuple(columns), self._beyond(step)
+        if key in self.known:
+            row = self.row_of[key]
+            is_less = beyond < self.right[row]
+            if is_less:
+                self.known[key], self.right[row] = step, beyond
+            return is_less
+        self.known[key], self.row_of[key] = step, len(self.right)
+        self._add_row(columns, [1.0] * len(step.layers) + [-1.0] * (len(columns) - len(step.layers)), beyond)
         return True
+
+    def _beyond(self, step: Taken) -> int:
+        """Return the bytes that a step moves beyond what its tolls pay for."""
+        if len(step.layers) > 1:
+            return 0
+        return self.alone[step.layers[0]].extra(sum([self.tensors.whole[u] for u in step.kept]))
 
     def best(self, centre: Point, width: float) -> tuple[Point, float]:
         """Return whole prices and tolls near a point that keep to all rows but for rounding, and their sum."""
@@ -99,7 +112,7 @@ class TollProgram:
         """Return lower prices, at which no known step is worth more than it pays."""
         flat, start = self._flat(point), len(self.pairs.of_tensor)
         matrix = self._matrix()[start:]
-        over = matrix @ flat
+        over = matrix @ flat - self.right[start:]
         prices = point.prices.copy()
         for row in np.flatnonzero(over > NEAR):
             entries = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]

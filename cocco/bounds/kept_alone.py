@@ -1,0 +1,142 @@
+"""What a layer alone moves beyond its tensors and weights once, by the bytes that are kept on chip meanwhile.
+
+In whatever loop order it runs, a layer that does not fit beside what is kept reads weights or operands again. The less
+room, the more: of all orders that fit the one that moves fewest bytes is taken (cocco.bounds.kept_elsewhere). What is
+written, or comes in to stay, crosses once in any order. So for each set of its own tensors that may be kept, and some
+sizes of all that is kept, its price says what any plan moves at least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import NamedTuple
+
+from cocco.bounds.kept import step_totals
+from cocco.problem.problem import Problem, part_of
+from cocco.search.keeping.question import KeptStep
+from simulator.model.cost import Totals
+
+GRAINS = 16  #: parts of the buffer at whose ends it is asked, beside sums of a layer's own tensors; our choice
+MOST_TOUCHED = 8  #: tensors of a layer: all sets of them are looked at; our choice
+
+
+class Alone(NamedTuple):
+    """What a layer alone moves at least beyond what crosses once, in bytes of one sample.
+
+    Examples
+    --------
+    With less than 100 bytes kept nothing; 50 bytes from there on; and no order fits beside more than 120 bytes:
+
+    >>> alone = Alone(((0, 0), (100, 50)), 120)
+    >>> alone.extra(99), alone.extra(100)
+    (0, 50)
+    """
+
+    levels: tuple[tuple[int, int], ...]  #: bytes kept, and what is moved beyond from there on; both ascending
+    room: int  #: bytes that may be kept at most
+
+    @property
+    def most(self) -> int:
+        """What is moved beyond with as much kept as there may be."""
+        return self.levels[-1][1]
+
+    def extra(self, kept_bytes: int) -> int:
+        """Return what is moved beyond with so many bytes kept."""
+        return max([extra for start, extra in self.levels if start <= kept_bytes], default=0)
+
+
+def by_bytes(problem: Problem) -> Problem:
+    """Return the same problem where loop orders are chosen by what crosses DRAM, which is least then."""
+    if problem.metric == "ema":
+        return problem
+    return replace(problem, objective=replace(problem.objective, metric="ema"), chosen_by=None)
+
+
+def alone_extras(problem: Problem) -> list[Alone]:
+    """Return them per layer of the union on given hardware; problem: one of `by_bytes`."""
+    machine = problem.accelerator
+    nothing = Alone(((0, 0),), machine.activation_capacity)
+    if machine.cores > 1 or not machine.mapper.is_flat or problem.tile_rule != "exact":
+        return [nothing] * problem.size
+    found: list[Alone] = []
+    for i, network in enumerate(problem.networks):
+        part, known = part_of(problem, i), dict[Hashable, Alone]()
+        (models,), price = part.models, step_totals(part)
+        for v in range(len(network.layers)):
+            key = models.alike.key((v,))
+            if key not in known:
+                known[key] = _of_layer(part, v, price) or nothing
+            found.append(known[key])
+    return found
+
+
+def _of_layer(part: Problem, v: int, price: Callable[[KeptStep], Totals | None]) -> Alone | None:
+    """Return those of a layer; None: nothing, or too many sets to look at."""
+    (network,), (rules,), room = part.networks, part.rules, part.accelerator.activation_capacity
+    reads = list(dict.fromkeys(network.producers[v]))
+    touched = [*reads, v] if network.consumers[v] else reads
+    if len(touched) > MOST_TOUCHED:
+        return None
+    whole = {u: rules.whole_bytes(u) for u in touched}
+    sets = sorted(_sums([(1 << u, whole[u]) for u in touched], room), key=lambda each: (each[1], each[0]))
+
+    @cache
+    def extra(on_chip: int, kept_bytes: int) -> float:
+        loaded = [u for u in reads if not on_chip >> u & 1]
+        is_written = not on_chip >> v & 1 or network.is_output[v]
+        step = KeptStep((v,), on_chip, _set_of(loaded), is_written << v, kept_bytes, 0)
+        found = price(step)
+        if found is None:
+            return math.inf
+        sizes = rules.geometry.size_bytes
+        once = sum([sizes[u] for u in loaded]) + is_written * sizes[v]
+        return found.ema_bytes - rules.geometry.weight_bytes[v] - rules.batch * once
+
+    starts = sorted({size for _, size in sets} | {room * i // GRAINS for i in range(GRAINS)})
+    least = [math.inf] * len(starts)
+    for on_chip, size in sets:
+        first = starts.index(size)
+        if extra(on_chip, starts[-1]) == 0:
+            return None
+        for i, found in enumerate(_halved(partial(extra, on_chip), starts[first:]), first):
+            least[i] = min(least[i], found)
+    return _levels(starts, least, rules.batch, room)
+
+
+def _halved(value: Callable[[int], float], places: Sequence[int]) -> list[float]:
+    """Return the values of a function that never falls, at ascending places, asked where they change."""
+    low, high, count = value(places[0]), value(places[-1]), len(places)
+    if low == high or count < 3:
+        return [low] * (count - 1) + [high]
+    return _halved(value, places[: count // 2 + 1])[:-1] + _halved(value, places[count // 2 :])
+
+
+def _levels(starts: Sequence[int], least: Sequence[float], batch: int, room: int) -> Alone | None:
+    """Return where what is moved at least with so much kept, or more, rises; None: it never runs alone.
+
+    With more kept it may be less, if that is the layer's own.
+    """
+    levels: list[tuple[int, int]] = []
+    for i, start in enumerate(starts):
+        extra = min(least[i:])
+        if extra == math.inf:
+            return Alone(tuple(levels), start - 1) if levels else None
+        each = max(0, int(extra)) // batch
+        if not levels or each > levels[-1][1]:
+            levels.append((start, each))
+    return Alone(tuple(levels), room)
+
+
+def _sums(items: Sequence[tuple[int, int]], most_bytes: int) -> list[tuple[int, int]]:
+    """Return all sets of these, and their bytes, that take at most so many."""
+    found = [(0, 0)]
+    for bit, size in items:
+        found += [(each | bit, taken + size) for each, taken in found if taken + size <= most_bytes]
+    return found
+
+
+def _set_of(tensors: Sequence[int]) -> int:
+    return sum([1 << u for u in tensors])
