@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -41,7 +42,7 @@ def measure(name: str, samples: int, seed: int, keep: Keep, workers: int, real: 
         answers, seconds = [], []
         for each in asked:
             start = clock()
-            answers.append(function(*each))
+            answers.append(Context().run(function, *each))  # as in a worker, who has none
             seconds.append(clock() - start)
         saved += sum(seconds) - max(seconds)
         return answers

@@ -27,7 +27,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory, Planned
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
-from cocco.problem.steps import ahead, once, stored
+from cocco.problem.steps import once, precompute, stored
 from simulator.evaluate import evaluate
 
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
@@ -99,7 +99,7 @@ def prove_kept(
                 untried.remove(memory)
                 tell("proof", len(left) - len(order), len(left), "memories", best=known, bound=min(left.values()))
                 after = _Order(untried, order, at, bool(solved), failures, most, tuple(tried), tuple(tiers[i + 1 :]))
-                ahead(solve, (job(each, share) for each, share in after.likely(memory, tier)))
+                precompute(solve, (job(each, share) for each, share in after.likely(memory, tier)))
                 found = once(solve, *job(memory, tier))
                 steps += found.steps
                 spent += found.steps // 2 if found.is_decided else found.steps

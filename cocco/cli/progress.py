@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, TextIO
 
-from cocco.problem.stages import Stage
+from cocco.problem.stages import PROGRESS, Stage
 
 BEAT_SECONDS = 0.5  #: between two looks at the bar; our choice
 LINE_SECONDS = 1.5  #: between two lines of one stage; our choice: nothing is silent for 2 seconds
@@ -113,6 +113,7 @@ def shown(samples: int, best: str, is_asked: bool = False) -> Iterator[Shown | N
     if sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm
 
+        tqdm.monitor_interval = 0  # no thread of its own: ours draws
         with tqdm(total=samples, unit=" samples", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
             drawn = Bar(samples, best, bar)
             with _beating(drawn.beat):
@@ -135,7 +136,7 @@ def _beating(beat: Callable[[], object]) -> Iterator[None]:
         while not is_over.wait(BEAT_SECONDS):
             beat()
 
-    thread = Thread(target=run, daemon=True)
+    thread = Thread(target=run, name=PROGRESS, daemon=True)
     thread.start()
     try:
         yield

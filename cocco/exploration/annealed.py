@@ -19,7 +19,7 @@ from cocco.problem.settings import Settings
 from cocco.problem.stages import tell
 from cocco.problem.steps import stored
 from cocco.problem.stream import Stream
-from cocco.search.baselines.annealing import BLOCK, Cooling, Walk, steps_of
+from cocco.search.baselines.annealing import BLOCK, Cooling, Walk, blocks_of
 from cocco.search.pricing.genomes import Pricer, Sample
 
 STEPS = 10  #: of a walk count as one sample: each changes a few subgraphs, most of which had a price before; our choice
@@ -81,21 +81,19 @@ class _Walks:
         self.samples += 1
         if start.cost == math.inf:  # a layer does not run there
             return start
-        blocks = max(0, samples - 1) * STEPS // BLOCK
-        steps = steps_of(in_memory(self.problem, memory), self.seed, self.settings, self.engine)
+        count = max(0, samples - 1) * STEPS // BLOCK
         cooling = Cooling(temperature / self.problem.size, END / self.problem.size)
-        best, first = start.value, GENERATION + STREAMS * len(self.found)
-        walk, machine = Walk(Genome(start.genome.labels, ()), best, best), self.problem.accelerator_of(memory)
-        for block in range(blocks):
+        make = blocks_of(in_memory(self.problem, memory), self.seed, self.settings, self.engine, cooling)
+        walk = Walk(Genome(start.genome.labels, ()), start.value, start.value)
+        machine, first, block = self.problem.accelerator_of(memory), GENERATION + STREAMS * len(self.found), 0
+        while block < count:
             tell("annealing", self.samples, self.wanted, "samples")
-            shares = [cooling.at((block * BLOCK + i) / (blocks * BLOCK)) for i in range(BLOCK)]
-            done, walk = steps(first + block, (), shares, walk)
-            self.samples += BLOCK // STEPS
-            i = int(done.cost.argmin())
-            if done.cost[i] < best:
-                best = float(done.cost[i])
-                genome = Genome(done.sample(i, 0).genome.labels, memory)
-                self.found[-1] = Sample(genome, best, self.problem.objective.cost(best, machine))
+            done, best, walk = make(first, range(block, count), count, walk)
+            block += done
+            self.samples += done * BLOCK // STEPS
+            if best is not None:
+                cost = self.problem.objective.cost(best.value, machine)
+                self.found[-1] = Sample(Genome(best.genome.labels, memory), best.value, cost)
         return self.found[-1]
 
 

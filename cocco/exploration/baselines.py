@@ -18,7 +18,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
-from cocco.problem.steps import ahead, once, stored
+from cocco.problem.steps import once, precompute, stored
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.engine import make_engine
@@ -49,8 +49,8 @@ def better_of_baselines(question: Question, best: Sample) -> Sample:
     """Return the cheapest that greedy and dp say in some memories, or the best genome of a search."""
     problem, at = question.problem, best.genome.capacities
     spread = list(_spread(problem, at, max(LEAST, int(LAYERS_PER_SAMPLE * question.samples) // problem.size)))
-    ahead(grouped, ((problem, memory, question.engine) for memory in spread))
     for number, memory in enumerate(spread):
+        precompute(grouped, ((problem, each, question.engine) for each in spread[number:]))
         tell("greedy and dp", number, len(spread), "memories", best=best.cost)
         best = _better(question, best, memory)
     asked, moves = set(spread), 0

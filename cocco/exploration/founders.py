@@ -10,7 +10,7 @@ from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
 from cocco.problem.status import Unfinished
-from cocco.problem.steps import ahead, once, stored
+from cocco.problem.steps import once, precompute, stored
 from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
@@ -101,7 +101,7 @@ def _in_memories(
         tell("founders", island, islands)
         made, left = Greedy(None, 0), most - spent[0]
         if left >= last:  # else it is likely to take more than there is, and is told so at once
-            ahead(greedy_in, jobs[island:])
+            precompute(greedy_in, jobs[island:])
             made = once(greedy_in, *jobs[island])
         if made.labels is None or made.layers > left:
             made = greedy_in(problem, memory, engine, left)

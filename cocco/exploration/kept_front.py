@@ -23,7 +23,7 @@ from cocco.problem.names import Metric
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.planned import ROUNDING, Memory, Planned
 from cocco.problem.problem import Problem
-from cocco.problem.steps import ahead, once
+from cocco.problem.steps import once, precompute
 
 if TYPE_CHECKING:
     import pandas
@@ -83,7 +83,7 @@ def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], bu
                     is_proven = False
                     break
                 following = [each for each in ascending[number:] if bounds.cost(each) < below]
-                ahead(solve, ((valued, each, question.engine, budget, below) for each in following))
+                precompute(solve, ((valued, each, question.engine, budget, below) for each in following))
                 solved = once(solve, valued, memory, question.engine, budget, below)
                 steps += solved.steps
                 failures = 0 if solved.is_decided else failures + 1

@@ -24,7 +24,7 @@ from cocco.problem.names import FrontMethod
 from cocco.problem.plane import Plane
 from cocco.problem.planned import Planned
 from cocco.problem.problem import in_memory
-from cocco.problem.steps import ahead, once
+from cocco.problem.steps import once, precompute
 from cocco.search.keeping.window import MAX_STEPS
 
 MOST_MEMORIES = 100  #: all are solved with kept tensors; of more only those of the front without; our choice
@@ -59,7 +59,7 @@ def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint]
             if plans is not None
         ]
         for number, (memory, job) in enumerate(jobs):
-            ahead(improve_plans, (each for _, each in jobs[number:]))
+            precompute(improve_plans, (each for _, each in jobs[number:]))
             better = once(improve_plans, *job)
             if better.cost < math.inf:
                 found.append(point_with(valued, plane, Planned(memory, better.partitions, better.cost, better.cost)))

@@ -20,7 +20,7 @@ from cocco.problem.genome import Genome
 from cocco.problem.planned import Memory, Planned, priced
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.stages import tell
-from cocco.problem.steps import ahead, once
+from cocco.problem.steps import once, precompute
 from cocco.problem.stream import Stream
 from cocco.search.genetic.trace import Trace
 from cocco.search.keeping.genome import decoded
@@ -79,7 +79,7 @@ def improve(question: Question, best: Best) -> bool:
             seen.add(tried[0])
             moves += 1
             following = tried[: 1 + MOVES - moves]
-            ahead(improve_plans, _jobs(question, best, following, steps // 4))
+            precompute(improve_plans, _jobs(question, best, following, steps // 4))
             tell("kept tensors", moves, 1 + MOVES, "memories", best=best.planned.cost)
             plans = in_other_memory(problem, best.planned.plans, tried[0], question.seed)
             if plans is not None and _improve_in(question, best, tried[0], plans, steps // 4):

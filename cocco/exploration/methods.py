@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, QUICK_TOTAL, Proof, prove
 from cocco.bounds.least import lower_bound
-from cocco.exploration.archipelago import is_divided, sailed
+from cocco.exploration.divided_search import divided_search, is_divided
 from cocco.exploration.founders import Founders, founders
 from cocco.exploration.one_search import one_search
 from cocco.exploration.polish import polish
@@ -115,7 +115,7 @@ def search(question: Question) -> Outcome:
     if question.settings.seeds:
         asked = question.problem, question.engine, question.settings.islands, question.samples, question.seed
         found = once(founders, *asked)
-    trace = (sailed if is_divided(question) else one_search)(question, found)
+    trace = (divided_search if is_divided(question) else one_search)(question, found)
     return Outcome(trace, trace.samples, "ga")
 
 

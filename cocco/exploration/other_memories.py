@@ -22,7 +22,7 @@ from cocco.problem.planned import Memory, Planned, confirmed
 from cocco.problem.problem import Problem
 from cocco.problem.stages import tell
 from cocco.problem.status import Status
-from cocco.problem.steps import ahead, once
+from cocco.problem.steps import once, precompute
 
 MEMORIES = 8  #: that are asked at most; our choice
 STEPS = QUICK_STEPS // TIERS[1]  #: of the exact search in each; our choice
@@ -51,7 +51,7 @@ def in_other_memories(question: Question, found: Result, place: Placing) -> Resu
             continue
         tell("other memories", asked, MEMORIES, "memories")
         following = [each for each in nearest[number:] if bounds.cost(each) < most][: MEMORIES - asked]
-        ahead(solve, map(job, following))
+        precompute(solve, map(job, following))
         asked += 1
         solved = once(solve, *job(memory)).best
         if solved is None:

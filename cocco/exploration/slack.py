@@ -13,7 +13,7 @@ from dataclasses import replace
 from cocco.bounds.kept import keep_question, searcher
 from cocco.problem.problem import Problem
 from cocco.problem.stream import Stream
-from cocco.search.keeping.neighbourhood import STATES, STEPS, Neighbourhood
+from cocco.search.keeping.neighbourhood import STATES, STEPS, Neighbourhood, Searcher
 from cocco.search.keeping.route import Pricing, route_of
 from cocco.search.keeping.window import Limits
 from simulator.accelerator import Accelerator
@@ -31,6 +31,7 @@ class Slack:
     def __init__(self, problem: Problem) -> None:
         self.problem = replace(problem, keep="auto")
         self.pricing = Pricing(keep_question(self.problem))
+        self.searchers: dict[int, Searcher] = {}  # by how much less room there is
         self.steps = 0
 
     def tightened(self, plan: Partition, where: range, share: int) -> Partition | None:
@@ -40,8 +41,10 @@ class Slack:
         left = MOST_STEPS - self.steps
         if not less or left <= 0:
             return None
-        smaller = replace(self.problem, accelerator=_with_less(accelerator, less))
-        search = searcher(smaller, 0, keep_question(smaller), Limits(STATES, max(STEPS, left)), None)
+        if less not in self.searchers:
+            smaller = replace(self.problem, accelerator=_with_less(accelerator, less))
+            self.searchers[less] = searcher(smaller, 0, keep_question(smaller), Limits(STATES, MOST_STEPS), None)
+        search = self.searchers[less]
         start = self.pricing.priced(route_of(plan.subgraphs, [each.span for each in plan.keep]))
         walk = Neighbourhood(self.pricing, search, Stream(0, 0, 0), start)
         first, after = max(0, where.start - BESIDE), max(0, len(plan) - where.stop - BESIDE)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
+PROGRESS = "cocco progress"  #: name of the thread that shows stages beside a search, where there is one
+
 
 class Stage(NamedTuple):
     """What a search is at, how far it is, and what it knows of the answer.

@@ -2,8 +2,8 @@
 
 A step is a function of its arguments alone, so it does not matter who computed it, or when. A search asks for its
 steps one after the other; each is computed then, unless its answer is there: from before the search was killed (a
-`Store`), or because a worker computed it ahead, along with others that were likely to be asked for. So answers are the
-same to the byte for any number of workers, and for any number of kills.
+`Store`), or because a worker computed it beforehand, along with others that were likely to be asked for. So answers
+are the same to the byte for any number of workers, and for any number of kills.
 
 The steps of a search are a context, as its listener is (cocco.problem.stages): nobody hands them through all rooms.
 """
@@ -58,20 +58,20 @@ Jobs = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Sequence[Any]]
 
 
 class Steps:
-    """The steps of one search: what is there, what keeps it, and who computes ahead.
+    """The steps of one search: what is there, what keeps it, and who computes them beforehand.
 
-    store: None where nothing outlasts the process. jobs: who computes steps ahead, so many at a time as `workers` says.
+    store: None where nothing outlasts the process. jobs: who does so, so many at a time as `workers` says.
     """
 
     def __init__(self, store: Store | None = None, jobs: Jobs | None = None, workers: int = 1) -> None:
         self.store, self.jobs, self.workers = store, jobs, workers
-        self._ahead: dict[str, Any] = {}
+        self._early: dict[str, Any] = {}
 
     def answer(self, function: Callable[[*Asked], Answered], asked: tuple[*Asked]) -> Answered:
         """Return what a function answers; an answer that Ctrl-C cut short is not kept."""
         key = key_of(_name(function), asked)
-        if key in self._ahead:
-            found: Answered = self._ahead.pop(key)
+        if key in self._early:
+            found: Answered = self._early.pop(key)
         else:
             kept = None if self.store is None else self.store.find(key)
             if kept is not None:
@@ -81,7 +81,7 @@ class Steps:
             self.store.keep(key, _encoded(found))
         return found
 
-    def look_ahead(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> None:
+    def precompute(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> None:
         """Compute these at the same time, unless the first is there: then workers are given out when it is needed."""
         if self.jobs is None or len(jobs) < 2:
             return
@@ -90,10 +90,10 @@ class Steps:
             return
         left = [(key, asked) for key, asked in keyed if not self._is_there(key)]
         found = self.jobs(function, [asked for _, asked in left])
-        self._ahead |= dict(zip([key for key, _ in left], found))
+        self._early |= dict(zip([key for key, _ in left], found))
 
     def _is_there(self, key: str) -> bool:
-        return key in self._ahead or (self.store is not None and self.store.find(key) is not None)
+        return key in self._early or (self.store is not None and self.store.find(key) is not None)
 
 
 _steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
@@ -114,7 +114,7 @@ def taken_by(steps: Steps | None) -> Iterator[None]:
 
 @contextmanager
 def shared_out(jobs: Jobs, workers: int) -> Iterator[None]:
-    """Let so many workers compute steps ahead in the `with` block; what keeps them stays."""
+    """Let so many workers compute steps beforehand in the `with` block; what keeps them stays."""
     with taken_by(Steps(store_of_states(), jobs, workers)):
         yield
 
@@ -125,14 +125,14 @@ def once(function: Callable[[*Asked], Answered], *asked: *Asked) -> Answered:
     return function(*asked) if steps is None else steps.answer(function, asked)
 
 
-def ahead(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> None:
+def precompute(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> None:
     """Let workers compute what will be asked for next: a function of each of these arguments, the likeliest first.
 
     jobs: as many are taken as there are workers, none where there are none.
     """
     steps = _steps.get()
     if steps is not None and steps.jobs is not None:
-        steps.look_ahead(function, list(islice(jobs, steps.workers)))
+        steps.precompute(function, list(islice(jobs, steps.workers)))
 
 
 def store_of_states() -> Store | None:

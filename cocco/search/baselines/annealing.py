@@ -22,6 +22,7 @@ from cocco.search.genetic.trace import Trace
 from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.genomes import Pricer, Sample
 
+CALL = 2**20  #: layers of the genomes that are made between two looks at the user; our choice: some 20 ms compiled
 BLOCK = 100  #: our choice: samples of one row of the history, as many as a generation of the genetic algorithm
 
 
@@ -118,6 +119,49 @@ def steps_of(problem: Problem, seed: int, settings: Settings, engine: EngineName
         return done, Walk(place.sample(0, buffers).genome, float(costs[0]), float(costs[1]))
 
     return first_of(fast, _Readable(problem, seed, settings, "reference").steps)
+
+
+class Blocks(NamedTuple):
+    """How many blocks of a walk were made, their first sample of least cost if none cost so little, where it stands."""
+
+    done: int
+    best: Sample | None
+    walk: Walk
+
+
+# number of the first block of the walk, the blocks that are left, how many there are of it, where it stands
+MakeBlocks = Callable[[int, range, int, Walk], Blocks]
+
+
+def blocks_of(problem: Problem, seed: int, settings: Settings, engine: EngineName, cooling: Cooling) -> MakeBlocks:
+    """Return what makes blocks of a walk on given hardware, which cools down over all of its blocks.
+
+    Compiled it makes many at once, without telling each sample, else one.
+    """
+    steps = steps_of(problem, seed, settings, engine)
+
+    def one(first: int, left: range, count: int, walk: Walk) -> Blocks:
+        shares = [cooling.at((left.start * BLOCK + i) / (count * BLOCK)) for i in range(BLOCK)]
+        done, after = steps(first + left.start, (), shares, walk)
+        i = int(done.cost.argmin())
+        best = Sample(done.sample(i, 0).genome, float(done.cost[i]), float(done.cost[i]))
+        return Blocks(1, best if best.cost < walk.least else None, after)
+
+    if engine == "reference" or settings.operators:
+        return one
+    compiled, at_once = Compiled(problem, settings), max(1, CALL // (BLOCK * problem.size))
+
+    def many(first: int, left: range, count: int, walk: Walk) -> Blocks:
+        made, labels, best = min(at_once, len(left)), np.array(walk.genome.labels), np.zeros(problem.size, np.int64)
+        costs, memory = np.array([walk.cost, walk.least]), np.zeros(2, np.int64)
+        least = compiled.walk(
+            seed, first + left.start, made, BLOCK, left.start * BLOCK, count * BLOCK, cooling.first, cooling.last,
+            labels, memory, costs, best,
+        )  # fmt: skip
+        found = Sample(Genome(best.tolist(), ()), least, least) if least < walk.least else None
+        return Blocks(made, found, Walk(Genome(labels.tolist(), ()), float(costs[0]), float(costs[1])))
+
+    return first_of(many, one)
 
 
 class _Readable:

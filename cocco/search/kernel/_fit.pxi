@@ -112,31 +112,43 @@ cdef int cut(Graph* g, Bench* b, i64* labels, i64* group, i64 count, u64* stream
     return parts
 
 
+cdef void ask_for_group(Memo* memo, Bench* b, i64 first, Print memory, i64* groups, i64* end) noexcept nogil:
+    """Put the members of a subgraph on top of the groups to be priced, and fetch what is known of it."""
+    cdef i64 u = first, count = 0
+    while u >= 0:
+        b.queue[end[0] + count] = u
+        count += 1
+        u = b.next[u]
+    b.prints[groups[0]] = print_of(memo, b.queue + end[0], count, memory)
+    ask_price_of(memo, b.prints[groups[0]])
+    end[0] += count
+    b.queue_length[groups[0]] = count
+    groups[0] += 1
+
+
 cdef int fit(
     Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, Memory* memory, u64* stream,
     Row* totals, Row* alone
 ) noexcept nogil:
     """Pricer._fit: price all subgraphs, cut what does not fit; totals per network, and by first layer, if asked."""
-    cdef i64 v, u, top = 0, end = 0, count, parts, i, at, k
+    cdef i64 v, groups = 0, end = 0
+    cdef Print here = print_of_memory(memory)
+    list_members(labels, g.size, b)
+    for v in range(g.size - 1, -1, -1):
+        if labels[v] == v:
+            ask_for_group(memo, b, v, here, &groups, &end)
+    return fit_groups(g, net, m, w, memo, b, labels, memory, stream, totals, alone, groups, end)
+
+
+cdef int fit_groups(
+    Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, Memory* memory, u64* stream,
+    Row* totals, Row* alone, i64 top, i64 end
+) noexcept nogil:
+    """Price so many groups, cut what does not fit: a stack in b.queue, of `end` layers, the first subgraph on top."""
+    cdef i64 count, parts, i, at
     cdef Row row
     cdef Print here = print_of_memory(memory)
     cdef int status
-    # a stack of groups: the first subgraph on top; members lie in b.queue, lengths in b.queue_length
-    list_members(labels, g.size, b)
-    for v in range(g.size - 1, -1, -1):
-        if labels[v] != v:
-            continue
-        count = 0
-        u = v
-        while u >= 0:
-            b.queue[end + count] = u
-            count += 1
-            u = b.next[u]
-        b.prints[top] = print_of(memo, b.queue + end, count, here)
-        ask_price_of(memo, b.prints[top])
-        end += count
-        b.queue_length[top] = count
-        top += 1
     while top:
         top -= 1
         count = b.queue_length[top]
@@ -174,6 +186,18 @@ cdef inline void add_row(Row* total, Row* row) noexcept nogil:
     total.operation_extra += row.operation_extra
 
 
+cdef inline void take_row(Row* total, Row* row) noexcept nogil:
+    total.ema -= row.ema
+    total.global_buffer -= row.global_buffer
+    total.weight_buffer -= row.weight_buffer
+    total.crossbar -= row.crossbar
+    total.operations -= row.operations
+    total.slots -= row.slots
+    total.global_written -= row.global_written
+    total.weight_written -= row.weight_written
+    total.operation_extra -= row.operation_extra
+
+
 cdef inline double energy_of(Goal* goal, i64 first, i64 second, Row* row) noexcept nogil:
     """simulator.model.cost.energy_breakdown and its total, in the capacities of these candidates."""
     cdef double slots = <double>row.slots, compute = goal.operation * <double>row.operations
@@ -192,32 +216,12 @@ cdef inline void zero_row(Row* row) noexcept nogil:
     row.global_written = row.weight_written = row.operation_extra = 0
 
 
-cdef int evaluate(
-    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Bench* b, Row* totals, i64* labels, const i64* capacities,
-    u64* stream, double* value, double* cost, Keeping* keeping
+cdef void value_of(
+    Graph* g, Machine* m, Goal* goal, Memory* memory, i64 first, i64 second, Row* totals, double* value, double* cost
 ) noexcept nogil:
-    """Pricer.evaluate: the cost of a valid genome; labels become those of the split genome.
-
-    keeping: NULL where nothing stays on chip between subgraphs.
-    """
-    cdef i64 first = capacities[0] if goal.buffers > 0 else 0
-    cdef i64 second = capacities[1] if goal.buffers > 1 else first if m.is_shared else 0
-    cdef Memory memory = memory_of(goal, m, first, second)
+    """Formula 1 of the totals of all networks in these capacities, and the cost."""
     cdef i64 i, size
     cdef double total = 0.0, metric
-    cdef int status
-    for i in range(g.networks):
-        zero_row(&totals[i])
-    status = fit(
-        g, net, m, w, memo, b, labels, &memory, stream, totals, NULL if keeping is NULL else keeping.alone
-    )
-    if status == FITS and keeping is not NULL:
-        status = keep_tensors_of(g, net, m, goal, w, b, keeping, labels, &memory, first, second, totals)
-    if status == SHORT:  # a layer that no order runs in this memory
-        value[0] = cost[0] = INFINITY
-        return FITS
-    if status != FITS:
-        return status
     for i in range(g.networks):
         if goal.metric == 0:
             metric = <double>totals[i].ema
@@ -232,4 +236,32 @@ cdef int evaluate(
         cost[0] = <double>size + goal.alpha * total
     else:
         cost[0] = total
+
+
+cdef int evaluate(
+    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Bench* b, Row* totals, i64* labels, const i64* capacities,
+    u64* stream, double* value, double* cost, Keeping* keeping
+) noexcept nogil:
+    """Pricer.evaluate: the cost of a valid genome; labels become those of the split genome.
+
+    keeping: NULL where nothing stays on chip between subgraphs.
+    """
+    cdef i64 first = capacities[0] if goal.buffers > 0 else 0
+    cdef i64 second = capacities[1] if goal.buffers > 1 else first if m.is_shared else 0
+    cdef Memory memory = memory_of(goal, m, first, second)
+    cdef i64 i
+    cdef int status
+    for i in range(g.networks):
+        zero_row(&totals[i])
+    status = fit(
+        g, net, m, w, memo, b, labels, &memory, stream, totals, NULL if keeping is NULL else keeping.alone
+    )
+    if status == FITS and keeping is not NULL:
+        status = keep_tensors_of(g, net, m, goal, w, b, keeping, labels, &memory, first, second, totals)
+    if status == SHORT:  # a layer that no order runs in this memory
+        value[0] = cost[0] = INFINITY
+        return FITS
+    if status != FITS:
+        return status
+    value_of(g, m, goal, &memory, first, second, totals, value, cost)
     return FITS

@@ -75,6 +75,22 @@ def anneal(
     value: np.ndarray,
     cost: np.ndarray,
 ) -> None: ...
+def walk_on(
+    kernel: Kernel,
+    scratch: Scratch,
+    seed: int,
+    block: int,
+    blocks: int,
+    block_steps: int,
+    done: int,
+    wanted: int,
+    hot: float,
+    cold: float,
+    labels_now: np.ndarray,
+    capacities_now: np.ndarray,
+    cost_now: np.ndarray,
+    best_labels: np.ndarray,
+) -> float: ...
 def evolve(
     kernel: Kernel,
     scratch: Scratch,

@@ -6,7 +6,7 @@ that a search prices hundreds of thousands of genomes per second. Tests hold the
 that each file repeats; 64-bit overflow is found, and the caller turns to the Python engine.
 """
 
-from libc.math cimport INFINITY, exp
+from libc.math cimport INFINITY, NAN, exp, pow
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
@@ -619,6 +619,7 @@ cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1]
                 break
 
 
+include "_near.pxi"
 include "_annealing.pxi"
 include "_evolve.pxi"
 include "_improve.pxi"

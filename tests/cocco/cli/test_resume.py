@@ -20,7 +20,7 @@ from cocco.exploration import kept
 from cocco.output.folders import resume, run
 from cocco.output.folders.resume import RunStore
 from cocco.problem.problem import on_hardware
-from cocco.problem.steps import Steps, ahead, once, taken_by
+from cocco.problem.steps import Steps, once, precompute, taken_by
 from cocco.search.genetic import engine
 from simulator import Accelerator, Partition
 from tests.helpers.command_line import COMMAND, ENVIRONMENT, assert_malformed, cocco, cocco_process
@@ -237,7 +237,7 @@ def test_a_step_is_computed_once(tmp_path: Path):
     assert CALLS == [2, 3, 2]
 
 
-def test_steps_ahead_are_the_same_steps():
+def test_steps_computed_beforehand_are_the_same_steps():
     problem = on_hardware(chain(4), Accelerator(shared_buffer=4096))
     CALLS.clear()
 
@@ -246,6 +246,6 @@ def test_steps_ahead_are_the_same_steps():
         return [function(*each) for each in asked]
 
     with taken_by(Steps(None, jobs, 2)):
-        ahead(plans_of, ((problem, count) for count in (1, 2, 3)))
+        precompute(plans_of, ((problem, count) for count in (1, 2, 3)))
         assert [len(once(plans_of, problem, count)) for count in (1, 2, 3)] == [1, 2, 3]
     assert CALLS == [-2, 1, 2, 3]

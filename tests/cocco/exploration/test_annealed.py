@@ -18,6 +18,7 @@ from cocco.problem.genome import Genome, groups_of, random_labels
 from cocco.problem.problem import over_space
 from cocco.problem.settings import Settings
 from cocco.problem.stream import Stream
+from cocco.search.baselines import annealing as annealing_module
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.repair import repair
 from cocco.search.kernel.choice import has_kernel, has_twin
@@ -88,17 +89,17 @@ def test_the_best_of_a_walk_is_the_least_that_it_met(monkeypatch):
         def steps(block, founders, shares, walk):
             done = Population.empty(len(shares), problem.size)
             done.cost[:] = next(costs)
-            return done, walk
+            return done, walk._replace(least=min(walk.least, float(done.cost.min())))
 
         return steps
 
-    monkeypatch.setattr(annealed_module, "steps_of", steps_of)
+    monkeypatch.setattr(annealing_module, "steps_of", steps_of)
     found = annealed(fixed(chain(4)), [0] * 4, (), 200, 0, "reference").found
     assert [value for _, _, value, _ in found] == [20.0, 25.0]
 
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch):
-    steps_of, calls = annealed_module.steps_of, []
+    steps_of, calls = annealing_module.steps_of, []
 
     def stopping(*question):
         steps = steps_of(*question)
@@ -111,7 +112,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch):
 
         return interrupted
 
-    monkeypatch.setattr(annealed_module, "steps_of", stopping)
+    monkeypatch.setattr(annealing_module, "steps_of", stopping)
     found = annealed(fixed(chain(6)), list(range(6)), (), 300, 0, "reference")
     assert found.is_stopped and len(found.found) == 1 and found.samples == 1 + 2 * 100 // STEPS
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -12,6 +16,7 @@ from cocco.bounds import kept_memories
 from cocco.exploration import jobs, kept, kept_pareto
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator
+from tests.helpers.command_line import ROOT
 from tests.helpers.search_graphs import chain
 
 SPACE = cocco.SharedBuffer(512 * 2**10, 1024 * 2**10, 256 * 2**10)
@@ -56,6 +61,45 @@ def test_a_proof_that_finishes_is_the_same_too(monkeypatch, here):
     network = workloads.load("vgg16")
     one, many = (QUESTIONS["explore"](network, workers=count) for count in (1, 3))
     assert one.status == "optimal" and many.to_json() == one.to_json()
+
+
+FORKED = """
+import os, signal
+from contextlib import ExitStack
+from threading import Thread, Event
+from cocco.exploration.jobs import Forked, may_fork
+from cocco.problem.stages import PROGRESS, tell, watched_by
+
+def seen(number):
+    tell("a stage that nobody is to hear")
+    return number, os.getpid(), signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+if __name__ == "__main__":
+    end = Event()
+    with ExitStack() as stack:
+        stack.enter_context(watched_by(lambda stage: print(stage.name)))
+        run = Forked(2, stack).run
+        answers = [*run(seen, [(1,), (2,)]), *run(seen, [(3,), (4,)])]
+    processes = {process for _, process, _ in answers}
+    print([number for number, *_ in answers], os.getpid() in processes, len(processes) <= 2)
+    print(all(is_ignored for *_, is_ignored in answers), signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    print(may_fork())
+    for name in (PROGRESS, "another"):
+        Thread(target=end.wait, name=name).start()
+        print(may_fork())
+    end.set()
+"""
+
+
+@pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="processes are not copied here")
+def test_workers_that_are_copies_answer_in_order_and_leave_ctrl_c_and_stages_alone(tmp_path):
+    """They stay from one call to the next; with threads that nobody knows there are none."""
+    (tmp_path / "forked.py").write_text(FORKED)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "forked.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["[1, 2, 3, 4] False True", "True True", "True", "True", "False"]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 import cocco.search.baselines.annealing as annealing_module
 import workloads
-from cocco.problem.problem import over_space
+from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.settings import Settings
 from cocco.problem.space import SeparateBuffers
 from cocco.problem.stream import Stream
@@ -14,6 +14,7 @@ from cocco.search.baselines.annealing import Cooling, _accepts, annealing
 from cocco.search.genetic.repair import repair
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.genomes import Pricer
+from simulator import Accelerator
 from tests.helpers.search_graphs import chain, diamond, fixed, spaced
 
 
@@ -108,6 +109,14 @@ def test_engines_anneal_alike(seed):
     assert_engines_agree(spaced(chain(5, "a"), diamond("b")), 230, seed, [[0] * 5 + [5] * 4, list(range(9))])
     two = over_space(workloads.load("googlenet"), SeparateBuffers(), alpha=0.002)
     assert_engines_agree(two, 130, seed)
+
+
+@pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
+@pytest.mark.parametrize(("shared", "metric"), [(192, "energy"), (512, "ema"), (1024, "latency")])
+def test_engines_anneal_alike_where_a_step_is_priced_by_what_it_changes(shared, metric):
+    """Where merged layers seldom fit, and are cut, and where they do; cycles, and subgraphs that fall apart."""
+    chip = Accelerator(shared_buffer=shared * 2**10)
+    assert_engines_agree(on_hardware(workloads.load("googlenet"), chip, metric=metric, keep="none"), 230, shared)
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")

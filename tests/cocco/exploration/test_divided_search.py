@@ -10,7 +10,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.exploration import archipelago, jobs
+from cocco.exploration import divided_search, jobs
 from cocco.problem.problem import on_hardware
 from cocco.problem.steps import Steps, taken_by
 from simulator import Accelerator
@@ -21,7 +21,7 @@ ASKED: dict[str, Any] = {"method": "ga", "keep": "none", "samples": 1200, "seed"
 
 @pytest.fixture(autouse=True)
 def divided(monkeypatch):
-    monkeypatch.setattr(archipelago, "LEAST_SAMPLES", 1000)
+    monkeypatch.setattr(divided_search, "LEAST_SAMPLES", 1000)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_any_number_of_workers_gives_the_same_answer(workers, space, here):
     network = workloads.load("vgg16")
     one, many = (cocco.explore(network, space=space, workers=count, **ASKED) for count in (1, workers))
     assert same(one, many)
-    assert max(here) == min(workers, archipelago.ISLES)
+    assert max(here) == min(workers, divided_search.PARTS)
 
 
 def test_given_hardware_and_kept_tensors_are_divided_too(here):
@@ -95,17 +95,17 @@ def test_fewer_samples_are_one_search(monkeypatch):
     network = workloads.load("vgg16")
     small = ASKED | {"samples": 999}
     found = cocco.explore(network, **small)
-    monkeypatch.setattr(archipelago, "isle", None)
+    monkeypatch.setattr(divided_search, "search_part", None)
     assert same(cocco.explore(network, **small), found)
 
 
 def test_the_search_from_the_best_of_all_starts_with_them():
     """Its first population is theirs, each genome once, the best first; it loses none that is best."""
     problem = on_hardware(chain(6), Accelerator(shared_buffer=4096))
-    made = archipelago.Isle("", [[0] * 6, [0, 1, 1, 1, 1, 1]], [[0, 0]] * 2, [5.0, 4.0], [5.0, 4.0]).population
-    again = archipelago.best_of([made, made], 8)
+    made = divided_search.Part("", [[0] * 6, [0, 1, 1, 1, 1, 1]], [[0, 0]] * 2, [5.0, 4.0], [5.0, 4.0]).population
+    again = divided_search.best_of([made, made], 8)
     assert again.cost.tolist() == [4.0, 5.0] and again.labels.tolist() == [[0, 1, 1, 1, 1, 1], [0] * 6]
-    assert archipelago.best_of([made, made], 1).cost.tolist() == [4.0]
+    assert divided_search.best_of([made, made], 1).cost.tolist() == [4.0]
     assert again.labels.shape[1] == problem.size
 
 
@@ -118,13 +118,13 @@ def test_what_was_found_before_a_kill_is_not_searched_again(monkeypatch):
     def never(*_: object) -> None:
         raise AssertionError("it was there")
 
-    monkeypatch.setattr(archipelago, "isle", _named(never))
+    monkeypatch.setattr(divided_search, "search_part", _named(never))
     with taken_by(Steps(store)):
         assert same(cocco.explore(network, **ASKED), whole)
 
 
 def _named(function: Any) -> Any:
-    function.__module__, function.__qualname__ = archipelago.__name__, "isle"
+    function.__module__, function.__qualname__ = divided_search.__name__, "search_part"
     return function
 
 

@@ -1,4 +1,4 @@
-"""Archipelago: a search of many samples as several that know nothing of each other, then one from the best of all.
+"""Divided search: many samples as several searches that know nothing of each other, then one from the best of all.
 
 Several workers can make them at the same time. How many there are follows from the samples alone, and each has random
 numbers of its own, so the answer is the same to the byte for any number of workers (our choice; beside the islands of
@@ -23,19 +23,19 @@ from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.problem.stages import tell
-from cocco.problem.steps import ahead, once, stored
+from cocco.problem.steps import once, precompute, stored
 from cocco.problem.stream import Stream
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
 
-ISLES = 4  #: searches beside each other; our choice: two, three or four workers have enough to do
+PARTS = 4  #: searches beside each other; our choice: two, three or four workers have enough to do
 LEAST_SAMPLES = 100_000  #: of a search that is divided; our choice: below, each would end too early
 LAST = 0.12  #: share of the samples of the search from the best of all; our choice: it runs by itself
 GENERATION = 2**40 + 7  #: names the stream of their seeds, which no generation of a search has
 
 
 @stored
-class Isle(NamedTuple):
+class Part(NamedTuple):
     """What one of the searches found: its trace, packed as text, and the best genomes of its populations."""
 
     trace: str
@@ -58,7 +58,7 @@ def is_divided(question: Question) -> bool:
     return question.samples >= LEAST_SAMPLES and settings.islands > 1 and not settings.operators
 
 
-def sailed(question: Question, found: Founders) -> Trace:
+def divided_search(question: Question, found: Founders) -> Trace:
     """Return what several searches from these founders find, and one from the best of all of them.
 
     Ctrl-C leaves what there is then, the founders at least.
@@ -70,8 +70,8 @@ def sailed(question: Question, found: Founders) -> Trace:
     try:
         jobs = [] if found.is_stopped else list(_jobs(question, found))
         for number, job in enumerate(jobs):
-            ahead(isle, jobs[number:])
-            made = once(isle, *job)
+            precompute(search_part, jobs[number:])
+            made = once(search_part, *job)
             trace.follow(_trace(problem, made))
             parents.append(made.population)
             if trace.is_stopped:
@@ -90,29 +90,29 @@ def sailed(question: Question, found: Founders) -> Trace:
     return trace if parents else of_founders(question, found)
 
 
-def isle(
+def search_part(
     problem: Problem, samples: int, before: int, wanted: int, seed: int, settings: Settings, found: Founders,
     initial: list[list[int]], engine: EngineName,
-) -> Isle:  # fmt: skip
+) -> Part:  # fmt: skip
     """Return what one search finds; before, wanted: samples of those before it, and of all, as it tells them."""
     left: list[Population] = []
     question = Question(problem, samples, seed, settings, engine, progress=_told(before, wanted, None), initial=initial)
     trace = one_search(question, found, left=left)
     best = best_of([Population.of([trace.best], problem.size), *left], _share(settings))
     labels, capacities, value, cost = (array.tolist() for array in best)
-    return Isle(_text(trace), labels, capacities, value, cost, trace.is_stopped)
+    return Part(_text(trace), labels, capacities, value, cost, trace.is_stopped)
 
 
 def _share(settings: Settings) -> int:
     """Return how many genomes of each search the last one starts from: together its elite."""
-    return max(1, settings.elite // ISLES)
+    return max(1, settings.elite // PARTS)
 
 
 def _jobs(question: Question, found: Founders) -> Iterator[tuple[Any, ...]]:
     """Yield the arguments of each search: the founders are spent, the rest of the samples is shared out."""
-    each = int((1 - LAST) * (question.samples - found.samples)) // ISLES
+    each = int((1 - LAST) * (question.samples - found.samples)) // PARTS
     initial = [list(map(int, labels)) for labels in question.initial]
-    for number in range(ISLES):
+    for number in range(PARTS):
         seed = Stream(question.seed, GENERATION, number).draw()
         yield (
             question.problem, each, found.samples + number * each, question.samples, seed, question.settings,
@@ -149,7 +149,7 @@ def _text(trace: Trace) -> str:
     return json.dumps([plain, packed])
 
 
-def _trace(problem: Problem, made: Isle) -> Trace:
+def _trace(problem: Problem, made: Part) -> Trace:
     """Return the trace of one of the searches."""
     plain, packed = json.loads(made.trace)
     arrays = {
