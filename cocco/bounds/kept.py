@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
 from cocco.bounds.kept_inside import inside_floors
@@ -13,6 +13,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, part_of
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
 from cocco.search.keeping.moves import Memo
+from cocco.search.keeping.near import Near, graph_of, near_plans
 from cocco.search.keeping.question import KeepQuestion, KeptStep, Pattern
 from cocco.search.keeping.state import members
 from cocco.search.keeping.window import (
@@ -25,6 +26,7 @@ from cocco.search.keeping.window import (
     ROUNDS,
     SLACK,
     Limits,
+    Place,
     Way,
     Window,
     all_of,
@@ -36,6 +38,9 @@ from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import Kept, Reserved
 from simulator.model.pricing import Price
 from simulator.partition.partition import Partition
+
+if TYPE_CHECKING:
+    from cocco.search.kernel._kernel import KeptSearch
 
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
 Searcher = Callable[[Window, Limits], Way]
@@ -174,17 +179,47 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
 
     if engine_name(engine, problem) == "reference":
         return readable
-    part = part_of(problem, i)
-    search = twin_of(part).kept_search(
-        part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
-        question.crosses, question.patterns,
-        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS), (SLACK, GROWTH, ROUNDS),
-    )  # fmt: skip
+    search = _compiled(part_of(problem, i), question, most)
 
     def compiled(window: Window, limits: Limits) -> Way:
         return Way(*search.run(*window, limits))
 
     return first_of(compiled, readable)
+
+
+def _compiled(part: Problem, question: KeepQuestion, most: Limits) -> KeptSearch:
+    return twin_of(part).kept_search(
+        part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
+        question.crosses, question.patterns,
+        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS), (SLACK, GROWTH, ROUNDS),
+    )  # fmt: skip
+
+
+def near_graph(
+    problem: Problem, below: float, steps: int, most: int, engine: EngineName | None = None
+) -> tuple[Near | None, int]:
+    """Return all plans of the one network that cost less as a graph, and the steps that it took.
+
+    None: there are none, or more than so many steps lead from one of their states to another, or a budget is spent.
+    """
+    question = keep_question(problem, 0, True, engine)
+    limits = Limits(MAX_STATES // 8, steps, below)
+    if engine_name(engine, problem) != "reference":
+        try:
+            return _compiled_graph(problem, question, limits, most)
+        except OverflowError:
+            pass
+    return near_plans(Memo(question, limits), limits, most)
+
+
+def _compiled_graph(problem: Problem, question: KeepQuestion, limits: Limits, most: int) -> tuple[Near | None, int]:
+    search = _compiled(problem, question, limits)
+    why, costs, noted, steps = search.near(*all_of(question.network), limits, most)
+    if why:
+        return None, steps
+    places = tuple(Place(*search.state(i)) for i in range(len(costs)))
+    groups = {group: search.group(group) for group in {each[2] for each in noted}}
+    return graph_of(places, costs, [(a, b, groups[g], price) for a, b, g, price in noted], limits.below), steps
 
 
 def keep_question(
