@@ -109,7 +109,9 @@ def _cheapest(
 ) -> ExactPlan:
     """Return the cheapest plan of a network: first without patterns, which take longer than most networks.
 
-    With relaxed hardware it ends where much is left to what is asked: it may be asked for less, or with its own.
+    The steps of the first searches are compiled, those of patterns are not, and take some fifty times as long: where
+    there are no patterns yet, a longer search comes before. With relaxed hardware it ends where much is left to what is
+    asked: it may be asked for less, or with its own.
     """
     first = limits
     if limits.steps > FIRST_STEPS:
@@ -117,25 +119,27 @@ def _cheapest(
     found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
     if found.status != "gave_up" or found.is_wide or first == limits:
         return found
-    steps = found.steps
-    if limits.below > FAR * found.bound:
+    steps = counted = found.steps
+    is_far = limits.below > FAR * found.bound
+    if is_far or (patterns_of, i) not in relaxed.memo:
         first = limits._replace(steps=min(limits.steps - steps, LONGER * FIRST_STEPS))
         found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
         steps += found.steps
+        counted += found.steps if is_far else 0
         is_open = relaxed is not problem and FAR * found.bound < limits.below < math.inf
         if found.status != "gave_up" or found.is_wide or is_open:
             return found._replace(steps=steps)
     most = min(PATTERN_STEPS, limits.steps // 2)
-    if steps + most < limits.steps:
+    if counted + most < limits.steps:
         general = keep_question(relaxed, i, question.may_keep, engine)
         patterns, taken = _patterns(relaxed, i, general, most)
-        steps += taken
+        steps, counted = steps + taken, counted + taken
         if patterns:
             question = question._replace(
                 layer_floor=general.layer_floor, crossing_floor=general.crossing_floor, crosses=general.crosses,
                 patterns=patterns,
             )  # fmt: skip
-    second = limits._replace(steps=max(0, limits.steps - steps))
+    second = limits._replace(steps=max(0, limits.steps - counted))
     last = plan_of(searcher(problem, i, question, second, engine)(all_of(question.network), second), limits)
     return last._replace(
         steps=last.steps + steps, bound=max(last.bound, found.bound), reached=max(last.reached, found.reached)
