@@ -49,7 +49,8 @@ StepTotals = Callable[[KeptStep], Totals | None]
 
 MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; then all are forgotten
 FIRST_STATES, FIRST_STEPS = 100_000, 4_000_000  #: of a search without patterns; our choice
-LONGER = 4  #: times as many, where that says little of what is asked; our choice
+LONGER = 4  #: times as many, where that says little of what is asked, or was spent in few states; our choice
+FEW_STATES = 10_000  #: our choice: GoogleNet has 3,000 then, and ends soon; the Transformer 40,000, and needs patterns
 FAR = 1.02  #: what is asked over what such a search excludes: above, patterns are too early; our choice
 
 
@@ -110,8 +111,8 @@ def _cheapest(
     """Return the cheapest plan of a network: first without patterns, which take longer than most networks.
 
     The steps of the first searches are compiled, those of patterns are not, and take some fifty times as long: where
-    there are no patterns yet, a longer search comes before. With relaxed hardware it ends where much is left to what is
-    asked: it may be asked for less, or with its own.
+    there are no patterns yet, and the first search took its steps in few states, a longer one comes before. With relaxed
+    hardware it ends where much is left to what is asked: it may be asked for less, or with its own.
     """
     first = limits
     if limits.steps > FIRST_STEPS:
@@ -121,7 +122,7 @@ def _cheapest(
         return found
     steps = counted = found.steps
     is_far = limits.below > FAR * found.bound
-    if is_far or (patterns_of, i) not in relaxed.memo:
+    if is_far or (found.states < FEW_STATES and (patterns_of, i) not in relaxed.memo):
         first = limits._replace(steps=min(limits.steps - steps, LONGER * FIRST_STEPS))
         found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
         steps += found.steps

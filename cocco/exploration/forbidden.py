@@ -1,10 +1,10 @@
 """Ways through a graph of plans that avoid what has no addresses: the cheapest first.
 
 A ban is a few buffers that are proved to have no addresses together (cocco.allocation.conflict), column by column: in
-each column tensors that are kept while a step runs, some of them ever since the column before, and sizes of buffers that
-only this step has. A plan is forbidden if it has steps, in that order but not necessarily one after the other, that hold
-at least these: what lies between only takes more room. How far each ban has come is part of the state of a search, as
-in a finite automaton; a state that has come less far in all bans, at no more cost, is the better one.
+each column tensors that are kept while a step runs, some of them ever since the column before, and sizes of buffers
+that only this step has. A plan is forbidden if it has steps, in that order but not necessarily one after the other,
+that hold at least these: what lies between only takes more room. How far each ban has come is part of the state of a
+search, as in a finite automaton; a state that has come less far in all bans, at no more cost, is the better one.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class Ways:
                 if after is None or any(not each & ~after for each in masks.get(step.after, ())):
                     continue
                 pushed += 1
-                entry = bound, -self.layers[step.after], pushed, step.after, after, cost + step.price, Trail(step, trail)
-                heappush(queue, entry)
+                there = step.after, after, cost + step.price, Trail(step, trail)
+                heappush(queue, (bound, -self.layers[step.after], pushed, *there))
         return None, below, looked
 
     def _after(self, mask: int, step: NearStep) -> int | None:

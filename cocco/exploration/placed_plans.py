@@ -43,13 +43,11 @@ class Placed(NamedTuple):
     steps: int  #: of the exact search
 
 
-def placed_plan(
-    problem: Problem, below: float, steps: int, engine: EngineName, needs_pairs: bool
-) -> Placed | None:
+def placed_plan(problem: Problem, below: float, steps: int, engine: EngineName, needs_pairs: bool) -> Placed | None:
     """Return the cheapest plan below a cost that has addresses; None where its graph does not fit into the budgets.
 
-    problem: one network on given hardware, one core. steps: of the exact search. needs_pairs: whether a plan has no more
-    (start, end) pairs than the region manager, either.
+    problem: one network on given hardware, one core. steps: of the exact search. needs_pairs: whether a plan has no
+    more (start, end) pairs than the region manager, either.
     """
     near, taken = near_graph(problem, below, steps, MOST_STEPS, engine)
     if near is None:

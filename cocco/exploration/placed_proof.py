@@ -1,9 +1,9 @@
 """The proof of an answer with its addresses: no plan that has addresses costs less, in any memory.
 
-What the exact search proves holds for bytes. Where its plan has addresses, the proof holds for it. Where it has none, or
-was changed to have some and costs more, the cheapest plan that has addresses is sought in that memory (placed_plans.py),
-and each other memory is ruled out below its cost, or solved in the same way. One network on one core, our choice: of
-several each has a memory of its own in turn, and their answers were proved so far.
+What the exact search proves holds for bytes. Where its plan has addresses, the proof holds for it. Where it has none,
+or was changed to have some and costs more, the cheapest plan that has addresses is sought in that memory
+(placed_plans.py), and each other memory is ruled out below its cost, or solved in the same way. Only one network on one
+core is looked at, our choice: the answers for several have had addresses so far.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from cocco.problem.judge import judged_plans
 from cocco.problem.planned import Memory, Planned, priced
 from cocco.problem.problem import Problem
 from cocco.problem.stages import tell
+from cocco.problem.status import Status
 
 FAR = 1.01  #: times the bound: where nothing has addresses yet, plans up to there are sought; our choice
 
@@ -54,7 +55,8 @@ class _Proof:
         bounds = KeptBounds(self.problem)
         left = {memory: bounds.cost(memory) for memory in memories(self.problem)}
         mine = memory_of(self.problem, self.found)
-        return [mine, *sorted((each for each in left if each != mine and left[each] < self.below), key=left.__getitem__)]
+        others = [each for each in left if each != mine and left[each] < self.below]
+        return [mine, *sorted(others, key=left.__getitem__)]
 
     def look_at(self, memory: Memory) -> None:
         """Find a cheaper answer with addresses in a memory, or rule it out as far as that goes."""
@@ -86,14 +88,14 @@ class _Proof:
             found = self._with(best)
         bound = max(self.bound, min(self.least, found.cost))
         is_proven = bool(found.placed) and self.least >= found.cost
-        status = "optimal" if is_proven else "feasible"
+        status: Status = "optimal" if is_proven else "feasible"
         return replace(found, lower_bound=bound, gap=gap(found.cost, bound), status=status)
 
     def _with(self, best: Planned) -> Result:
         winner = judged_plans(self.problem, best.plans, best.memory, [best.cost])
         return replace(
-            self.found, accelerator=winner.accelerator, plans=winner.plans, evaluations=winner.evaluations, cost=best.cost,
-            splits=0, moved=(), placed=True,
+            self.found, accelerator=winner.accelerator, plans=winner.plans, evaluations=winner.evaluations,
+            cost=best.cost, splits=0, moved=(), placed=True,
         )  # fmt: skip
 
 
