@@ -111,8 +111,8 @@ def _cheapest(
     """Return the cheapest plan of a network: first without patterns, which take longer than most networks.
 
     The steps of the first searches are compiled, those of patterns are not, and take some fifty times as long: where
-    there are no patterns yet, and the first search took its steps in few states, a longer one comes before. With relaxed
-    hardware it ends where much is left to what is asked: it may be asked for less, or with its own.
+    there are no patterns yet, and the first search took its steps in few states, a longer one comes before. With
+    relaxed hardware it ends where much is left to what is asked: it may be asked for less, or with its own.
     """
     first = limits
     if limits.steps > FIRST_STEPS:
