@@ -59,14 +59,18 @@ class _Proof:
         return [mine, *sorted(others, key=left.__getitem__)]
 
     def look_at(self, memory: Memory) -> None:
-        """Find a cheaper answer with addresses in a memory, or rule it out as far as that goes."""
+        """Find a cheaper answer with addresses in a memory, or rule it out as far as that goes.
+
+        Once a memory is left open, others are asked only for what is below its bound: there is no proof any more.
+        """
         problem, budget = self.problem, self.question.budget(QUICK_STEPS)
         is_first = memory == memory_of(problem, self.found)
         tell("addresses", best=self.below, bound=min(self.bound, self.below))
         if not is_first:
-            solved = solve(problem, memory, self.question.engine, budget, self.below)
+            asked = min(self.below, self.least)
+            solved = solve(problem, memory, self.question.engine, budget, asked)
             if solved.best is None:
-                self.least = min(self.least, self.below if solved.is_decided else solved.bound)
+                self.least = min(self.least, asked if solved.is_decided else solved.bound)
                 return
         machine = problem.accelerator_of(memory)
         value = value_of(problem, self.below, problem.objective.buffer_bytes(machine))
