@@ -111,8 +111,8 @@ def _cheapest(
     """Return the cheapest plan of a network: first without patterns, which take longer than most networks.
 
     The steps of the first searches are compiled, those of patterns are not, and take some fifty times as long: where
-    there are no patterns yet, and the first search took its steps in few states, a longer one comes before. With
-    relaxed hardware it ends where much is left to what is asked: it may be asked for less, or with its own.
+    the first search took its steps in few states, a longer one comes before patterns. With relaxed hardware it ends
+    where much is left to what is asked: it may be asked for less, or with its own.
     """
     first = limits
     if limits.steps > FIRST_STEPS:
@@ -122,7 +122,7 @@ def _cheapest(
         return found
     steps = counted = found.steps
     is_far = limits.below > FAR * found.bound
-    if is_far or (found.states < FEW_STATES and (patterns_of, i) not in relaxed.memo):
+    if is_far or found.states < FEW_STATES:
         first = limits._replace(steps=min(limits.steps - steps, LONGER * FIRST_STEPS))
         found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
         steps += found.steps
