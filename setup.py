@@ -5,8 +5,8 @@ from setuptools import Extension, setup
 PARTS = (
     "loops", "subgraph", "tiling", "price", "bands", "columns", "ways", "layer_orders", "layer_groups", "together",
     "cheapest", "choice", "loop_layers", "operators", "fit", "generation", "downsets", "orders", "improve",
-    "kept_floors", "kept_prices", "kept_search", "kept_steps", "kept_layers", "kept_gaps", "kept_memo", "kept_decode",
-    "kept_settle", "near", "annealing", "generations", "evolve",
+    "kept_floors", "kept_prices", "kept_near", "kept_search", "kept_steps", "kept_layers", "kept_gaps", "kept_memo",
+    "kept_decode", "kept_settle", "near", "annealing", "generations", "evolve",
 )  # fmt: skip
 
 setup(

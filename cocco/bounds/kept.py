@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
 from cocco.bounds.kept_inside import inside_floors
@@ -13,6 +13,7 @@ from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, part_of
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
 from cocco.search.keeping.moves import Memo
+from cocco.search.keeping.near import Near, graph_of, near_plans
 from cocco.search.keeping.question import KeepQuestion, KeptStep, Pattern
 from cocco.search.keeping.state import members
 from cocco.search.keeping.window import (
@@ -25,6 +26,7 @@ from cocco.search.keeping.window import (
     ROUNDS,
     SLACK,
     Limits,
+    Place,
     Way,
     Window,
     all_of,
@@ -37,6 +39,9 @@ from simulator.model.kept import Kept, Reserved
 from simulator.model.pricing import Price
 from simulator.partition.partition import Partition
 
+if TYPE_CHECKING:
+    from cocco.search.kernel._kernel import KeptSearch
+
 ROUNDING = 1e-12  #: relative; above what the order of summation can change
 Searcher = Callable[[Window, Limits], Way]
 
@@ -44,7 +49,8 @@ StepTotals = Callable[[KeptStep], Totals | None]
 
 MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; then all are forgotten
 FIRST_STATES, FIRST_STEPS = 100_000, 4_000_000  #: of a search without patterns; our choice
-LONGER = 4  #: times as many, where that says little of what is asked; our choice
+LONGER = 4  #: times as many, where that says little of what is asked, or was spent in few states; our choice
+FEW_STATES = 10_000  #: our choice: GoogleNet has 3,000 then, and ends soon; the Transformer 40,000, and needs patterns
 FAR = 1.02  #: what is asked over what such a search excludes: above, patterns are too early; our choice
 
 
@@ -104,7 +110,9 @@ def _cheapest(
 ) -> ExactPlan:
     """Return the cheapest plan of a network: first without patterns, which take longer than most networks.
 
-    With relaxed hardware it ends where much is left to what is asked: it may be asked for less, or with its own.
+    The steps of the first searches are compiled, those of patterns are not, and take some fifty times as long: where
+    the first search took its steps in few states, a longer one comes before patterns. With relaxed hardware it ends
+    where much is left to what is asked: it may be asked for less, or with its own.
     """
     first = limits
     if limits.steps > FIRST_STEPS:
@@ -112,25 +120,27 @@ def _cheapest(
     found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
     if found.status != "gave_up" or found.is_wide or first == limits:
         return found
-    steps = found.steps
-    if limits.below > FAR * found.bound:
+    steps = counted = found.steps
+    is_far = limits.below > FAR * found.bound
+    if is_far or found.states < FEW_STATES:
         first = limits._replace(steps=min(limits.steps - steps, LONGER * FIRST_STEPS))
         found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
         steps += found.steps
+        counted += found.steps if is_far else 0
         is_open = relaxed is not problem and FAR * found.bound < limits.below < math.inf
         if found.status != "gave_up" or found.is_wide or is_open:
             return found._replace(steps=steps)
     most = min(PATTERN_STEPS, limits.steps // 2)
-    if steps + most < limits.steps:
+    if counted + most < limits.steps:
         general = keep_question(relaxed, i, question.may_keep, engine)
         patterns, taken = _patterns(relaxed, i, general, most)
-        steps += taken
+        steps, counted = steps + taken, counted + taken
         if patterns:
             question = question._replace(
                 layer_floor=general.layer_floor, crossing_floor=general.crossing_floor, crosses=general.crosses,
                 patterns=patterns,
             )  # fmt: skip
-    second = limits._replace(steps=max(0, limits.steps - steps))
+    second = limits._replace(steps=max(0, limits.steps - counted))
     last = plan_of(searcher(problem, i, question, second, engine)(all_of(question.network), second), limits)
     return last._replace(
         steps=last.steps + steps, bound=max(last.bound, found.bound), reached=max(last.reached, found.reached)
@@ -174,17 +184,47 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
 
     if engine_name(engine, problem) == "reference":
         return readable
-    part = part_of(problem, i)
-    search = twin_of(part).kept_search(
-        part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
-        question.crosses, question.patterns,
-        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS), (SLACK, GROWTH, ROUNDS),
-    )  # fmt: skip
+    search = _compiled(part_of(problem, i), question, most)
 
     def compiled(window: Window, limits: Limits) -> Way:
         return Way(*search.run(*window, limits))
 
     return first_of(compiled, readable)
+
+
+def _compiled(part: Problem, question: KeepQuestion, most: Limits) -> KeptSearch:
+    return twin_of(part).kept_search(
+        part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
+        question.crosses, question.patterns,
+        (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS), (SLACK, GROWTH, ROUNDS),
+    )  # fmt: skip
+
+
+def near_graph(
+    problem: Problem, below: float, steps: int, most: int, engine: EngineName | None = None
+) -> tuple[Near | None, int]:
+    """Return all plans of the one network that cost less as a graph, and the steps that it took.
+
+    None: there are none, or more than so many steps lead from one of their states to another, or a budget is spent.
+    """
+    question = keep_question(problem, 0, True, engine)
+    limits = Limits(MAX_STATES // 8, steps, below)
+    if engine_name(engine, problem) != "reference":
+        try:
+            return _compiled_graph(problem, question, limits, most)
+        except OverflowError:
+            pass
+    return near_plans(Memo(question, limits), limits, most)
+
+
+def _compiled_graph(problem: Problem, question: KeepQuestion, limits: Limits, most: int) -> tuple[Near | None, int]:
+    search = _compiled(problem, question, limits)
+    why, costs, noted, steps = search.near(*all_of(question.network), limits, most)
+    if why:
+        return None, steps
+    places = tuple(Place(*search.state(i)) for i in range(len(costs)))
+    groups = {group: search.group(group) for group in {each[2] for each in noted}}
+    return graph_of(places, costs, [(a, b, groups[g], price) for a, b, g, price in noted], limits.below), steps
 
 
 def keep_question(

@@ -192,10 +192,10 @@ def solve(
 
     is_alike: whether its patterns are those of all memories of about its size, else its own.
     """
-    given, machine = _given(problem, memory), problem.accelerator_of(memory)
+    given, machine = given_in(problem, memory), problem.accelerator_of(memory)
     if not problem.buffers and given.objective.alpha is not None:
         given = replace(given, objective=replace(given.objective, alpha=None))
-    least = _value_of(problem, below, problem.objective.buffer_bytes(machine))
+    least = value_of(problem, below, problem.objective.buffer_bytes(machine))
     if least <= 0:
         return Solved(None, True, 0)
     relaxed = _relaxed(problem, memory) if is_alike else None
@@ -214,9 +214,9 @@ def solve(
     return Solved(Planned(memory, found.partitions, found.cost, cost), True, steps)
 
 
-def _given(problem: Problem, memory: Memory) -> Problem:
+def given_in(problem: Problem, memory: Memory) -> Problem:
     """Return the problem in one memory; that of a memory tried before, with what was worked out about it then."""
-    known: dict[Memory, Problem] = problem.memo.setdefault(_given, {})
+    known: dict[Memory, Problem] = problem.memo.setdefault(given_in, {})
     if memory not in known:
         if len(known) == KNOWN:
             known.clear()
@@ -234,7 +234,7 @@ def _relaxed(problem: Problem, memory: Memory) -> Problem | None:
         return None
     key = _relaxed, alike[-1]
     if key not in problem.memo:
-        given = _given(problem, (sizes.index(alike[-1]),))
+        given = given_in(problem, (sizes.index(alike[-1]),))
         problem.memo[key] = replace(given, accelerator=floor_between(problem, alike))
     found: Problem = problem.memo[key]
     return found
@@ -277,7 +277,7 @@ def carried_down(problem: Problem, found: Planned) -> Planned:
     return found
 
 
-def _value_of(problem: Problem, cost: float, buffer_bytes: int) -> float:
+def value_of(problem: Problem, cost: float, buffer_bytes: int) -> float:
     """Return the value of Formula 1 at which Formula 2 reaches a cost, 0 where it does so at once."""
     alpha = problem.objective.alpha
     if alpha is None or cost == math.inf:

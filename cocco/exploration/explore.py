@@ -194,6 +194,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     from cocco.exploration.addresses import with_addresses
     from cocco.exploration.given import no_worse
     from cocco.exploration.other_memories import in_other_memories
+    from cocco.exploration.placed_proof import proved
 
     is_proven = result.status == "optimal"
     try:
@@ -202,7 +203,10 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
             cost = result.cost
             tell("addresses", best=cost, bound=result.lower_bound or 0.0)
             result = with_addresses(problem, result, effort.check_addresses)
-            if problem.buffers and result.placed is not None and not (result.placed and result.cost <= cost):
+            if is_proven and result.placed is not None and not (result.placed and result.status == "optimal"):
+                result = proved(question, result, effort.check_addresses)
+            is_moved = result.placed is not None and not (result.placed and result.cost <= cost)
+            if problem.buffers and is_moved and not (result.placed and result.status == "optimal"):
                 result = in_other_memories(
                     question, result, lambda each: with_addresses(problem, each, effort.check_addresses)
                 )

@@ -117,7 +117,7 @@ def exact_plan(
 
 def exact_way(memo: Memo, window: Window, limits: Limits) -> Way:
     """Return a cheapest way through a window."""
-    search = _Search(memo, window, limits)
+    search = Search(memo, window, limits)
     try:
         goal = search.run()
     except OutOfBudgetError as stop:
@@ -127,7 +127,7 @@ def exact_way(memo: Memo, window: Window, limits: Limits) -> Way:
     return Way(FOUND, *search.way_to(goal), search.cost[goal], *search.counts())
 
 
-class _Search:
+class Search:
     """The search and its counters."""
 
     def __init__(self, memo: Memo, window: Window, limits: Limits) -> None:
@@ -156,19 +156,23 @@ class _Search:
             self.least, _, _, place = heappop(self.queue)
             if self.bound.get(place) != self.least:
                 continue
-            if place.executed == self.window.goal.executed:
+            if self.is_last(place):
                 return place
             del self.bound[place]
             self.reached = max(self.reached, place.executed.bit_count())
             self._go_on(place, self.least)
         return None
 
+    def is_last(self, place: Place) -> bool:
+        """Return whether the search ends where it would go on from this state."""
+        return place.executed == self.window.goal.executed
+
     def _go_on(self, place: Place, bound: float) -> None:
         """Reach what a state leads to, but for steps that wait."""
         cost, rounds = self.cost[place], self.rounds[place]
         limit = bound * (1 + SLACK * GROWTH**rounds) if rounds < ROUNDS else math.inf
         self.rounds[place] = rounds + 1
-        ceiling = Ceiling(cost, limit, self._left_after)
+        ceiling = Ceiling(cost, limit, self.left_after)
         for group, price, there in self.moves.from_place(place, ceiling):
             self._reach(there, cost + price, place, group)
         if ceiling.skipped >= self.limits.below:
@@ -198,7 +202,7 @@ class _Search:
         """Note a way to a state if it is the cheapest so far and leaves a chance to be cheap enough."""
         if place in self.cost and cost >= self.cost[place]:
             return
-        bound = cost + self._floor(place)
+        bound = cost + self.floor(place)
         if bound >= self.limits.below:
             self.is_cut |= bound < math.inf  # else there is no way on
             return
@@ -209,7 +213,7 @@ class _Search:
             self.came_from[place] = before, group
         self._push(place, bound)
 
-    def _floor(self, place: Place) -> float:
+    def floor(self, place: Place) -> float:
         """Return what is left at least: of patterns, and beside them floors of layers and one reading of live tensors.
 
         Live: in DRAM, and still read.
@@ -226,7 +230,7 @@ class _Search:
             self.left[executed] = self._floor_of_layers(executed), self._live(executed)
         return self.left[executed]
 
-    def _left_after(self, executed: int) -> tuple[float, int]:
+    def left_after(self, executed: int) -> tuple[float, int]:
         """Return what is left at least wherever tensors lie, and the tensors that are read once more if in DRAM."""
         total, live = self._of_layers(executed)
         if executed not in self.least_left:

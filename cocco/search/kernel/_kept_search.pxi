@@ -80,6 +80,9 @@ cdef class KeptSearch:
     cdef double below, least, slack, growth, limit, skipped
     cdef i64 most_rounds
     cdef list arrays
+    cdef bint is_exhaustive, is_noting  # all states below a cost; and then their steps
+    cdef list noted         # steps: from, to, subgraph, price
+    cdef i64 most_noted
     cdef i64* whole
     cdef double* layer_floor
     cdef double* crossing_floor
@@ -275,6 +278,8 @@ cdef class KeptSearch:
             if self.bound_of[state] != self.least:
                 continue
             if same_set(self.states.members + 3 * state * self.words, self.goal, self.words):
+                if self.is_exhaustive:
+                    continue
                 found = state
                 break
             self.bound_of[state] = INFINITY
@@ -295,6 +300,35 @@ cdef class KeptSearch:
             kept.append(self.list_of(self.spare))
             found = self.parent[found]
         return FOUND, groups[::-1], kept[::-1], cost, self.states.count, self.steps, self.reached
+
+    def near(self, start, goal, units, limits, most):
+        """Return (why it gave up, costs of the states, steps noted, steps taken) of all plans below a cost.
+
+        most: steps noted; each is (from, to, subgraph, price). `state` and `group` say what the numbers stand for.
+        """
+        self.is_exhaustive, self.noted, self.most_noted = True, [], most
+        try:
+            self.run(start, goal, units, limits)
+            if not self.why:
+                note_all(self)
+            return self.why, [self.cost[state] for state in range(self.states.count)], self.noted, self.steps
+        finally:
+            self.is_exhaustive = self.is_noting = False
+
+    def state(self, i64 number):
+        """Return a state of `near`: three sets, as integers."""
+        return tuple([self.integer(self.states.members + (3 * number + i) * self.words) for i in range(3)])
+
+    def group(self, i64 number):
+        """Return the layers of a subgraph of `near`, as an integer."""
+        return self.integer(self.groups.members + number * self.words)
+
+    cdef object integer(self, u64* members):
+        cdef i64 i
+        whole = 0
+        for i in range(self.words):
+            whole |= int(members[i]) << (64 * i)
+        return whole
 
     cdef int begin_window(self, start, goal, limits) except -1:
         cdef i64 i, u, words = self.words

@@ -305,7 +305,10 @@ cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
         for k in range(r.drop_count):
             if (subset >> k) & 1:
                 take_out(r.place + 2 * words, r.drops[k])
-        if s.reach(r.place, s.cost[r.state] + price, r.state, r.number):
+        if s.is_noting:
+            if note_step(s, r.place, s.cost[r.state] + price, price, r.state, r.number):
+                return 1
+        elif s.reach(r.place, s.cost[r.state] + price, r.state, r.number):
             return 1
     return 0
 

@@ -148,3 +148,13 @@ class KeptSearch:
         units: tuple[int, ...],
         limits: tuple[int, int, float, int],
     ) -> tuple[int, list[list[int]], list[list[int]], float, int, int]: ...
+    def near(
+        self,
+        start: tuple[int, int, int],
+        goal: tuple[int, int, int],
+        units: tuple[int, ...],
+        limits: tuple[int, int, float, int],
+        most: int,
+    ) -> tuple[int, list[float], list[tuple[int, int, int, float]], int]: ...
+    def state(self, number: int) -> tuple[int, int, int]: ...
+    def group(self, number: int) -> int: ...

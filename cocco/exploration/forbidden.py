@@ -1,0 +1,159 @@
+"""Ways through a graph of plans that avoid what has no addresses: the cheapest first.
+
+A ban is a few buffers that are proved to have no addresses together (cocco.allocation.conflict), column by column: in
+each column tensors that are kept while a step runs, some of them ever since the column before, and sizes of buffers
+that only this step has. A plan is forbidden if it has steps, in that order but not necessarily one after the other,
+that hold at least these: what lies between only takes more room. How far each ban has come is part of the state of a
+search, as in a finite automaton; a state that has come less far in all bans, at no more cost, is the better one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from cocco.search.keeping.near import Near, NearStep
+
+Sizes = Callable[[NearStep], tuple[int, ...]]  #: the bytes of each buffer that only a step has, descending
+
+
+class Column(NamedTuple):
+    """What one step of a ban holds."""
+
+    kept: int  #: tensors, as a set, that are kept while it runs
+    still: int  #: those of them that have been kept since the column before
+    sizes: tuple[int, ...]  #: of other buffers, descending
+
+
+class _Ban(NamedTuple):
+    columns: tuple[Column, ...]
+    base: int  #: bit base + k - 1 of a mask: the columns before k were met, and what column k still needs is there
+
+
+class _Step(NamedTuple):
+    """What a step means to all bans: bits where it is the next column, bits that it begins, whether it is forbidden."""
+
+    known: int  #: bans
+    meets: int
+    begins: int
+    is_forbidden: bool
+
+
+UNKNOWN = _Step(0, 0, 0, False)
+
+
+class Trail(NamedTuple):
+    """A way: its last step and what came before."""
+
+    step: NearStep
+    before: Trail | None
+
+
+class Ways:
+    """The ways through a graph of plans, and what is forbidden of them."""
+
+    def __init__(self, near: Near, sizes: Sizes) -> None:
+        self.near, self.sizes = near, sizes
+        self.bans: list[_Ban] = []
+        self.bits = self.lasts = 0
+        self.of_step: dict[int, _Step] = {}
+        self.of_place: dict[int, tuple[int, int]] = {}
+        self.layers = [place.executed.bit_count() for place in near.places]
+
+    def forbid(self, columns: Iterable[Column]) -> None:
+        """Forbid all ways that hold at least this."""
+        ban = _Ban(tuple(columns), self.bits)
+        self.bans.append(ban)
+        self.bits += len(ban.columns) - 1
+        if len(ban.columns) > 1:
+            self.lasts |= 1 << self.bits - 1
+
+    def cheapest(self, below: float, most: int) -> tuple[list[NearStep] | None, float, int]:
+        """Return a cheapest way that is not forbidden (None: none is below), its cost, and states that were looked at.
+
+        At most so many are; then the way is None and the cost what no other way undercuts.
+        """
+        near, left = self.near, self.near.left
+        queue: list[tuple[float, int, int, int, int, float, Trail | None]] = [(left[0], 0, 0, 0, 0, 0.0, None)]
+        masks: dict[int, list[int]] = {}
+        pushed = looked = 0
+        while queue:
+            bound, _, _, at, mask, cost, trail = heappop(queue)
+            if bound >= below:
+                break
+            known = masks.setdefault(at, [])
+            if any(not each & ~mask for each in known):
+                continue
+            if at == near.goal:
+                return _steps_of(trail), cost, looked
+            if looked == most:
+                return None, bound, looked
+            looked += 1
+            known.append(mask)
+            for step in near.steps[at]:
+                bound = cost + step.price + left[step.after]
+                if bound >= below:
+                    continue
+                after = self._after(mask, step)
+                if after is None or any(not each & ~after for each in masks.get(step.after, ())):
+                    continue
+                pushed += 1
+                there = step.after, after, cost + step.price, Trail(step, trail)
+                heappush(queue, (bound, -self.layers[step.after], pushed, *there))
+        return None, below, looked
+
+    def _after(self, mask: int, step: NearStep) -> int | None:
+        """Return how far bans have come after a step, None where it is forbidden."""
+        found = self._step(step)
+        met = mask & found.meets
+        if found.is_forbidden or met & self.lasts:
+            return None
+        return (mask | met << 1 | found.begins) & self._place(step.after)
+
+    def _step(self, step: NearStep) -> _Step:
+        found = self.of_step.get(step.number, UNKNOWN)
+        known, meets, begins, is_forbidden = found
+        if known < len(self.bans):
+            during = self.kept(step.before) | self.kept(step.after)
+            for columns, base in self.bans[known:]:
+                for k, column in enumerate(columns):
+                    if column.kept & ~during or not _holds(self.sizes(step), column.sizes):
+                        continue
+                    if k:
+                        meets |= 1 << base + k - 1
+                    elif len(columns) == 1:
+                        is_forbidden = True
+                    else:
+                        begins |= 1 << base
+            found = self.of_step[step.number] = _Step(len(self.bans), meets, begins, is_forbidden)
+        return found
+
+    def _place(self, state: int) -> int:
+        """Return the bits of bans of which a state keeps what their next column still needs."""
+        known, bits = self.of_place.get(state, (0, 0))
+        if known < len(self.bans):
+            kept = self.kept(state)
+            for columns, base in self.bans[known:]:
+                for k in range(1, len(columns)):
+                    if not columns[k].still & ~kept:
+                        bits |= 1 << base + k - 1
+            self.of_place[state] = len(self.bans), bits
+        return bits
+
+    def kept(self, state: int) -> int:
+        """Return the tensors that a state keeps."""
+        return self.near.places[state].unwritten | self.near.places[state].written
+
+
+def _holds(sizes: tuple[int, ...], least: tuple[int, ...]) -> bool:
+    """Return whether there is another one at least as large for each size; both descend."""
+    return len(least) <= len(sizes) and all(small <= large for small, large in zip(least, sizes))
+
+
+def _steps_of(trail: Trail | None) -> list[NearStep]:
+    found = []
+    while trail is not None:
+        found.append(trail.step)
+        trail = trail.before
+    return found[::-1]

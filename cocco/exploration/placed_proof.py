@@ -1,0 +1,108 @@
+"""The proof of an answer with its addresses: no plan that has addresses costs less, in any memory.
+
+What the exact search proves holds for bytes. Where its plan has addresses, the proof holds for it. Where it has none,
+or was changed to have some and costs more, the cheapest plan that has addresses is sought in that memory
+(placed_plans.py), and each other memory is ruled out below its cost, or solved in the same way. Only one network on one
+core is looked at, our choice: the answers for several have had addresses so far.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_memories import QUICK_STEPS, given_in, solve, value_of
+from cocco.bounds.least import gap
+from cocco.exploration.placed_plans import placed_plan
+from cocco.exploration.question import Question
+from cocco.exploration.result import Result
+from cocco.problem.judge import judged_plans
+from cocco.problem.planned import Memory, Planned, priced
+from cocco.problem.problem import Problem
+from cocco.problem.stages import tell
+from cocco.problem.status import Status
+
+FAR = 1.01  #: times the bound: where nothing has addresses yet, plans up to there are sought; our choice
+
+
+def proved(question: Question, found: Result, needs_pairs: bool) -> Result:
+    """Return the cheapest answer that has addresses, with what is proved of it.
+
+    found: an answer that was optimal by its bytes, and was changed for its addresses or has none. needs_pairs: as in
+    with_addresses.
+    """
+    problem, bound = question.problem, found.lower_bound
+    if bound is None or len(problem.networks) > 1 or problem.accelerator.cores > 1:
+        return found
+    search = _Proof(question, found, bound, needs_pairs)
+    for memory in search.memories():
+        search.look_at(memory)
+    return search.result()
+
+
+class _Proof:
+    """The cheapest answer with addresses so far, and what no answer in a memory that was looked at undercuts."""
+
+    def __init__(self, question: Question, found: Result, bound: float, needs_pairs: bool) -> None:
+        self.question, self.problem, self.found, self.bound = question, question.problem, found, bound
+        self.below = found.cost if found.placed else FAR * bound
+        self.needs_pairs, self.least = needs_pairs, math.inf
+        self.best: Planned | None = None
+
+    def memories(self) -> list[Memory]:
+        """Return the memory of the answer, then the others by what none of their answers undercuts."""
+        bounds = KeptBounds(self.problem)
+        left = {memory: bounds.cost(memory) for memory in memories(self.problem)}
+        mine = memory_of(self.problem, self.found)
+        others = [each for each in left if each != mine and left[each] < self.below]
+        return [mine, *sorted(others, key=left.__getitem__)]
+
+    def look_at(self, memory: Memory) -> None:
+        """Find a cheaper answer with addresses in a memory, or rule it out as far as that goes.
+
+        Once a memory is left open, others are asked only for what is below its bound: there is no proof any more.
+        """
+        problem, budget = self.problem, self.question.budget(QUICK_STEPS)
+        is_first = memory == memory_of(problem, self.found)
+        tell("addresses", best=self.below, bound=min(self.bound, self.below))
+        if not is_first:
+            asked = min(self.below, self.least)
+            solved = solve(problem, memory, self.question.engine, budget, asked)
+            if solved.best is None:
+                self.least = min(self.least, asked if solved.is_decided else solved.bound)
+                return
+        machine = problem.accelerator_of(memory)
+        value = value_of(problem, self.below, problem.objective.buffer_bytes(machine))
+        answer = placed_plan(given_in(problem, memory), value, budget, self.question.engine, self.needs_pairs)
+        if answer is None:
+            self.least = min(self.least, self.bound)
+            return
+        if answer.plan is None:
+            none_below = self.below if answer.bound >= value else problem.objective.cost(answer.bound, machine)
+            self.least = min(self.least, none_below)
+            return
+        self.best = priced(problem, memory, (answer.plan,))
+        self.below = self.best.cost
+
+    def result(self) -> Result:
+        """Return the answer with its bound and status."""
+        found, best = self.found, self.best
+        if best is not None:
+            found = self._with(best)
+        bound = max(self.bound, min(self.least, found.cost))
+        is_proven = bool(found.placed) and self.least >= found.cost
+        status: Status = "optimal" if is_proven else "feasible"
+        return replace(found, lower_bound=bound, gap=gap(found.cost, bound), status=status)
+
+    def _with(self, best: Planned) -> Result:
+        winner = judged_plans(self.problem, best.plans, best.memory, [best.cost])
+        return replace(
+            self.found, accelerator=winner.accelerator, plans=winner.plans, evaluations=winner.evaluations,
+            cost=best.cost, splits=0, moved=(), placed=True,
+        )  # fmt: skip
+
+
+def memory_of(problem: Problem, found: Result) -> Memory:
+    """Return the memory of an answer as positions in the candidates."""
+    return tuple(sizes.index(getattr(found.accelerator, name)) for name, sizes in problem.buffers.items())
