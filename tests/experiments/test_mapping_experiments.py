@@ -12,6 +12,7 @@ from pandas.testing import assert_frame_equal
 
 from experiments import mapper_effect, mapping_quality
 from experiments.common import command
+from experiments.tables import reference
 from simulator.mapping import SIMBA
 from tests.helpers.tiny_network import write_tiny
 
@@ -83,3 +84,13 @@ def test_the_effect_of_a_mapper_is_measured_against_the_default(tmp_path: Path):
     assert (cosa["solved"] > 0).all() and (cosa["asked"] > cosa["solved"]).all()
     read = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
     mapper_effect.plot(read).savefig(io.BytesIO(), format="png", dpi=30)
+
+
+def test_the_page_on_mapping_has_the_summary_of_the_reference():
+    page = (Path(__file__).parents[2] / "docs" / "mapping.md").read_text(encoding="utf-8")
+    short = mapping_quality.summary(reference("mapping_quality"))
+    assert short["layers"].sum() == short["proven"].sum() == 152
+    for row in short.to_dict("records"):
+        ways = [f"{row[f'{way}_{what}']:.2f}" for way in ("random", "search", "climb") for what in ("cycles", "energy")]
+        last = [f"{row[name]:.2f}" for name in ("closed_cycles", "polished_cycles", "polished_energy")]
+        assert " | ".join([str(row["layers"]), f"{row['cosa_over_bound']:.3f}", *ways, *last]) in page
