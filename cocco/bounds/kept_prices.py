@@ -259,11 +259,13 @@ class KeptPrices:
                 return alone[group[0]]
             return paid(self.tensors, self.pairs, point.tolls, self.plain_step(group))
 
+        beyond = [extra for each in self.alone for _, extra in each.levels]
+        unit = math.gcd(*point.tolls.shares, *point.tolls.loads, *beyond)
         for layers in self.parts:
             (v, *others), network = layers, self.problem.network_of[layers[0]]
             least, found = alone[v], [float(alone[v])]
             if others:
-                tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost)
+                tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost, unit)
                 guess = [prices[v] for v in layers]
                 solver = PartitionBound(*self.given, layers, self._groups_in(layers), None, tolled, guess)
                 bound = solver.run(max(LAST, (end - self.time) * len(layers) / left))

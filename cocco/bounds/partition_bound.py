@@ -41,6 +41,7 @@ class Tolled(NamedTuple):
 
     make: Callable[[Sequence[int]], Asked]  #: an oracle of some layers
     cost: Callable[[tuple[int, ...]], int]  #: of a layer alone the least that it pays, of more a way that they may pay
+    unit: int = 1  #: all that is paid is a multiple of it
 
 
 class Bound(NamedTuple):
@@ -78,15 +79,13 @@ class PartitionBound:
         self.guess = np.floor(guess) if guess is not None else np.zeros(0)
         touched = {*layers}.union(*[tensors.read[v] for v in layers])
         sizes = [bytes_[u] for u in touched for bytes_ in (tensors.comes, tensors.goes)]
-        self.unit = (
-            max(1, math.gcd(*sizes)) if tolled is None else 1
-        )  # all that crosses is a multiple of it, no toll is
+        self.unit = max(1, math.gcd(*sizes) if tolled is None else tolled.unit)  # all that crosses is a multiple of it
         self.most_price = 4.0 * max(1, sum(sizes))  # far beyond what any set crosses
         if tolled is None:
             tolled = Tolled(
                 lambda some: Oracle(problem, costs, hulls, tensors, some), lambda group: crossings(tensors, group)
             )
-        make, self.cost = tolled
+        make, self.cost, _ = tolled
         self.columns = Columns(layers)
         self.singles = [tolled.cost((v,)) for v in layers]
         for v, crossing in zip(layers, self.singles):
