@@ -59,7 +59,8 @@ def may_fork() -> bool:
 
     Not where that is no way to start one, nor where another thread than that of our own progress may hold a lock.
     """
-    if multiprocessing.get_start_method() != "fork" or multiprocessing.current_process().daemon:
+    method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+    if method != "fork" or multiprocessing.current_process().daemon:
         return False
     others = [each for each in threading.enumerate() if each is not threading.main_thread()]
     return threading.current_thread() is threading.main_thread() and all(each.name == PROGRESS for each in others)

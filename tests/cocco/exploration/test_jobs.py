@@ -91,7 +91,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="processes are not copied here")
+@pytest.mark.skipif(multiprocessing.get_all_start_methods()[0] != "fork", reason="processes are not copied here")
 def test_workers_that_are_copies_answer_in_order_and_leave_ctrl_c_and_stages_alone(tmp_path):
     """They stay from one call to the next; with threads that nobody knows there are none."""
     (tmp_path / "forked.py").write_text(FORKED)
