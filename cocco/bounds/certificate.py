@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ QUICK_EFFORT = 20.0  #: at most, of all memories together in a default search; o
 QUICK_SAMPLES = 1_000  #: of a default search for each unit of it; our choice: a fraction of what they take
 MOST_CERTIFICATES = 40  #: where the memory is chosen; our choice: more than effort does for
 MOST_KNOWN = 4000  #: steps that one certificate hands on to the next; our choice
+ROUNDING = 1e-9  #: of sums of floats, relative; our choice: far above what they round, far below any gap that matters
 MOST_BYTES = 2**50  #: of all tensors and weights; our choice: sums stay far below 64 bits and exact as floats
 
 
@@ -57,6 +59,22 @@ def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT, bes
     bound = max(stairs.least, floor)
     method = "partition" if bound > floor else "forced"
     return Certificate(bound, method, solver.components, solver.steps, solver.spent)
+
+
+def unless_refuted(bound: float, cost: float, floor: float) -> float:
+    """Return a lower bound, or the floor, with a warning, where a plan costs less: then the bound is wrong.
+
+    A bound that is cut to the cost of the best plan instead would call that plan optimal.
+    """
+    if bound <= cost * (1 + ROUNDING):
+        return min(bound, cost)
+    warnings.warn(
+        f"a plan costs {cost:,.0f}, less than a lower bound of {bound:,.0f}: that bound is wrong and left out, please "
+        "report it",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return floor
 
 
 class _Solver:

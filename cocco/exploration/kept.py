@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cocco.bounds.certificate import certify
+from cocco.bounds.certificate import certify, unless_refuted
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, KeptProof, Stopped, prove_kept
 from cocco.exploration import methods
@@ -136,7 +136,8 @@ def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
     except KeyboardInterrupt:
         answer.trace.is_stopped = True
         return answer
-    return answer._replace(bound=max(answer.bound, min(found.lower_bound, planned.cost)))
+    bound = max(answer.bound, unless_refuted(found.lower_bound, planned.cost, answer.bound))
+    return answer._replace(bound=bound)
 
 
 def _told(progress: Progress | None, before: int, wanted: int) -> Progress | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from cocco.bounds.certificate import unless_refuted
 from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, QUICK_TOTAL, Proof, prove
 from cocco.bounds.least import lower_bound
 from cocco.exploration.divided_search import divided_search, is_divided
@@ -217,10 +218,11 @@ def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
     best = proof.best or answer.trace.best
     try:
         tell("bound by solvers", best=best.cost, bound=proof.lower_bound)
-        bound = max(proof.lower_bound, once(_certified, problem, best.genome.labels, effort, best.cost))
+        found = once(_certified, problem, best.genome.labels, effort, best.cost)
     except KeyboardInterrupt:
         answer.trace.is_stopped = True
         return answer
+    bound = max(proof.lower_bound, unless_refuted(found, best.cost, proof.lower_bound))
     return answer._replace(proof=proof._replace(lower_bound=bound, is_optimal=bound >= best.cost))
 
 

@@ -10,13 +10,16 @@ import pytest
 pytest.importorskip("ortools")
 pytest.importorskip("scipy")
 
-from cocco.bounds import certify
+import cocco.bounds
+from cocco.bounds import Certificate, certify
+from cocco.bounds.certificate import unless_refuted
 from cocco.bounds.components import components
 from cocco.bounds.crossings import crossings, tensors_of
 from cocco.bounds.forced import Hulls
 from cocco.bounds.least import lower_bound
 from cocco.bounds.oracle import Oracle
 from cocco.bounds.partition_bound import PartitionBound
+from cocco.exploration import kept
 from cocco.problem.genome import connected_parts
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
@@ -164,3 +167,23 @@ def test_a_solver_without_time_proves_no_more_than_the_prices_say():
     costs = SubgraphCosts(problem)
     oracle = Oracle(problem, costs, Hulls(problem, costs), tensors_of(problem), range(8))
     assert -8 * 900 <= oracle.least({v: 900 for v in range(8)}, 0.0).least <= 1024 - 1800
+
+
+def test_a_bound_that_a_plan_undercuts_is_left_out_and_reported():
+    assert unless_refuted(90.0, 100.0, 50.0) == 90.0
+    assert unless_refuted(100.0 * (1 + 1e-12), 100.0, 50.0) == 100.0
+    with pytest.warns(RuntimeWarning, match=r"a plan costs 100, less than a lower bound of 101.*report"):
+        assert unless_refuted(101.0, 100.0, 50.0) == 50.0
+
+
+@pytest.mark.parametrize("keep", ["auto", "none"])
+def test_no_answer_is_optimal_by_a_bound_above_its_cost(monkeypatch, keep):
+    def too_high(problem, labels, effort=0.0, best=0.0):
+        return Certificate(2 * best, "partition", 1, 1, 0.0)
+
+    monkeypatch.setattr(kept, "certify", too_high)
+    monkeypatch.setattr(cocco.bounds, "certify", too_high)
+    network = dag([(), (0,), (0,), (1, 2)])
+    with pytest.warns(RuntimeWarning, match="less than a lower bound"):
+        found = cocco.partition(network, Accelerator(shared_buffer=700), method="greedy", prove=True, keep=keep)
+    assert found.status == "feasible" and found.lower_bound < found.cost
