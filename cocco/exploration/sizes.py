@@ -34,6 +34,7 @@ STEPS = kept_memories.QUICK_STEPS  #: of one size, as in the proof
 TIERS = (16, 1)  #: the budgets of one size are its share of these; our choice: easy sizes first
 REST = kept_memories.QUICK_TOTAL // 4  #: steps of all that the margins do not ask about; our choice: a second or two
 SETUP = 500_000  #: steps that looking at a size counts as; our choice: about what it takes besides
+SETUP_LAYER = 13_000  #: at least, for each layer, of sizes that nobody asked about; our choice: half a millisecond
 CARRIED = 4  #: sizes on each side in which the answer's plans are priced; our choice: each takes up to a second
 ABOVE = 1e-9  #: relative; what rounding may take from a bound that is proven
 
@@ -143,7 +144,7 @@ class Sizes:
         """Solve what is left of the sizes of one buffer, so that the whole front is known, easy sizes first."""
         if len(self.here) != 1:
             return
-        setup, most_steps = larger(SETUP, self.problem.size), budget
+        setup, most_steps = max(SETUP, SETUP_LAYER * self.problem.size), budget
         for share, memory in product(TIERS, list(self.around())):
             known = self.found[memory]
             most = math.inf if known.cost is None else known.cost
