@@ -111,7 +111,7 @@ def load(folder: Path, key: str, run_name: str, point: Point) -> tuple[Any] | No
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Path]:
-    """Make the folder ours for the `with` block, and clear away what killed writers left half-written.
+    """Make the folder ours for the `with` block, and clear away, before and after, what killed writers left.
 
     Raises SweepError, and changes nothing, where the folder holds what no sweep wrote, or where another sweep runs
     in it. The system ends the lock with the process, however that dies.
@@ -132,7 +132,10 @@ def opened(folder: Path) -> Iterator[Path]:
                 raise
             reason = error.strerror if isinstance(error, OSError) else error
             raise SweepError(f"{folder}: cannot be used as the folder of a sweep: {reason}") from None
-        yield folder
+        try:
+            yield folder
+        finally:  # where one worker fails, the others are killed wherever they are
+            _remove_temporary(folder)
     finally:
         if handle >= 0:
             os.close(handle)
@@ -158,13 +161,18 @@ def _mark(handle: int, folder: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove temporary files of write_atomic; refuse a folder of points with anything else in it."""
-    for path in (*folder.glob(".*.tmp"), *(folder / POINTS).glob(".*.tmp")):
-        path.unlink(missing_ok=True)
+    """Remove temporary files; refuse a folder of points with anything else in it."""
+    _remove_temporary(folder)
     wanted = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}\.json")
     foreign = sorted(path.name for path in (folder / POINTS).iterdir() if not wanted.fullmatch(path.name))
     if foreign:
         raise SweepError(f"{folder / POINTS}: holds {shown(foreign[0])}, which no sweep wrote; choose another folder")
+
+
+def _remove_temporary(folder: Path) -> None:
+    """Remove what write_atomic began; nobody else writes in a folder that is locked."""
+    for path in (*folder.glob(".*.tmp"), *(folder / POINTS).glob(".*.tmp")):
+        path.unlink(missing_ok=True)
 
 
 def _way_out(folder: Path) -> str:

@@ -96,3 +96,11 @@ def exits(point: dict[str, Any]) -> int:
 def paints(point: dict[str, Any]) -> int:
     """Raise with a message that a terminal would take for commands."""
     raise ValueError("\x1b[31mred\x1b[0m and \x07bell, \u202eright to left; é stays")
+
+
+def leaves(point: dict[str, Any]) -> int:
+    """Leave half of a file beside the points, as a worker that is killed while it stores does, and raise once."""
+    (Path(point["folder"]) / "points" / f".{point['x']}.json.half.tmp").write_text("{")
+    if point["x"] == 1:
+        raise ValueError("one of them")
+    return 0

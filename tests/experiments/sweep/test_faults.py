@@ -191,6 +191,13 @@ def test_file_that_the_disk_refuses_is_one_line_and_nothing_is_half_written(tmp_
     assert (folder / "squares.csv").read_bytes() == (tmp_path / "whole" / "squares.csv").read_bytes()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_a_killed_worker_left_half_written_is_gone_when_the_sweep_ends(tmp_path: Path, workers: int):
+    with pytest.raises(SweepError, match="1 of 3 points failed"):
+        sweep(sweep_tasks.leaves, [{"x": x, "folder": str(tmp_path)} for x in range(3)], tmp_path, workers=workers)
+    assert len(list((tmp_path / "points").iterdir())) == len(points(tmp_path)) == 2
+
+
 def test_workers_end_with_a_killed_parent(tmp_path: Path):
     """Each worker computes for a minute; without its parent it ends within seconds."""
     with started(tmp_path, "--points", 40, "--seconds", 0.3, "--workers", 2) as process:
