@@ -1,7 +1,8 @@
 """A sweep over several machines: the workers of a dask scheduler compute, the caller stores (extra `dask`).
 
 The workers need this package in the same version, and no common disk. A worker that dies loses the points it was
-computing; the scheduler gives them to another.
+computing; the scheduler gives them to another. Where the scheduler drops this client, as a busy one may, what is left
+is submitted again.
 """
 
 from __future__ import annotations
@@ -17,14 +18,38 @@ from experiments.sweep.task import Ended, Task, compute, message_of, printable
 from workloads.errors import one_line
 
 ANSWER_SECONDS = 4.0  #: for the scheduler to answer, and again for a first worker to be there; our choice
+ATTEMPTS = 3  #: connections to a scheduler that drops its clients; our choice
 
 
 def over_machines(task: Task, left: Mapping[str, Point], address: str) -> Iterator[Ended]:
     """Yield the outcomes as they come, each with its file as text, which the caller stores.
 
-    Raises SweepError where the address does not answer, has no workers, or its workers have other code.
+    Raises SweepError where the address does not answer, has no workers, goes away, or its workers have other code.
     """
-    client = _connected(address)
+    waiting = dict(left)
+    for attempt in range(ATTEMPTS):
+        try:
+            client = _connected(address)
+        except SweepError:
+            if attempt:
+                break
+            raise
+        try:
+            for outcome in _until_dropped(task, waiting, client, address):
+                del waiting[outcome.key]
+                yield outcome
+            return
+        except _DroppedError:
+            continue
+    raise SweepError(f"dask scheduler {address}: went away; what was finished is stored")
+
+
+class _DroppedError(Exception):
+    """The scheduler forgot what it was asked for, or is gone."""
+
+
+def _until_dropped(task: Task, left: Mapping[str, Point], client: Any, address: str) -> Iterator[Ended]:
+    """Yield the outcomes as they come, and close the client; raises _DroppedError where a point is not computed."""
     from distributed import as_completed
 
     try:
@@ -91,7 +116,7 @@ async def _kind(address: str) -> str:
 def _outcome(future: Any, key: str, address: str) -> Ended:
     """Return the outcome in a future that is done; a point whose workers died again and again has failed."""
     if future.status in ("cancelled", "lost"):
-        raise SweepError(f"dask scheduler {address}: went away; what was finished is stored")
+        raise _DroppedError
     error = future.exception()
     if error is not None:
         return Ended(key, failure=message_of(error))

@@ -54,6 +54,11 @@ def says_who(point: dict[str, Any]) -> dict[str, Any]:
     return square(point)
 
 
+def names_of(dask_scheduler: Any) -> list[str]:
+    """Return the keys of all tasks that a scheduler knows."""
+    return list(dask_scheduler.tasks)
+
+
 def answers(point: dict[str, Any]) -> Any:
     """Return what is not to be stored: what no JSON file can hold, and what a stopped search answers."""
     half = {"status": "stopped"}

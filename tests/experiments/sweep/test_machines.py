@@ -92,6 +92,46 @@ def wait_for_both(folder: Path) -> None:
         time.sleep(0.05)
 
 
+def test_points_that_the_scheduler_dropped_are_submitted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Somebody cancels all tasks after the second of 8 points, as a scheduler does that loses its client."""
+    from distributed import Client, Future
+
+    monkeypatch.setattr(machines, "ANSWER_SECONDS", 60.0)
+    asked = [{"x": x, "seconds": 0.1} for x in range(8)]
+    with scheduler() as (address, stack):
+        worker(stack, address)
+
+        def cancel(done: int, _: int) -> None:
+            if done == 2:
+                with Client(address, timeout=60, set_as_default=False) as other:
+                    keys = [key for key in other.run_on_scheduler(sweep_tasks.names_of) if key.startswith("cocco")]
+                    assert keys
+                    other.cancel([Future(key, client=other) for key in keys], force=True)
+
+        found = sweep(sweep_tasks.square, asked, tmp_path, dask=address, progress=cancel)
+    assert [row["square"] for row in found] == [x * x for x in range(8)]
+    assert len(files(tmp_path)) == 8
+
+
+def test_scheduler_that_goes_away_is_one_line_and_what_is_finished_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(machines, "ANSWER_SECONDS", 60.0)
+    with scheduler() as (address, stack):
+        worker(stack, address)
+
+        def end(done: int, _: int) -> None:
+            if done == 2:
+                stack.close()
+                monkeypatch.setattr(machines, "ANSWER_SECONDS", 0.5)
+
+        with pytest.raises(SweepError, match=rf"^dask scheduler {address}: went away; what was finished is stored$"):
+            sweep(
+                sweep_tasks.square, [{"x": x, "seconds": 0.1} for x in range(8)], tmp_path, dask=address, progress=end
+            )
+    assert len(files(tmp_path)) >= 2
+
+
 def test_faults_of_points_and_workers_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """No worker yet; a point that raises; a worker with other code; a scheduler that is gone."""
     monkeypatch.setattr(machines, "ANSWER_SECONDS", 1.0)
