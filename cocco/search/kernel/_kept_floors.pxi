@@ -49,7 +49,7 @@ cdef double floor_of_layers(KeptSearch s, const u64* executed, u64* live) noexce
         if s.uses_patterns and has(s.covered + s.words, u):
             continue
         if u >= s.size or has(executed, u):
-            for i in range(s.words):
+            for i in range(s.first_word[u], s.end_word[u]):
                 if s.readers[u * s.words + i] & ~executed[i]:
                     put(live, u)
                     break

@@ -87,12 +87,13 @@ cdef class KeptSearch:
     cdef double* layer_floor
     cdef double* crossing_floor
     cdef u64* consumers     # by tensor
+    cdef i64* first_word    # of these, by tensor: others are empty
+    cdef i64* end_word
     cdef u64* crosses       # tensors that every plan writes to DRAM and reads there
     cdef Pattern* patterns  # for windows of all layers
     cdef i64 pattern_count
     cdef u64* covered       # layers of patterns, then their tensors
     cdef i64 uses_patterns
-    cdef u64* reads         # by layer
     cdef u64* ancestors     # by layer, itself included
     cdef u64* upward        # by layer of the window: its unit and what that needs
     cdef u64* heads         # the first layers of units
@@ -152,14 +153,16 @@ cdef class KeptSearch:
         self.crossing_floor = <double*>self.held(crossing_floor, np.float64)
         self.consumers = <u64*>self.held(np.zeros(tensors * words), np.uint64)
         self.crosses = self.row_of([crosses])
-        self.reads = <u64*>self.held(np.zeros(n * words), np.uint64)
+        self.first_word = <i64*>self.held(np.full(tensors, words), np.int64)
+        self.end_word = <i64*>self.held(np.zeros(tensors), np.int64)
         self.ancestors = <u64*>self.held(np.zeros(n * words), np.uint64)
         for v in range(n):
             put(self.ancestors + v * words, v)
             for j in range(kernel.net.producer_start[v], kernel.net.producer_start[v + 1]):
                 u = kernel.net.producers[j]
-                put(self.reads + v * words, u)
                 put(self.consumers + u * words, v)
+                self.first_word[u] = imin(self.first_word[u], v >> 6)
+                self.end_word[u] = imax(self.end_word[u], (v >> 6) + 1)
                 if u < n:
                     for i in range(words):
                         self.ancestors[v * words + i] |= self.ancestors[u * words + i]

@@ -36,8 +36,8 @@ cdef bint may_run(KeptSearch s, i64 number) noexcept:
         count = list_set(group, s.words, s.ids)
         memset(inputs, 0, s.words * sizeof(u64))
         for k in range(count):
-            for i in range(s.words):
-                inputs[i] |= s.reads[s.ids[k] * s.words + i]
+            for i in range(s.kernel.net.producer_start[s.ids[k]], s.kernel.net.producer_start[s.ids[k] + 1]):
+                put(inputs, s.kernel.net.producers[i])
         for i in range(s.words):
             inputs[i] &= ~group[i]
         s.fits[number] = count == 1 or may_fit(
@@ -46,23 +46,39 @@ cdef bint may_run(KeptSearch s, i64 number) noexcept:
     return s.fits[number]
 
 
+cdef inline bint is_next(KeptSearch s, const u64* executed, i64 first, i64 v) noexcept nogil:
+    """Whether a layer, with its unit, reads nothing that has not run; all layers of words before the first have."""
+    cdef i64 i
+    cdef u64 lacks
+    cdef bint is_met = False
+    if has(executed, v):
+        return False
+    for i in range(first, s.words):
+        lacks = s.upward[v * s.words + i] & ~executed[i] & s.heads[i]
+        if lacks:
+            if is_met or lacks & (lacks - 1):
+                return False
+            is_met = True
+    return True
+
+
 cdef int list_groups(KeptSearch s, i64 downset) except -1:
     """List the sets of layers that can run next and may fit; 1 where the search must end."""
-    cdef i64 words = s.words, each, v, i, k, top, number, count, size
+    cdef i64 words = s.words, first = 0, each, v, i, k, top, number, count, size
     cdef u64* executed = s.downsets.members + downset * words
     cdef u64* grown = s.spare
     cdef u64* readers = s.spare + words
     cdef u64* group
     s.begin[downset] = s.listed_count
     s.stamp += 1
+    while first < words and not s.heads[first] & ~executed[first]:
+        first += 1
     for each in range(s.inside_count):
         v = s.inside[each]
-        size = 0
+        if not is_next(s, executed, first, v):
+            continue
         for i in range(words):
             grown[i] = s.upward[v * words + i] & ~executed[i]
-            size += popcount64(grown[i] & s.heads[i])
-        if has(executed, v) or size > 1:
-            continue
         number = number_of(s, grown)
         if number < 0:
             return 1
@@ -85,7 +101,7 @@ cdef int list_groups(KeptSearch s, i64 downset) except -1:
             memset(readers, 0, words * sizeof(u64))
             count = list_set(group, words, s.ids)
             for k in range(count):
-                for i in range(words):
+                for i in range(s.first_word[s.ids[k]], s.end_word[s.ids[k]]):
                     readers[i] |= s.readers[s.ids[k] * words + i]
             for i in range(words):
                 readers[i] &= ~group[i]
@@ -128,7 +144,7 @@ cdef struct Running:  # one state, one subgraph; sets are rows
 cdef inline i64 later_readers(KeptSearch s, const u64* executed, i64 u) noexcept:
     """How many layers of the window read a tensor after this."""
     cdef i64 i, count = 0
-    for i in range(s.words):
+    for i in range(s.first_word[u], s.end_word[u]):
         count += popcount64(s.readers[u * s.words + i] & ~executed[i])
     return count
 

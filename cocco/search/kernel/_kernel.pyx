@@ -9,7 +9,7 @@ that each file repeats; 64-bit overflow is found, and the caller turns to the Py
 from libc.math cimport INFINITY, NAN, exp, pow
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from cpython.exc cimport PyErr_CheckSignals
 
