@@ -144,7 +144,7 @@ class PartitionBound:
         return is_new
 
     def _prove(self, prices: np.ndarray, limit: float) -> tuple[np.ndarray, bool]:
-        """Return whole prices no higher than these that no subgraph is worth, and whether new sets spoke against these."""
+        """Return whole prices up to these that no subgraph is worth, and whether new sets spoke against these."""
         values, is_any_new = np.minimum(np.floor(prices + NEAR), self.singles), False
         for firsts, inside, oracle in self.scopes:
             for repairs in range(REPAIRS + 1):
