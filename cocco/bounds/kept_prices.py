@@ -142,11 +142,9 @@ class KeptPrices:
             point, promised = self._promised(centre, width)
             if width == MOST_WIDTH:
                 most = min(most, promised)
-            point = self._proved(between(centre, point, LEVEL), centre.worth, limit)
-            is_better = point is not None and point.worth > centre.worth
-            if point is not None and is_better:
-                centre = point
-            width = min(MOST_WIDTH, width * 1.5) if is_better else max(LEAST_WIDTH, width * 0.7)
+            better = self._proved(between(centre, point, LEVEL), centre.worth, limit)
+            width = min(MOST_WIDTH, width * 1.5) if better else max(LEAST_WIDTH, width * 0.7)
+            centre = better or centre
             near = max(self.problem.size, ENOUGH * promised)
             is_closed = promised - centre.worth <= near
         best = max(best, self._sums(centre), key=lambda each: each.total)
