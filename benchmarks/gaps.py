@@ -1,7 +1,7 @@
 """How far the best plans of wide networks are from what is proven, and the CPU time of the bound: a Markdown table.
 
-python -m benchmarks.gaps [--samples N] [--effort X] [--kilobytes KB ...] [--metrics METRIC ...] [--keep WAY ...]
-                          [--explore] [NETWORK ...]
+python -m benchmarks.gaps [NETWORK ...] [--samples N] [--effort X] [--kilobytes [KB ...]] [--metrics METRIC ...]
+                          [--keep WAY ...] [--explore]
 
 A search (`--method ga`, which asks for no proof), then a certificate (docs/bounds.md) from its best plan, of so much
 deterministic time; where the memory is chosen, alpha is 0.002 and the buffer shared (extra solvers).
@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("networks", nargs="*", default=list(NETWORKS), metavar="NETWORK")
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--effort", type=float, default=QUICK_EFFORT)
-    parser.add_argument("--kilobytes", type=int, nargs="+", default=list(KILOBYTES))
+    parser.add_argument("--kilobytes", type=int, nargs="*", default=list(KILOBYTES), help="none: no given memory")
     parser.add_argument("--metrics", nargs="+", choices=("ema", "energy"), default=["ema", "energy"])
     parser.add_argument("--keep", nargs="+", choices=("auto", "none"), default=["auto", "none"])
     parser.add_argument("--explore", action="store_true", help="choose the memory, too")

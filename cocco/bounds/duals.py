@@ -23,6 +23,7 @@ class Columns:
         self._known: dict[tuple[int, ...], int] = {}
         self._rows: list[np.ndarray] = []
         self._costs: list[int] = []
+        self._made = np.zeros((0, len(self._position)))
         self.changes = 0  #: sets that were new or crossed less than was known
 
     @property
@@ -51,11 +52,17 @@ class Columns:
         self._costs.append(crossings)
         return True
 
+    def _matrix(self) -> np.ndarray:
+        """Return a row for each set, stacked anew where there are new ones."""
+        if len(self._made) < len(self._rows):
+            self._made = np.vstack([self._made, *self._rows[len(self._made) :]])
+        return self._made
+
     def most(self) -> float:
         """Return the largest sum of prices at which no known set is worth more than its crossings."""
         from scipy.optimize import linprog
 
-        matrix = np.array(self._rows)
+        matrix = self._matrix()
         answer = linprog(-np.ones(matrix.shape[1]), matrix, self._costs, bounds=(None, None), method="highs")
         return float(-answer.fun) if answer.status == 0 else 0.0
 
@@ -66,7 +73,7 @@ class Columns:
         """
         from scipy.optimize import nnls
 
-        matrix, costs = np.array(self._rows), np.array(self._costs, dtype=float)
+        matrix, costs = self._matrix(), np.array(self._costs, dtype=float)
         count = matrix.shape[1]
         scale = max(1.0, costs.max())
         left = np.vstack([-matrix, np.ones((1, count))])
@@ -91,7 +98,7 @@ class Columns:
         Each layer's price is scaled by the least ratio of the sets that are worth too much. A set that was worth w
         at positive prices p and negative ones -m is worth at most c/w p - m <= c then, as m >= c/w m.
         """
-        matrix, costs = np.array(self._rows), np.array(self._costs, dtype=float)
+        matrix, costs = self._matrix(), np.array(self._costs, dtype=float)
         worth = matrix @ prices
         ratios = np.ones(len(prices))
         for row in np.flatnonzero(worth > costs):

@@ -22,6 +22,7 @@ from cocco.bounds.kept_alone import alone_extras, by_bytes
 from cocco.bounds.kept_oracle import AtTolls, KeptOracle
 from cocco.bounds.kept_steps import least_alone
 from cocco.bounds.partition_bound import WINDOW, PartitionBound, Tolled
+from cocco.bounds.scopes import Scope, scopes_of
 from cocco.bounds.toll_program import Point, TollProgram, between
 from cocco.bounds.tolls import Taken, Tolls, all_but_later, ancestors, paid, pairs_of, plain_tolls
 from cocco.problem.problem import Problem
@@ -31,10 +32,10 @@ FIRST_WIDTH, LEAST_WIDTH, MOST_WIDTH = 2.0, 0.05, 8.0  #: of the box around the 
 MOST_NARROW = 40  #: bottlenecks that are looked at; our choice: a tenth of a second each
 ROUNDS = 6  #: of the program and single layers, before other steps are looked for; our choice
 LEVEL = 0.5  #: of the way from the last good point to that of the program, where steps are looked for; our choice
-FINDS = 2  #: times that each is asked, at prices lowered by what it met before; our choice
+FINDS = 2  #: times that prices are lowered by what a scope met, before its first layers are; our choice
 NEWEST = 4  #: of the steps that a solver meets, which join the program; our choice
-APART, NARROW = 0.3, 0.3  #: of the time, for prices at tolls of layers that run alone, and of bottlenecks; our choice
-RESERVE = 0.7  #: of the time for finding a good point, before the last proof; our choice
+APART, NARROW = 0.4, 0.1  #: of the time, for prices at tolls of layers that run alone, and of bottlenecks; our choice
+RESERVE = 0.8  #: of the time for finding a good point, before the last proof; our choice
 LAST = 0.5  #: deterministic time of a proof that begins when time is over; our choice
 MOST_STEPS = 400  #: our choice: several times what it takes
 ENOUGH = 1e-3  #: relative gap to the linear program at which to stop; our choice
@@ -91,16 +92,9 @@ class KeptPrices:
         self.parts = components(problem, hulls)
         self.singles = self._singles()
         self._made: dict[tuple[int, ...], KeptOracle] = {}
-        self.oracles = [self._oracle(layers) for layers in self.parts if len(layers) > 1]
-        self.finders: list[KeptOracle] = []
-        self.wide: list[KeptOracle] = []
-        for oracle in self.oracles:
-            layers = oracle.layers
-            (self.wide if len(layers) > WINDOW else self.finders).append(oracle)
-            if len(layers) > WINDOW:
-                starts = range(0, len(layers) - WINDOW // 2, WINDOW // 2)
-                self.finders += [self._oracle(layers[start : start + WINDOW]) for start in starts]
-        self.finders += self.singles
+        self.scopes = {tuple(part): scopes_of(part, hulls, WINDOW) for part in self.parts if len(part) > 1}
+        self.asked = [(scope, self._oracle(scope.layers)) for scopes in self.scopes.values() for scope in scopes]
+        self.asked += [(Scope(tuple(each.layers), tuple(each.layers)), each) for each in self.singles]
 
     def _oracle(self, layers: Sequence[int]) -> KeptOracle:
         """Return the oracle of some layers, built once."""
@@ -148,18 +142,13 @@ class KeptPrices:
             point, promised = self._promised(centre, width)
             if width == MOST_WIDTH:
                 most = min(most, promised)
-            point = self._alone(between(centre, point, LEVEL))[0]
-            point, is_found = self._lowered(point, self.finders, limit)
-            if not is_found:
-                point = self._lowered(point, self.wide, limit)[0]
-            is_better = point.worth > centre.worth
-            centre = point if is_better else centre
-            width = min(MOST_WIDTH, width * 1.5) if is_better else max(LEAST_WIDTH, width * 0.7)
+            better = self._proved(between(centre, point, LEVEL), centre.worth, limit)
+            width = min(MOST_WIDTH, width * 1.5) if better else max(LEAST_WIDTH, width * 0.7)
+            centre = better or centre
             near = max(self.problem.size, ENOUGH * promised)
-            is_closed = promised - best.total <= near
-            if promised - centre.worth <= near:
-                break
-        if centre.worth > best.total and not is_closed:
+            is_closed = promised - centre.worth <= near
+        best = max(best, self._sums(centre), key=lambda each: each.total)
+        if not is_closed:
             best = max(best, self._levelled(centre, limit - self.time), key=lambda each: each.total)
         units = self._units()
         crossings = [-(-max(0, each) // unit) * unit for each, unit in zip(best.crossings, units)]
@@ -265,7 +254,8 @@ class KeptPrices:
             (v, *others), network = layers, self.problem.network_of[layers[0]]
             least, found = alone[v], [float(alone[v])]
             if others:
-                tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost, unit)
+                scopes = self.scopes[tuple(layers)]
+                tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost, unit, scopes)
                 guess = [prices[v] for v in layers]
                 solver = PartitionBound(*self.given, layers, self._groups_in(layers), None, tolled, guess)
                 bound = solver.run(max(LAST, (end - self.time) * len(layers) / left))
@@ -318,19 +308,34 @@ class KeptPrices:
         """Return a step with nothing kept, as early as it may run."""
         return Taken(group, frozenset(), ancestors(self.hulls, group))
 
-    def _lowered(self, point: Point, oracles: Sequence[KeptOracle], limit: float) -> tuple[Point, bool]:
-        """Return prices lowered by each step that is worth more than it pays, and whether any step was new."""
-        is_new = False
-        for oracle in oracles:
-            for _ in range(FINDS):
-                found = oracle.worst([int(price) for price in point.prices], point.tolls, max(limit - self.time, LAST))
+    def _proved(self, point: Point, worth: int, limit: float) -> Point | None:
+        """Return prices lowered until no step is worth more than it pays; None: they are worth no more than asked.
+
+        Then, too, new steps join the program.
+        """
+        point, is_proof = self._alone(point)[0], True
+        for scope, oracle in self.asked:
+            for finds in range(FINDS + 1):
+                if self.time >= limit:
+                    return None
+                found = oracle.worst([int(price) for price in point.prices], point.tolls, limit - self.time)
                 self.time += found.deterministic_time
+                is_new = False
                 for step in found.steps[-NEWEST:]:
                     is_new |= self.program.add(step)
-                if found.least >= 0 or self.time >= limit:
+                is_proof &= point.worth > worth
+                if found.least >= 0 or not is_proof:
+                    break
+                if finds == FINDS or not is_new:
+                    point.prices[list(scope.firsts)] += math.floor(found.least)
                     break
                 point = self.program.repaired(point)
-        return point, is_new
+        return point if is_proof and point.worth > worth else None
+
+    def _sums(self, point: Point) -> _Proven:
+        """Return what proven prices sum up to, by network."""
+        ends = zip(self.problem.offsets, [*self.problem.offsets[1:], self.problem.size])
+        return _Proven(point, [max(0, int(point.prices[start:end].sum())) for start, end in ends])
 
     def _units(self) -> list[int]:
         """Return per network what all that crosses is a multiple of; 1 where layers may move more than once."""

@@ -1,7 +1,8 @@
 """The set-partition bound: prices of layers that no subgraph is worth, by column generation (docs/bounds.md).
 
 If every subgraph S that may run crosses at least as many bytes as its layers' prices sum up to, no partition crosses
-fewer bytes than all prices together. If some S falls short by r at most, each layer is the first of one S at most.
+fewer bytes than all prices together. That is proved scope by scope (scopes.py): prices are only ever lowered, so what
+is proved of a scope stays so. If some S falls short by r at most, r less for each layer that may be its first will do.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from cocco.bounds.crossings import Tensors, crossings
 from cocco.bounds.duals import Columns
 from cocco.bounds.forced import Hulls
 from cocco.bounds.oracle import LeastExcess, Oracle
+from cocco.bounds.scopes import Scope, scopes_of
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 WINDOW = 80  #: layers looked at together for new sets; our choice: solved in a tenth of a second
 LEVEL = 0.7  #: share of the open gap that a step asks for; our choice, between 0.5 (safe) and 0.9 (bold)
 SURE = 0.6  #: share of the step that must be left after repair before it is worth a proof; our choice
-SHARES = (0.0, 0.25, 0.5, 1.0)  #: of the worst set's excess that all layers' prices are lowered by before each proof
-GUESSES = 8  #: proofs of prices to begin with, each lowered by the sets that the one before met; our choice
+REPAIRS = 3  #: times that prices are lowered by the sets that were met, before all of a block are; our choice
+GUESSES = 3  #: proofs of prices to begin with, each lowered by the sets that the one before met; our choice
 MOST_STEPS = 400  #: our choice: several times what the paper's networks take
 NEAR = 1e-6  #: by which a price may be short of a whole byte and still count as one
 ENOUGH = 2e-4  #: relative gap to the linear program at which to stop; our choice
@@ -42,6 +44,7 @@ class Tolled(NamedTuple):
     make: Callable[[Sequence[int]], Asked]  #: an oracle of some layers
     cost: Callable[[tuple[int, ...]], int]  #: of a layer alone the least that it pays, of more a way that they may pay
     unit: int = 1  #: all that is paid is a multiple of it
+    scopes: Sequence[Scope] = ()  #: of the component, where they are at hand
 
 
 class Bound(NamedTuple):
@@ -51,7 +54,7 @@ class Bound(NamedTuple):
     most: float  #: value of the linear program over the sets at hand: what this method cannot pass
     steps: int
     deterministic_time: float
-    prices: tuple[float, ...]  #: of the layers, which no subgraph is worth: they prove `crossings` but for rounding
+    prices: tuple[float, ...]  #: of the layers, which no subgraph is worth: they prove `crossings` but for the unit
     is_open: bool  #: whether more time may prove more
 
 
@@ -85,34 +88,32 @@ class PartitionBound:
             tolled = Tolled(
                 lambda some: Oracle(problem, costs, hulls, tensors, some), lambda group: crossings(tensors, group)
             )
-        make, self.cost, _ = tolled
+        make, self.cost, _, scopes = tolled
         self.columns = Columns(layers)
-        self.singles = [tolled.cost((v,)) for v in layers]
+        self.singles = np.array([tolled.cost((v,)) for v in layers], dtype=float)
         for v, crossing in zip(layers, self.singles):
-            self.columns.add((v,), crossing)
+            self.columns.add((v,), int(crossing))
         for group in known:
             self.columns.add(group, self.cost(group))
-        self.oracle = make(layers)
+        place = {v: i for i, v in enumerate(layers)}
+        self.scopes: list[tuple[list[int], list[int], Asked]] = []  # places of first and of all layers
+        for firsts, inside in scopes or scopes_of(layers, hulls, WINDOW):
+            self.scopes.append(([place[v] for v in firsts], [place[v] for v in inside], make(inside)))
         self.windows = [
             make(layers[start : start + WINDOW])
             for start in range(0, len(layers) - WINDOW // 2, WINDOW // 2)
             if len(layers) > WINDOW
         ]
         self.time = 0.0
-        self.worst: tuple[int, ...] = ()  #: the last set that was worth more than its crossings
-        self.excess = 0.0  #: per layer, of the set that was worth most in excess of its crossings at the last proof
 
     def run(self, limit: float) -> Bound:
         """Return the best bound that is proven within so much deterministic time of the solver."""
         best, steps = max(0, int(self.start.sum())), 0
         centre = self.start if best else np.zeros(len(self.layers))
-        held = centre
         for _ in range(GUESSES if len(self.guess) else 0):
-            lower = np.floor(self.columns.repaired(self.guess) + NEAR)
-            proven, is_new = self._prove(lower, limit)
-            if proven > best:
-                best, centre = proven, lower
-                held = lower + (proven - lower.sum()) / len(self.layers)
+            proven, is_new = self._prove(self.columns.repaired(self.guess), limit)
+            if proven.sum() > best:
+                best, centre = int(proven.sum()), proven
             if not is_new or self.time >= limit:
                 break
         top = max(self.columns.most(), best)
@@ -124,22 +125,15 @@ class PartitionBound:
             is_new = self._look_into_windows(prices, limit)
             lower = self.columns.repaired(prices)
             if not is_new or lower.sum() >= best + SURE * step:
-                for share in SHARES:
-                    lower = np.floor(self.columns.repaired(prices) - share * self.excess + NEAR)
-                    if lower.sum() <= best or self.time >= limit:
-                        break
-                    proven, is_new = self._prove(lower, limit)
-                    if proven > best:
-                        best, centre = proven, lower
-                        held = lower + (proven - lower.sum()) / len(self.layers)
-                    if not is_new:
-                        break
+                proven = self._prove(lower, limit)[0]
+                if proven.sum() > best:
+                    best, centre = int(proven.sum()), proven
             if (best, self.columns.changes) == before:  # nothing learnt: rounding is in the way
                 break
             top = self.columns.most()
         is_open = self.time >= limit and top - best > max(len(self.layers), ENOUGH * top)
         crossing = -(-best // self.unit) * self.unit
-        return Bound(crossing, top, steps, self.time, tuple(map(float, held)), is_open)
+        return Bound(crossing, top, steps, self.time, tuple(map(float, centre)), is_open)
 
     def _look_into_windows(self, prices: np.ndarray, limit: float) -> bool:
         """Add sets that are worth more than their crossings; return whether there were new ones."""
@@ -149,24 +143,41 @@ class PartitionBound:
                 is_new |= self._ask(window, np.floor(prices), limit)[1]
         return is_new
 
-    def _prove(self, prices: np.ndarray, limit: float) -> tuple[int, bool]:
-        """Return a bound that these whole prices prove, and whether new sets speak against them."""
-        least, is_new = self._ask(self.oracle, prices, limit)
-        values = [int(price) for price in prices]
-        if self.worst:
-            self.excess = max(0.0, -least) / len(self.worst)
-        short = min(0, math.floor(least), *[c - value for c, value in zip(self.singles, values)])
-        return sum(values) + len(self.layers) * short, is_new
+    def _prove(self, prices: np.ndarray, limit: float) -> tuple[np.ndarray, bool]:
+        """Return whole prices up to these that no subgraph is worth, and whether new sets spoke against these."""
+        values, is_any_new = np.minimum(np.floor(prices + NEAR), self.singles), False
+        for firsts, inside, oracle in self.scopes:
+            for repairs in range(REPAIRS + 1):
+                least, is_new = self._ask(oracle, values, limit)
+                is_any_new |= is_new
+                if least >= 0:
+                    break
+                if repairs == REPAIRS or not is_new or self.time >= limit:
+                    values = _lowered(values, firsts, inside, math.floor(least))
+                    break
+                values = np.floor(self.columns.repaired(values) + NEAR)
+        return values, is_any_new
 
     def _ask(self, oracle: Asked, prices: np.ndarray, limit: float) -> tuple[float, bool]:
         of_layer = {v: int(price) for v, price in zip(self.layers, prices)}
-        self.worst = ()
         found = oracle.least(of_layer, max(limit - self.time, 0.01))
         self.time += found.deterministic_time
         is_new = False
         for group, crossing in found.sets:
             cost = min(crossing, self.cost(group))
             if cost < sum([of_layer[v] for v in group]):
-                self.worst = group
                 is_new |= self.columns.add(group, cost)
         return found.least, is_new
+
+
+def _lowered(prices: np.ndarray, firsts: Sequence[int], inside: Sequence[int], short: int) -> np.ndarray:
+    """Return prices that no set of a scope is worth, if none is by more than it is short; the less is lost, the better.
+
+    Either each layer that may be the first of such a set is worth so much less, or none of the scope anything.
+    """
+    values = prices.copy()
+    if -short * len(firsts) <= values[inside].clip(0).sum():
+        values[firsts] += short
+    else:
+        values[inside] = np.minimum(values[inside], 0)
+    return values

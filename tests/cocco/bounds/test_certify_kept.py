@@ -414,6 +414,33 @@ def test_no_bound_is_above_the_optimum_of_networks_with_forks():
     assert sum(is_more for is_more, _ in counts) > 10 and sum(is_seen for _, is_seen in counts) > 5
 
 
+def in_scopes(monkeypatch: pytest.MonkeyPatch, repairs: bool) -> None:
+    """Have every component of more than three layers proved in scopes of one first layer each.
+
+    Without repairs all that a scope is short is taken off its first layers.
+    """
+    for module, times in (("partition_bound", "REPAIRS"), ("kept_prices", "FINDS")):
+        monkeypatch.setattr(f"cocco.bounds.{module}.WINDOW", 3)
+        if not repairs:
+            monkeypatch.setattr(f"cocco.bounds.{module}.{times}", 0)
+
+
+@pytest.mark.parametrize("repairs", [True, False])
+def test_no_bound_is_above_the_optimum_where_it_is_proved_in_scopes(repairs: bool, monkeypatch: pytest.MonkeyPatch):
+    in_scopes(monkeypatch, repairs)
+    counts = [check_forks(seed) for seed in (80296, 80325, *range(10))]
+    assert sum(is_more for is_more, _ in counts) > 3 and sum(is_seen for _, is_seen in counts) > 2
+    assert sum(better for _, better in [check_space(seed) for seed in range(4)]) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_no_bound_in_scopes_is_above_the_optimum_of_thousands(part: int, monkeypatch: pytest.MonkeyPatch):
+    in_scopes(monkeypatch, part % 2 == 0)
+    for seed in range(90_000 + 500 * part, 90_500 + 500 * part):
+        check_forks(seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_no_bound_is_above_the_optimum_of_thousands(part: int):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 pytest.importorskip("ortools")
 pytest.importorskip("scipy")
 
-from cocco.bounds import certificate
+from cocco.bounds import certificate, partition_bound
 from cocco.bounds.certificate import certify
 from cocco.bounds.crossings import crossings, tensors_of
 from cocco.bounds.duals import Columns
 from cocco.bounds.forced import Hulls
 from cocco.bounds.oracle import Oracle
-from cocco.bounds.partition_bound import PartitionBound
+from cocco.bounds.partition_bound import PartitionBound, _lowered
+from cocco.bounds.scopes import scopes_of
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -86,23 +88,47 @@ def bound_of(problem: Problem) -> PartitionBound:
     )  # fmt: skip
 
 
-def test_proof_lowers_every_price_by_what_the_worst_set_is_short():
+def test_proof_lowers_prices_until_no_set_is_worth_more(monkeypatch: pytest.MonkeyPatch):
     """Five layers, of which two fit together: 1024 bytes cross for a pair, which prices of 700 make worth 1400.
 
-    So it is 376 short, and each layer may be the first of one such pair: 5 x (700 - 376) bytes are proved.
+    So it is 376 short, and each layer may be the first of one such pair; or each pair that is met is lowered to 1024.
     """
     problem = on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152))
-    bound = bound_of(problem)
-    proven, is_new = bound._prove(np.full(5, 700.0), 10.0)
-    assert (proven, is_new) == (5 * (700 - 376), True)
-    assert bound.excess == pytest.approx(376 / 2)
-    assert bound._prove(np.full(5, 512.0), 10.0) == (5 * 512, False)
+    prices, is_new = bound_of(problem)._prove(np.full(5, 700.0), 10.0)
+    assert is_new and 5 * (700 - 376) < prices.sum() <= 5 * 512
+    assert (prices[1:] + prices[:-1] <= 1024).all()
+    assert bound_of(problem)._prove(np.full(5, 512.0), 10.0)[0].sum() == 5 * 512
+    monkeypatch.setattr(partition_bound, "REPAIRS", 0)
+    assert bound_of(problem)._prove(np.full(5, 700.0), 10.0)[0].sum() == 5 * (700 - 376)
+
+
+def test_what_is_short_is_taken_off_first_layers_or_off_all_that_is_worth_something():
+    """Sets of four layers, the first of which is one of two, are worth 30 more than they pay, or 70."""
+    prices = np.array([20.0, 10.0, 50.0, -5.0, 9.0])
+    assert _lowered(prices, [0, 1], [0, 1, 2, 3], -30).tolist() == [-10.0, -20.0, 50.0, -5.0, 9.0]
+    assert _lowered(prices, [0, 1], [0, 1, 2, 3], -70).tolist() == [0.0, 0.0, 0.0, -5.0, 9.0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_subgraph_lies_in_the_scope_of_its_first_layer(seed: int):
+    """All convex sets that may fit, with blocks of one layer and of two."""
+    problem = random_problem(seed, most_layers=8)
+    costs = SubgraphCosts(problem)
+    hulls, layers = Hulls(problem, costs), range(problem.size)
+    for most in (1, 2, 8):
+        scopes = scopes_of(layers, hulls, most)
+        assert sorted(v for scope in scopes for v in scope.firsts) == list(layers)
+        scope_of = {v: set(scope.layers) for scope in scopes for v in scope.firsts}
+        for size in range(1, min(5, problem.size) + 1):
+            for group in combinations(layers, size):
+                if hulls.between(group).bit_count() == size and costs.may_fit(group):
+                    assert scope_of[group[0]].issuperset(group)
 
 
 def test_single_layer_that_no_subgraph_may_hold_counts_in_the_proof():
     """The oracle knows no layer whose weights exceed the buffer, but it runs alone: 1024 bytes at a price of 1500."""
     problem = on_hardware(chain(3), Accelerator(global_buffer=65536, weight_buffer=400))
-    assert bound_of(problem)._prove(np.full(3, 1500.0), 10.0)[0] == 3 * 1024
+    assert bound_of(problem)._prove(np.full(3, 1500.0), 10.0)[0].sum() == 3 * 1024
 
 
 def test_without_effort_nobody_is_asked(monkeypatch: pytest.MonkeyPatch):
@@ -173,6 +199,6 @@ def test_bound_is_the_next_multiple_of_what_crosses_and_no_more(
     proven: int, bytes_: int, monkeypatch: pytest.MonkeyPatch
 ):
     """Every tensor has 512 bytes, and so has what crosses: 2560 bytes that are proved stay 2560."""
-    monkeypatch.setattr(PartitionBound, "_prove", lambda *_: (proven, False))
+    monkeypatch.setattr(PartitionBound, "_prove", lambda *_: (np.array([proven - 4.0, 1, 1, 1, 1]), False))
     bound = bound_of(on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152)))
     assert (bound.unit, bound.run(5.0).crossings) == (512, bytes_)
