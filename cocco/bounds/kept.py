@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
@@ -133,7 +134,7 @@ def _cheapest(
     most = min(PATTERN_STEPS, limits.steps // 2)
     if counted + most < limits.steps:
         general = keep_question(relaxed, i, question.may_keep, engine)
-        patterns, taken = _patterns(relaxed, i, general, most)
+        patterns, taken = _patterns(relaxed, i, general, most, engine)
         steps, counted = steps + taken, counted + taken
         if patterns:
             question = question._replace(
@@ -147,7 +148,9 @@ def _cheapest(
     )
 
 
-def _patterns(problem: Problem, i: int, question: KeepQuestion, most: int) -> tuple[tuple[Pattern, ...], int]:
+def _patterns(
+    problem: Problem, i: int, question: KeepQuestion, most: int, engine: EngineName | None
+) -> tuple[tuple[Pattern, ...], int]:
     """Return the patterns of a network and the steps that they take, built once for all budgets that they fit into.
 
     What is given up takes half of the budget at least, so what took less is complete, and the same with any other one.
@@ -157,7 +160,10 @@ def _patterns(problem: Problem, i: int, question: KeepQuestion, most: int) -> tu
         patterns, steps, spent = problem.memo[key]
         if most == spent or 2 * steps < min(most, spent):
             return patterns, steps
-    patterns, steps = patterns_of(question, problem.objective.metric == "ema", most)
+    part, twin = part_of(problem, i), None
+    if engine_name(engine, problem) != "reference":
+        twin = partial(twin_of(part).pattern_left, part, PRICE_STEPS)
+    patterns, steps = patterns_of(question, problem.objective.metric == "ema", most, twin)
     problem.memo[key] = patterns, steps, most
     return patterns, steps
 
