@@ -49,10 +49,10 @@ Searcher = Callable[[Window, Limits], Way]
 StepTotals = Callable[[KeptStep], Totals | None]
 
 MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; then all are forgotten
-FIRST_STATES, FIRST_STEPS = 100_000, 4_000_000  #: of a search without patterns; our choice
-LONGER = 4  #: times as many, where that says little of what is asked, or was spent in few states; our choice
-FEW_STATES = 10_000  #: our choice: GoogleNet has 3,000 then, and ends soon; the Transformer 40,000, and needs patterns
-FAR = 1.02  #: what is asked over what such a search excludes: above, patterns are too early; our choice
+FIRST_STATES, FIRST_STEPS = 100_000, 1_000_000  #: of a search without patterns; our choice
+LONGER = 16  #: times as many, where that was spent in few states; our choice
+FEW_STATES = 4_000  #: our choice: GoogleNet has 1,000 to 2,500 then, and ends soon; the Transformer 6,500 to 12,800
+FAR = 1.02  #: what is asked over what the longer one excludes: above, patterns are too early; our choice
 
 
 class KeptOptimum(NamedTuple):
@@ -111,9 +111,8 @@ def _cheapest(
 ) -> ExactPlan:
     """Return the cheapest plan of a network: first without patterns, which take longer than most networks.
 
-    The steps of the first searches are compiled, those of patterns are not, and take some fifty times as long: where
-    the first search took its steps in few states, a longer one comes before patterns. With relaxed hardware it ends
-    where much is left to what is asked: it may be asked for less, or with its own.
+    Where the first search took its steps in few states, patterns say little beside it: a longer one comes first. With
+    relaxed hardware that ends where much is left to what is asked: it may be asked for less, or with its own.
     """
     first = limits
     if limits.steps > FIRST_STEPS:
@@ -122,8 +121,8 @@ def _cheapest(
     if found.status != "gave_up" or found.is_wide or first == limits:
         return found
     steps = counted = found.steps
-    is_far = limits.below > FAR * found.bound
-    if is_far or found.states < FEW_STATES:
+    if found.states < FEW_STATES:
+        is_far = limits.below > FAR * found.bound
         first = limits._replace(steps=min(limits.steps - steps, LONGER * FIRST_STEPS))
         found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
         steps += found.steps

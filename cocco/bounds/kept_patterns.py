@@ -86,8 +86,8 @@ def patterns_of(
     return tuple(found), min(steps, most_steps)
 
 
-def _readable(small: Small) -> dict[State, float]:
-    """Return what is left from each state of a pattern; what a twin counted before it gave up is not."""
+def left_of(small: Small) -> dict[State, float]:
+    """Return what is left from each state of a pattern; steps that were counted before are not."""
     small.forget()
     return small.left()
 
@@ -138,7 +138,7 @@ class Small:
 
     def pattern(self, twin: Twin | None = None) -> Pattern:
         """Return the pattern: all states that can be reached, and from the last one back what is left."""
-        left = (first_of(twin, _readable) if twin else _readable)(self)
+        left = (first_of(twin, left_of) if twin else left_of)(self)
         if not self.is_whole:  # another order of summation
             left = {state: (1 - ROUNDING) * least for state, least in left.items()}
         return Pattern(self.layers, self.tensors, self.late, left)
