@@ -2,14 +2,10 @@
 
 Whatever holds at least these buffers, as large and together as long, has no addresses either: leaving out buffers, or
 steps, or shortening lives only makes room. So a search that meets such a set forbids it wherever it appears.
-
-What the search gives up CP-SAT is asked for, where it is installed (extra `solvers`), in its form of pairs: GoogleNet's
-windows of 18 steps took it a tenth of a second, those of `rectangles` ten times as long. Its limits are counted.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -18,8 +14,7 @@ from cocco.allocation.complete import complete
 from cocco.allocation.greedy import PORTFOLIO, greedy
 from cocco.allocation.least import height_of
 from cocco.allocation.problem import KERNEL, make_problem, time_parts
-from cocco.allocation.rescue import Rescue, has_solver
-from cocco.allocation.solvers import cp
+from cocco.allocation.rescue import Rescue
 from cocco.allocation.windows import clip
 from cocco.problem.status import Status
 from simulator.allocation.judge import Buffer
@@ -28,8 +23,6 @@ NODES = 20_000  #: of the complete search, for a window or a step of a reduction
 MORE_NODES = 100_000  #: for a window where none is proved with fewer; our choice
 WHOLE_NODES = 200_000  #: for all steps, and for what comes after the search: GoogleNet's plans took 75,000; our choice
 LENGTH = 12  #: steps of a window; our choice
-SOLVER_NODES = 1_000  #: conflicts of CP-SAT for one part of time; our choice: GoogleNet's took 300, a tenth of a second
-BRANCHES = 400_000  #: of CP-SAT for all parts together; our choice: about twenty seconds
 AGAIN = 3  #: times as many nodes as the proof before may one take that leaves something out; our choice
 
 Window = tuple[range, Status]
@@ -41,7 +34,6 @@ class Packing:
     def __init__(self, capacity: int, most: int) -> None:
         """most: nodes of all searches together; then all is given up that greedy rules do not place."""
         self.capacity, self.most, self.spent = capacity, most, 0
-        self.branches = BRANCHES if has_solver() else 0
         self.known: dict[tuple[tuple[int, int, int, int], ...], tuple[Status, int]] = {}
 
     @property
@@ -49,39 +41,24 @@ class Packing:
         """Whether no nodes are left."""
         return self.spent >= self.most
 
-    def status(self, buffers: Sequence[Buffer], nodes: int, asks_solver: bool = False) -> Status:
-        """Return "feasible", "infeasible" where that is proved, or "gave_up"; nodes: for each part of time.
-
-        asks_solver: whether CP-SAT is asked, too, for what that many nodes do not decide.
-        """
+    def status(self, buffers: Sequence[Buffer], nodes: int) -> Status:
+        """Return "feasible", "infeasible" where that is proved, or "gave_up"; nodes: for each part of time."""
         is_open = False
         for members in time_parts(make_problem(buffers)) if buffers else ():
-            found = self._part([buffers[i] for i in members], nodes, asks_solver)
+            found = self._part([buffers[i] for i in members], nodes)
             if found == "infeasible":
                 return found
             is_open |= found == "gave_up"
         return "gave_up" if is_open else "feasible"
 
-    def _part(self, part: list[Buffer], nodes: int, asks_solver: bool) -> Status:
+    def _part(self, part: list[Buffer], nodes: int) -> Status:
         first = min(each.lower for each in part)
         shape = tuple(sorted((each.lower - first, each.upper - first, each.size, each.alignment) for each in part))
         found, limit = self.known.get(shape, ("gave_up", 0))
         if found == "gave_up" and limit < nodes:
             found = self._decided(part, nodes)
             self.known[shape] = found, nodes
-        if found == "gave_up" and asks_solver:
-            found = self.solved(part)
-            self.known[shape] = found, nodes
         return found
-
-    def solved(self, part: Sequence[Buffer]) -> Status:
-        """Return what CP-SAT says of a part of time; "gave_up" where it is not installed or its branches are spent."""
-        if self.branches <= 0:
-            return "gave_up"
-        problem = make_problem(part)
-        found = cp(problem, self.capacity // problem.granule, False, SOLVER_NODES, "pairs")
-        self.branches -= found.nodes or 0
-        return found.status
 
     def _decided(self, part: list[Buffer], nodes: int) -> Status:
         problem = make_problem(part)
@@ -105,40 +82,19 @@ class Packing:
         """
         if self.status(buffers, NODES) == "feasible":
             return []
-        found = self._windows(buffers, end, NODES)
-        if not found:
-            status = self.status(buffers, NODES, asks_solver=True)
-            if status == "feasible":
-                return []
-            found = [self._window(buffers, end)] if status == "infeasible" else self._windows(buffers, end, MORE_NODES)
-        if found:
-            return [(each, "infeasible") for each in found]
+        for nodes in (NODES, MORE_NODES):
+            found: list[range] = []
+            for length in range(1, min(LENGTH, end) + 1):
+                for first in range(end - length + 1):
+                    here = range(first, first + length)
+                    if not any(here.start <= each.start and each.stop <= here.stop for each in found) and (
+                        self.status(clip(buffers, here), nodes) == "infeasible"
+                    ):
+                        found.append(here)
+            if found:
+                return [(each, "infeasible") for each in found]
         status = self.status(buffers, WHOLE_NODES)
         return [] if status == "feasible" else [(range(end), status)]
-
-    def _windows(self, buffers: Sequence[Buffer], end: int, nodes: int) -> list[range]:
-        """Return short windows that so many nodes prove to have no addresses, none within another."""
-        found: list[range] = []
-        for length in range(1, min(LENGTH, end) + 1):
-            for first in range(end - length + 1):
-                here = range(first, first + length)
-                if not any(here.start <= each.start and each.stop <= here.stop for each in found) and (
-                    self.status(clip(buffers, here), nodes) == "infeasible"
-                ):
-                    found.append(here)
-        return found
-
-    def _window(self, buffers: Sequence[Buffer], end: int) -> range:
-        """Return a window of steps that have no addresses together, as short as CP-SAT proves: all of them have none.
-
-        The last step is the first up to which there are none; then the first one is the last from which there are none.
-        """
-
-        def is_open(first: int, stop: int) -> bool:
-            return self.status(clip(buffers, range(first, stop)), NODES, asks_solver=True) == "infeasible"
-
-        stop = bisect_left(range(end), True, 1, key=lambda stop: is_open(0, stop))
-        return range(bisect_left(range(stop), True, 1, key=lambda first: not is_open(first, stop)) - 1, stop)
 
     def reduced(self, buffers: Sequence[Buffer]) -> list[Buffer]:
         """Return buffers with no addresses, and with ever fewer, shorter ones as long as that is proved."""
@@ -149,9 +105,8 @@ class _Reduction:
     """Buffers that are known to have no addresses."""
 
     def __init__(self, packing: Packing, buffers: Sequence[Buffer]) -> None:
-        self.packing, self.buffers, self.asks_solver = packing, list(buffers), False
-        nodes = self._nodes(self.buffers, NODES)
-        self.nodes, self.asks_solver = nodes or 0, nodes is None
+        self.packing, self.buffers = packing, list(buffers)
+        self.nodes = self._nodes(self.buffers, NODES) or 0
 
     def run(self) -> list[Buffer]:
         """Leave out what short-lived buffers a step has, then single buffers, then steps, then ends of lives."""
@@ -183,11 +138,7 @@ class _Reduction:
         """Return the nodes of a proof that these have no addresses; None: there is none in so many."""
         before = self.packing.spent
         for members in time_parts(make_problem(buffers)):
-            part = [buffers[i] for i in members]
-            found = self.packing._decided(part, most)
-            if found == "gave_up" and self.asks_solver:
-                found = self.packing.solved(part)
-            if found == "infeasible":
+            if self.packing._decided([buffers[i] for i in members], most) == "infeasible":
                 return self.packing.spent - before
         return None
 

@@ -7,15 +7,17 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from cocco.bounds.alike_tensors import kinds_of
 from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
 from cocco.bounds.kept_inside import inside_floors
 from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, part_of
+from cocco.search.keeping.alike import Alike
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
 from cocco.search.keeping.moves import Memo
 from cocco.search.keeping.near import Near, graph_of, near_plans
-from cocco.search.keeping.question import KeepQuestion, KeptStep, Pattern
+from cocco.search.keeping.question import KeepQuestion, KeptStep, Pattern, sets_of_consumers
 from cocco.search.keeping.state import members
 from cocco.search.keeping.window import (
     GROWTH,
@@ -202,6 +204,7 @@ def _compiled(part: Problem, question: KeepQuestion, most: Limits) -> KeptSearch
         part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
         question.crosses, question.patterns,
         (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS), (SLACK, GROWTH, ROUNDS),
+        Alike(question.alike, sets_of_consumers(question.network), len(question.network.layers)),
     )  # fmt: skip
 
 
@@ -253,6 +256,7 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
         more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
+        alike=kinds_of(network),
     )  # fmt: skip
     return with_forced(question, is_whole=part.objective.metric == "ema")
 
