@@ -192,7 +192,7 @@ cdef class KeptSearch:
         self.spare = <u64*>self.room_for(17 * (words + 1))
         self.ids = <i64*>self.room_for(4 * tensors + 4)
         self.stack = <i64*>self.room_for(self.most_sets)
-        self.options = <Option*>self.room_for(3 * tensors + 3)
+        self.options = <Option*>self.room_for((tensors + 1) * sizeof(Option) // sizeof(i64))
         self.inside, self.read_here = <i64*>self.room_for(n), <i64*>self.room_for(tensors)
         self.readers, self.beyond = <u64*>self.room_for(tensors * words), <u64*>self.room_for(words)
         self.start, self.goal = <u64*>self.room_for(3 * words), <u64*>self.room_for(3 * words)
