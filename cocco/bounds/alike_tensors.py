@@ -16,7 +16,9 @@ def kinds_of(network: Network) -> tuple[int, ...]:
     numbers: dict[Hashable, int] = {}
     found = []
     for u, (tensor, readers) in enumerate(zip(network.tensors, network.consumers)):
-        is_plain = bool(readers) and not (u < len(network.layers) and (network.is_output[u] or network.layers[u].appended))
+        is_plain = bool(readers) and not (
+            u < len(network.layers) and (network.is_output[u] or network.layers[u].appended)
+        )
         for v in readers:
             layer = network.layers[v]
             is_plain &= layer.op == "conv" and layer.groups == 1 and not layer.whole

@@ -95,7 +95,7 @@ def cheapest_plans(
     for i, (network, question) in enumerate(zip(problem.networks, questions)):
         states, steps = (sum(each) for each in zip(*((plan.states, plan.steps) for plan in plans))) if plans else (0, 0)
         left = _left_below(below, cost, questions[i + 1 :])
-        limits = Limits(max_states - states, max_steps - steps, left)
+        limits = Limits(max_states - states, max(0, max_steps - steps), left)
         found = _cheapest(problem, i, question, limits, engine, relaxed)
         plans.append(found)
         if found.subgraphs is None:
@@ -125,7 +125,7 @@ def _cheapest(
     steps = counted = found.steps
     if found.states < FEW_STATES:
         is_far = limits.below > FAR * found.bound
-        first = limits._replace(steps=min(limits.steps - steps, LONGER * FIRST_STEPS))
+        first = limits._replace(steps=max(0, min(limits.steps - steps, LONGER * FIRST_STEPS)))
         found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
         steps += found.steps
         counted += found.steps if is_far else 0

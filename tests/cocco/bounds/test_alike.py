@@ -1,4 +1,4 @@
-"""Tensors that stand for one another: the least cost is the same as when each is told apart, and plans cost what they say."""
+"""Tensors that stand for one another: the least cost is that of tensors told apart, and plans cost what they say."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def dense_problem(seed: int, most_layers: int) -> Problem:
 
 
 def check(problem: Problem, seed: int) -> int:
-    """Compare both engines, tensors told apart and not, and the price of the plan; return the states that were saved."""
+    """Compare both engines, tensors told apart and not, and the plan's price; return the states that were saved."""
     question = keep_question(problem)
     merged, apart = exact_plan(question), exact_plan(question._replace(alike=()))
     assert merged.status == apart.status, seed

@@ -153,7 +153,7 @@ def twin(problem: Problem) -> Twin:
 
 
 def test_the_compiled_engine_builds_the_same_patterns():
-    """The same states in the same order, to the bit what is left from them, in as many steps; also where they are spent."""
+    """The same states in the same order, to the bit what is left of them, in as many steps, also if these are spent."""
     states = late = spent = 0
     for seed in range(120):
         stream = random.Random(seed)
