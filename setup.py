@@ -6,7 +6,8 @@ PARTS = (
     "loops", "subgraph", "tiling", "price", "bands", "columns", "ways", "layer_orders", "layer_groups", "together",
     "cheapest", "choice", "loop_layers", "operators", "fit", "generation", "downsets", "orders", "improve",
     "kept_floors", "kept_prices", "kept_near", "kept_search", "kept_steps", "kept_layers", "kept_gaps", "kept_memo",
-    "kept_decode", "kept_settle", "near", "annealing", "generations", "evolve",
+    "kept_decode", "kept_settle", "near", "annealing", "generations", "evolve", "pattern_runs", "pattern_ways",
+    "pattern_steps", "kept_alike",
 )  # fmt: skip
 
 setup(

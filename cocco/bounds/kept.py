@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from cocco.bounds.alike_tensors import kinds_of
 from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
 from cocco.bounds.kept_inside import inside_floors
 from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, part_of
+from cocco.search.keeping.alike import Alike
 from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
 from cocco.search.keeping.moves import Memo
 from cocco.search.keeping.near import Near, graph_of, near_plans
-from cocco.search.keeping.question import KeepQuestion, KeptStep, Pattern
+from cocco.search.keeping.question import KeepQuestion, KeptStep, Pattern, sets_of_consumers
 from cocco.search.keeping.state import members
 from cocco.search.keeping.window import (
     GROWTH,
@@ -48,10 +51,10 @@ Searcher = Callable[[Window, Limits], Way]
 StepTotals = Callable[[KeptStep], Totals | None]
 
 MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; then all are forgotten
-FIRST_STATES, FIRST_STEPS = 100_000, 4_000_000  #: of a search without patterns; our choice
-LONGER = 4  #: times as many, where that says little of what is asked, or was spent in few states; our choice
-FEW_STATES = 10_000  #: our choice: GoogleNet has 3,000 then, and ends soon; the Transformer 40,000, and needs patterns
-FAR = 1.02  #: what is asked over what such a search excludes: above, patterns are too early; our choice
+FIRST_STATES, FIRST_STEPS = 100_000, 1_000_000  #: of a search without patterns; our choice
+LONGER = 16  #: times as many, where that was spent in few states; our choice
+FEW_STATES = 4_000  #: our choice: GoogleNet has 1,000 to 2,500 then, and ends soon; the Transformer 6,500 to 12,800
+FAR = 1.02  #: what is asked over what the longer one excludes: above, patterns are too early; our choice
 
 
 class KeptOptimum(NamedTuple):
@@ -92,7 +95,7 @@ def cheapest_plans(
     for i, (network, question) in enumerate(zip(problem.networks, questions)):
         states, steps = (sum(each) for each in zip(*((plan.states, plan.steps) for plan in plans))) if plans else (0, 0)
         left = _left_below(below, cost, questions[i + 1 :])
-        limits = Limits(max_states - states, max_steps - steps, left)
+        limits = Limits(max_states - states, max(0, max_steps - steps), left)
         found = _cheapest(problem, i, question, limits, engine, relaxed)
         plans.append(found)
         if found.subgraphs is None:
@@ -110,9 +113,8 @@ def _cheapest(
 ) -> ExactPlan:
     """Return the cheapest plan of a network: first without patterns, which take longer than most networks.
 
-    The steps of the first searches are compiled, those of patterns are not, and take some fifty times as long: where
-    the first search took its steps in few states, a longer one comes before patterns. With relaxed hardware it ends
-    where much is left to what is asked: it may be asked for less, or with its own.
+    Where the first search took its steps in few states, patterns say little beside it: a longer one comes first. With
+    relaxed hardware that ends where much is left to what is asked: it may be asked for less, or with its own.
     """
     first = limits
     if limits.steps > FIRST_STEPS:
@@ -121,9 +123,9 @@ def _cheapest(
     if found.status != "gave_up" or found.is_wide or first == limits:
         return found
     steps = counted = found.steps
-    is_far = limits.below > FAR * found.bound
-    if is_far or found.states < FEW_STATES:
-        first = limits._replace(steps=min(limits.steps - steps, LONGER * FIRST_STEPS))
+    if found.states < FEW_STATES:
+        is_far = limits.below > FAR * found.bound
+        first = limits._replace(steps=max(0, min(limits.steps - steps, LONGER * FIRST_STEPS)))
         found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
         steps += found.steps
         counted += found.steps if is_far else 0
@@ -133,7 +135,7 @@ def _cheapest(
     most = min(PATTERN_STEPS, limits.steps // 2)
     if counted + most < limits.steps:
         general = keep_question(relaxed, i, question.may_keep, engine)
-        patterns, taken = _patterns(relaxed, i, general, most)
+        patterns, taken = _patterns(relaxed, i, general, most, engine)
         steps, counted = steps + taken, counted + taken
         if patterns:
             question = question._replace(
@@ -147,7 +149,9 @@ def _cheapest(
     )
 
 
-def _patterns(problem: Problem, i: int, question: KeepQuestion, most: int) -> tuple[tuple[Pattern, ...], int]:
+def _patterns(
+    problem: Problem, i: int, question: KeepQuestion, most: int, engine: EngineName | None
+) -> tuple[tuple[Pattern, ...], int]:
     """Return the patterns of a network and the steps that they take, built once for all budgets that they fit into.
 
     What is given up takes half of the budget at least, so what took less is complete, and the same with any other one.
@@ -157,7 +161,10 @@ def _patterns(problem: Problem, i: int, question: KeepQuestion, most: int) -> tu
         patterns, steps, spent = problem.memo[key]
         if most == spent or 2 * steps < min(most, spent):
             return patterns, steps
-    patterns, steps = patterns_of(question, problem.objective.metric == "ema", most)
+    part, twin = part_of(problem, i), None
+    if engine_name(engine, problem) != "reference":
+        twin = partial(twin_of(part).pattern_left, part, PRICE_STEPS)
+    patterns, steps = patterns_of(question, problem.objective.metric == "ema", most, twin)
     problem.memo[key] = patterns, steps, most
     return patterns, steps
 
@@ -197,6 +204,7 @@ def _compiled(part: Problem, question: KeepQuestion, most: Limits) -> KeptSearch
         part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
         question.crosses, question.patterns,
         (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS), (SLACK, GROWTH, ROUNDS),
+        Alike(question.alike, sets_of_consumers(question.network), len(question.network.layers)),
     )  # fmt: skip
 
 
@@ -248,6 +256,7 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
         more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
+        alike=kinds_of(network),
     )  # fmt: skip
     return with_forced(question, is_whole=part.objective.metric == "ema")
 

@@ -23,7 +23,7 @@ part of the pattern.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, product
 
 from cocco.bounds.budgets import smaller
@@ -32,6 +32,7 @@ from cocco.bounds.pattern_alone import Alone
 from cocco.bounds.pattern_runs import Budget, Runs, TooManyStepsError
 from cocco.search.keeping.question import KeepQuestion, Pattern
 from cocco.search.keeping.state import members
+from cocco.search.kernel.compiled import first_of
 
 MOST_FREE = 8  #: layers of a pattern that may run before or after one of it; our choice
 LEAST_LAYERS = 4  #: of a pattern; our choice
@@ -50,10 +51,16 @@ State = tuple[int, int, int]  # layers that have run, tensors kept unwritten, ke
 _Choice = tuple[int, int, int, int, int, int]
 
 
+Twin = Callable[["Small"], dict[State, float]]  #: what is left from each state of a pattern
+
+
 def patterns_of(
-    question: KeepQuestion, is_whole: bool, most_steps: int = PATTERN_STEPS
+    question: KeepQuestion, is_whole: bool, most_steps: int = PATTERN_STEPS, twin: Twin | None = None
 ) -> tuple[tuple[Pattern, ...], int]:
-    """Return patterns that share nothing, and the steps that it took; is_whole: costs are whole numbers."""
+    """Return patterns that share nothing, and the steps that it took; is_whole: costs are whole numbers.
+
+    twin: the compiled engine's, which answers the same in as many steps.
+    """
     order, found, steps = LayerOrder(question), list[Pattern](), 0
     most_steps = smaller(most_steps, order.count) if most_steps > 0 else most_steps
     left = (1 << order.count) - 1
@@ -64,11 +71,11 @@ def patterns_of(
         left &= ~layers
         for late in dict.fromkeys((order.late(layers, left, MOST_FREE), ())):
             budget = Budget((most_steps - steps) // (1 + bool(late)))
-            small = _Small(question, order, layers, late, is_whole, budget)
+            small = Small(question, order, layers, late, is_whole, budget)
             if small.most_kept() >= budget.most.bit_length() - SPARE_BITS:
                 continue
             try:
-                found.append(small.pattern())
+                found.append(small.pattern(twin))
             except TooManyStepsError:
                 steps += budget.steps
                 continue
@@ -79,7 +86,13 @@ def patterns_of(
     return tuple(found), min(steps, most_steps)
 
 
-class _Small:
+def left_of(small: Small) -> dict[State, float]:
+    """Return what is left from each state of a pattern; steps that were counted before are not."""
+    small.forget()
+    return small.left()
+
+
+class Small:
     """The problem of some layers; late ones appear when their trigger has run."""
 
     def __init__(
@@ -99,6 +112,12 @@ class _Small:
             if readers and not readers & ~every and (u >= order.count or (every & ~self.outputs) >> u & 1)
         )
         self.loose = [u for u in members(self.tensors) if order.readers[u] & self.every_late]
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        question, order, layers, budget = self.question, self.order, self.layers, self.budget
+        budget.steps = 0
         self.runs = Runs(question, order, layers, self.every_late, self.tensors, budget)
         self.alone = Alone(question, order, layers, self.outputs, budget)
 
@@ -117,8 +136,15 @@ class _Small:
             most = max(most, count)
         return most
 
-    def pattern(self) -> Pattern:
+    def pattern(self, twin: Twin | None = None) -> Pattern:
         """Return the pattern: all states that can be reached, and from the last one back what is left."""
+        left = (first_of(twin, left_of) if twin else left_of)(self)
+        if not self.is_whole:  # another order of summation
+            left = {state: (1 - ROUNDING) * least for state, least in left.items()}
+        return Pattern(self.layers, self.tensors, self.late, left)
+
+    def left(self) -> dict[State, float]:
+        """Return what is left from each state that can be reached."""
         ways: dict[State, dict[State, float]] = {}
         stack: list[State] = [(0, 0, 0)]
         while stack:
@@ -132,7 +158,7 @@ class _Small:
                     found[there] = cost
                     if there not in ways:
                         stack.append(there)
-        return Pattern(self.layers, self.tensors, self.late, self._left(ways))
+        return self._left(ways)
 
     def _left(self, ways: dict[State, dict[State, float]]) -> dict[State, float]:
         """Return what is left from each state, the last ones first."""
@@ -153,11 +179,9 @@ class _Small:
                         least = min(least, cost + left[there])
                     is_less |= least < left[state]
                     left[state] = least
-        if self.is_whole:
-            return left
-        return {state: (1 - ROUNDING) * least for state, least in left.items()}  # another order of summation
+        return left
 
-    def _active(self, executed: int) -> int:
+    def active(self, executed: int) -> int:
         """Return the layers that are looked at."""
         active = self.layers
         for trigger, late in self.late:
@@ -168,7 +192,7 @@ class _Small:
     def _meanwhile(self, state: State) -> Iterator[tuple[State, float]]:
         """Yield what late layers may do to tensors that they read before they are looked at."""
         executed, unwritten, written = state
-        hidden = self.every_late & ~self._active(executed)
+        hidden = self.every_late & ~self.active(executed)
         for u in self.loose:
             bit = 1 << u
             if self.order.readers[u] & hidden and (u >= self.order.count or executed & bit):
@@ -180,7 +204,7 @@ class _Small:
     def _ways(self, state: State) -> Iterator[tuple[State, float]]:
         """Yield every state after one more step, and what it costs at least."""
         executed, unwritten, written = state
-        kept, active, question = unwritten | written, self._active(executed), self.question
+        kept, active, question = unwritten | written, self.active(executed), self.question
         hidden, whole, readers = self.every_late & ~active, question.whole, self.order.readers
         seen, room, count = self.tensors & ~hidden, question.room, self.budget.count
         for run in self.runs.after(executed, active):
@@ -207,7 +231,7 @@ class _Small:
                     drops |= bit
             touched, is_single = kept & (reads | makes), not run.layers & (run.layers - 1)
             runs_alone = self.alone.runs_alone(run.layers, active)
-            for u in members(hidden & self._active(after)):  # appears: run or not, and anywhere
+            for u in members(hidden & self.active(after)):  # appears: run or not, and anywhere
                 bit, later = 1 << u, readers[u] & ~after
                 here = [NOTHING] if later == readers[u] else []
                 here.append((0, 0, 0, 0, 0, bit))

@@ -130,9 +130,9 @@ def exact_way(memo: Memo, window: Window, limits: Limits) -> Way:
 class Search:
     """The search and its counters."""
 
-    def __init__(self, memo: Memo, window: Window, limits: Limits) -> None:
+    def __init__(self, memo: Memo, window: Window, limits: Limits, merges: bool = True) -> None:
         self.question, self.memo, self.window, self.limits = memo.question, memo, window, limits
-        self.moves = Moves(memo, window, limits)
+        self.moves = Moves(memo, window, limits, merges)
         self.cost: dict[Place, float] = {}
         self.came_from: dict[Place, tuple[Place, int]] = {}
         self.queue: list[tuple[float, int, int, Place]] = []
@@ -142,7 +142,10 @@ class Search:
         self.bound: dict[Place, float] = {}  # of states that wait
         self.rounds: dict[Place, int] = {}  # in which a state has gone on
         self.left: dict[int, tuple[float, int]] = {}
-        self.patterns = self.question.patterns if window == all_of(self.question.network) else ()
+        is_whole = window == all_of(self.question.network)
+        self.patterns = self.question.patterns if is_whole else ()
+        self.alike = self.moves.alike
+        self.raw: dict[Place, Place] = {}  # as the step left it that led there
         self.layers = self.tensors = 0  # of patterns
         for pattern in self.patterns:
             self.layers, self.tensors = self.layers | pattern.layers, self.tensors | pattern.tensors
@@ -191,15 +194,17 @@ class Search:
 
     def way_to(self, place: Place) -> tuple[list[list[int]], list[list[int]]]:
         """Return the subgraphs of the way to a state, and what is kept beyond each."""
-        groups, kept = [], []
+        groups, places = [], []
         while place in self.came_from:
-            kept.append(list(members(place.unwritten | place.written)))
+            places.append(self.raw[place])
             place, group = self.came_from[place]
             groups.append(list(members(group)))
-        return groups[::-1], kept[::-1]
+        return groups[::-1], self.alike.untangled(places[::-1])
 
     def _reach(self, place: Place, cost: float, before: Place | None, group: int) -> None:
         """Note a way to a state if it is the cheapest so far and leaves a chance to be cheap enough."""
+        raw = place
+        place = self.alike.first(raw)
         if place in self.cost and cost >= self.cost[place]:
             return
         bound = cost + self.floor(place)
@@ -210,7 +215,7 @@ class Search:
             raise OutOfBudgetError(MANY_STATES)
         self.cost[place], self.rounds[place] = cost, 0
         if before is not None:
-            self.came_from[place] = before, group
+            self.came_from[place], self.raw[place] = (before, group), raw
         self._push(place, bound)
 
     def floor(self, place: Place) -> float:

@@ -6,9 +6,20 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from cocco.search.keeping.alike import Alike
 from cocco.search.keeping.question import KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
 from cocco.search.keeping.state import members
-from cocco.search.keeping.window import LOOK_STEPS, MANY_SETS, MANY_STEPS, MAX_SETS, PRICE_STEPS, Limits, Place, Window
+from cocco.search.keeping.window import (
+    LOOK_STEPS,
+    MANY_SETS,
+    MANY_STEPS,
+    MAX_SETS,
+    PRICE_STEPS,
+    Limits,
+    Place,
+    Window,
+    all_of,
+)
 
 DEFAULT = Limits()
 
@@ -70,12 +81,14 @@ class _Option(NamedTuple):
     written: int = 0
     stores: int = 0  #: written to DRAM by this step
     more: float = 0.0  #: what it costs at least: crossings now, and the next reading
+    after: int = 0  #: stays only if this one does, which is alike
 
 
 class Moves:
     """The steps that lead from the states of one window; counts what is looked at."""
 
-    def __init__(self, memo: Memo, window: Window, limits: Limits) -> None:
+    def __init__(self, memo: Memo, window: Window, limits: Limits, merges: bool = True) -> None:
+        """merges: whether one state stands for those that are alike."""
         self.memo, self.question, self.window, self.limits = memo, memo.question, window, limits
         self.inside = window.goal.executed & ~window.start.executed
         self.needed = window.goal.unwritten | window.goal.written
@@ -83,6 +96,8 @@ class Moves:
         self.layers = list(members(self.inside))
         self.upward, self.heads = self._units()  # per layer: its unit and what that needs; the first layers of units
         self.groups: dict[int, list[int]] = {}
+        kinds = self.question.alike if merges and window == all_of(self.question.network) else ()
+        self.alike = Alike(kinds, memo.consumers, memo.count)
         self.steps = 0
         self.none = Ceiling(0.0, math.inf, lambda _: (0.0, 0))
         memo.make_room(limits)
@@ -164,6 +179,7 @@ class Moves:
         loaded, stored, optional = inputs & ~kept, 0, 0
         left, live = ceiling.left(executed)
         choices: list[list[_Option]] = []
+        before = self.alike.before(place.executed)
         for v in members(group):
             is_read = self.readers[v] & ~executed or self.read_beyond(v)
             if self.question.network.is_output[v]:
@@ -177,6 +193,8 @@ class Moves:
         for u in members(loaded):
             options = self._loaded(u, executed, live)
             if len(options) > 1 or options[0].written:
+                if before.get(u, u) != u and loaded >> before[u] & 1:
+                    options = [each._replace(after=1 << before[u]) if each.written else each for each in options]
                 choices.append(options)
                 optional |= 1 << u
         least = self._least(group, loaded, live & ~kept & ~optional, ceiling.cost) + left
@@ -200,6 +218,8 @@ class Moves:
             if price < math.inf:
                 unwritten, written = (place.unwritten | unwritten) & ~last, (place.written | written) & ~last
                 for dropped in _subsets(may_drop):
+                    if any((may_drop & ~dropped) >> before[u] & 1 for u in members(dropped) if u in before):
+                        continue
                     yield group, price, Place(executed, unwritten, written & ~dropped)
 
     def _least(self, group: int, loaded: int, live: int, cost: float) -> float:
@@ -255,6 +275,8 @@ class Moves:
         *first, options = choices
         for unwritten, written, stores, kept_bytes, below in self._choices(first, stored, size, least, ceiling):
             for option in options:
+                if option.after & ~written:
+                    continue
                 more = kept_bytes + sum(self.question.whole[u] for u in members(option.unwritten | option.written))
                 if more > self.question.room:
                     continue

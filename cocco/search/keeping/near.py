@@ -73,7 +73,7 @@ class _All(Search):
     """The exact search, which goes on beyond the cheapest plan."""
 
     def __init__(self, memo: Memo, limits: Limits) -> None:
-        super().__init__(memo, all_of(memo.question.network), limits)
+        super().__init__(memo, all_of(memo.question.network), limits, merges=False)  # addresses tell them apart
 
     def is_last(self, place: Place) -> bool:
         """Return False: other plans come to the last state, too; nothing goes on from there."""

@@ -76,6 +76,7 @@ class KeepQuestion(NamedTuple):
     least_held: Callable[[Group], tuple[int, dict[int, int]]] = _nothing_held  #: by layers: bytes of weights, by tensor
     more_room_pays: bool = True  #: no layer alone is cheaper where more is kept beside it
     inside: Callable[[int, int, int], float] | None = None  #: by layer, room and kept: its floor among several layers
+    alike: tuple[int, ...] = ()  #: per tensor: those of one number are read alike, below 0 like no other; ()
     patterns: tuple[Pattern, ...] = ()  #: that share no layers and no tensors; for searches of the whole network
 
 

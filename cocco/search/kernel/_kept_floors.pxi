@@ -26,6 +26,8 @@ cdef i64 downset_of(KeptSearch s, const u64* executed) except -1:
     s.add(&s.downsets, executed, s.words)
     found = s.downsets.count - 1
     s.floor[found], s.begin[found], s.after[found] = floor_of_layers(s, executed, s.live + found * s.words), -1, -1.0
+    if s.has_alike:
+        s.tie_begin[found] = -1
     return found
 
 

@@ -36,6 +36,7 @@ cdef struct Option:  # what may become of a tensor, in this order
     i64 is_made         # by this step, else loaded
     double passing      # what it costs at least: crossings now, and the next reading
     double both
+    i64 after           # a tensor: this one stays only if that one does, which is alike; below 0: none
 
 
 cdef inline bint before(Waiting* a, Waiting* b) noexcept nogil:
@@ -94,6 +95,14 @@ cdef class KeptSearch:
     cdef i64 pattern_count
     cdef u64* covered       # layers of patterns, then their tensors
     cdef i64 uses_patterns
+    cdef object alike       # cocco.search.keeping.alike.Alike
+    cdef i64* kinds         # its kinds, by tensor
+    cdef bint has_alike, uses_alike
+    cdef i64* tie_begin     # by downset: where its groups begin among ties, below 0: not known
+    cdef i64* ties          # groups: how many tensors, then these; 0 ends them
+    cdef i64 tie_count, tie_room
+    cdef u64* raw           # by state: what is kept unwritten and written as the step left it that led there
+    cdef u64* first         # of the state that is reached: what stands for it
     cdef u64* ancestors     # by layer, itself included
     cdef u64* upward        # by layer of the window: its unit and what that needs
     cdef u64* heads         # the first layers of units
@@ -138,7 +147,7 @@ cdef class KeptSearch:
     cdef i64* stack
     cdef Option* options
 
-    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, crosses, patterns, budgets, waiting):
+    def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, crosses, patterns, budgets, waiting, alike):
         cdef Kernel kernel = prices.kernel
         cdef i64 n = kernel.graph.size, tensors = kernel.net.tensors, words = prices.words, u, v, j, i
         self.prices, self.kernel, self.words, self.size, self.room = prices, kernel, words, n, room
@@ -186,18 +195,23 @@ cdef class KeptSearch:
         self.spare = <u64*>self.room_for(17 * (words + 1))
         self.ids = <i64*>self.room_for(4 * tensors + 4)
         self.stack = <i64*>self.room_for(self.most_sets)
-        self.options = <Option*>self.room_for(3 * tensors + 3)
+        self.options = <Option*>self.room_for((tensors + 1) * sizeof(Option) // sizeof(i64))
         self.inside, self.read_here = <i64*>self.room_for(n), <i64*>self.room_for(tensors)
         self.readers, self.beyond = <u64*>self.room_for(tensors * words), <u64*>self.room_for(words)
         self.start, self.goal = <u64*>self.room_for(3 * words), <u64*>self.room_for(3 * words)
         self.needed, self.heads = <u64*>self.room_for(words), <u64*>self.room_for(words)
         self.upward = <u64*>self.room_for(n * words)
         self.queue_room = 0
+        self.alike, self.has_alike = alike, alike.is_any
+        if self.has_alike:
+            self.kinds, self.tie_begin = <i64*>self.held(alike.kinds, np.int64), <i64*>self.room_for(self.downsets.room)
+            self.raw, self.first = <u64*>self.room_for(2 * self.state_room * words), <u64*>self.room_for(3 * words)
         self.set_patterns(patterns)
 
     def __dealloc__(self):
         free(self.queue)
         free(self.patterns)
+        free(self.ties)
 
     cdef u64* row_of(self, sets) except NULL:
         """Sets given as integers, a row for each."""
@@ -272,6 +286,7 @@ cdef class KeptSearch:
         cdef i64 state, found = -1
         cdef double cost = 0.0
         self.uses_patterns = not any((*start, *goal[1:], *units)) and goal[0].bit_count() == self.size
+        self.uses_alike = self.uses_patterns and self.has_alike and not self.is_exhaustive
         self.begin_window(start, goal, limits)
         self.set_units(units)
         self.reach(self.start, 0.0, -1, -1)
@@ -300,8 +315,10 @@ cdef class KeptSearch:
                     self.states.members[(3 * found + 1) * self.words + state]
                     | self.states.members[(3 * found + 2) * self.words + state]
                 )
-            kept.append(self.list_of(self.spare))
+            kept.append(self.raw_state(found) if self.uses_alike else self.list_of(self.spare))
             found = self.parent[found]
+        if self.uses_alike:
+            kept = self.alike.untangled(kept[::-1])[::-1]
         return FOUND, groups[::-1], kept[::-1], cost, self.states.count, self.steps, self.reached
 
     def near(self, start, goal, units, limits, most):
@@ -326,6 +343,12 @@ cdef class KeptSearch:
         """Return the layers of a subgraph of `near`, as an integer."""
         return self.integer(self.groups.members + number * self.words)
 
+    cdef tuple raw_state(self, i64 state):
+        """A state as the step left it that led there, as integers."""
+        cdef u64* raw = self.raw + 2 * state * self.words
+        executed = self.integer(self.states.members + 3 * state * self.words)
+        return executed, self.integer(raw), self.integer(raw + self.words)
+
     cdef object integer(self, u64* members):
         cdef i64 i
         whole = 0
@@ -338,6 +361,7 @@ cdef class KeptSearch:
         cdef bint is_read
         self.most_states, self.most_steps, self.below, self.most_units = limits
         self.least, self.reached = 0.0, 0
+        self.tie_count = 0
         self.steps = self.next_look = self.pushed = self.waiting = self.why = self.is_cut = self.listed_count = 0
         if self.most_states > self.state_room or self.most_steps > self.step_room:
             raise ValueError("the search was made for smaller budgets")
@@ -452,8 +476,12 @@ cdef class KeptSearch:
 
     cdef int reach(self, const u64* place, double cost, i64 parent, i64 group) except -1:
         """Note a way to a state if it is the cheapest so far and leaves a chance; 1 where the search must end."""
-        cdef i64 found = find_set(&self.states, place, 3 * self.words), downset
+        cdef const u64* raw = place
+        cdef i64 found, downset
         cdef double bound
+        if self.uses_alike:
+            place = first_alike(self, place)
+        found = find_set(&self.states, place, 3 * self.words)
         if found >= 0 and cost >= self.cost[found]:
             return 0
         downset = downset_of(self, place)
@@ -467,6 +495,8 @@ cdef class KeptSearch:
         if found < 0:
             self.add(&self.states, place, 3 * self.words)
             found = self.states.count - 1
+        if self.uses_alike:
+            memcpy(self.raw + 2 * found * self.words, raw + self.words, 2 * self.words * sizeof(u64))
         self.rounds[found] = 0
         self.cost[found], self.parent[found], self.group_of[found] = cost, parent, group
         return self.push(bound, found)

@@ -130,6 +130,7 @@ cdef struct Running:  # one state, one subgraph; sets are rows
     i64 count           # of options
     i64 drop_count
     i64* drops          # tensors that may be dropped after this step
+    i64 ties            # of the state
     u64* executed       # after it
     u64* kept           # before it
     u64* loaded
@@ -177,7 +178,7 @@ cdef inline void offer_loaded(
         ways |= STAYS
     if ways & STAYS or is_output:
         s.options[r.count].tensor, s.options[r.count].is_made = u, 0
-        s.options[r.count].ways = ways
+        s.options[r.count].ways, s.options[r.count].after = ways, -1
         s.options[r.count].passing = s.crossing_floor[u] if has(live, u) else 0.0
         put(r.place, u)
         r.count += 1
@@ -186,12 +187,14 @@ cdef inline void offer_loaded(
 cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
     """Reach every state that this subgraph leads to."""
     cdef Running r
-    cdef i64 words = s.words, i, k, u, count, later, size = 0
+    cdef i64 words = s.words, i, k, u, count, later, size = 0, offered, before_it
     cdef u64* place = s.states.members + 3 * state * words
+    cdef i64 ties = ties_of(s, place) if s.uses_alike else 0
     cdef u64* group = s.groups.members + number * words
     cdef u64* inputs = s.inputs + number * words
     cdef u64* live
     cdef double crossing, left, least
+    r.ties = ties
     r.state, r.number, r.count, r.drop_count, r.drops = state, number, 0, 0, s.ids + s.kernel.net.tensors + 1
     r.executed, r.kept, r.loaded = s.spare, s.spare + words, s.spare + 2 * words
     r.stored, r.unwritten, r.written = s.spare + 3 * words, s.spare + 4 * words, s.spare + 5 * words
@@ -215,13 +218,17 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
             s.options[r.count].tensor, s.options[r.count].is_made = u, 1
             s.options[r.count].ways = ways_of_made(s, u, later)
             s.options[r.count].passing = crossing + (crossing if has(live, u) else 0.0)
-            s.options[r.count].both = crossing
+            s.options[r.count].both, s.options[r.count].after = crossing, -1
             put(r.place, u)
             r.count += 1
     count = list_set(r.loaded, words, s.ids)
     for k in range(count):
         u = s.ids[k]
+        offered = r.count
         offer_loaded(s, &r, u, later_readers(s, r.executed, u), False, live)
+        if s.uses_alike and r.count > offered:
+            before_it = tie_before(s, ties, u)
+            s.options[offered].after = before_it if before_it >= 0 and has(r.loaded, before_it) else -1
     least = s.cost[state]
     for k in range(list_set(group, words, s.ids)):
         least += s.layer_floor[s.ids[k]]
@@ -260,7 +267,7 @@ cdef int choose(KeptSearch s, Running* r, i64 at, i64 size, double least) except
     u = option.tensor
     for i in range(3):
         way = 1 << i
-        if not option.ways & way:
+        if not option.ways & way or (way == STAYS and option.after >= 0 and not has(r.written, option.after)):
             continue
         more = size + (s.whole[u] if way != PASSES else 0)
         if more > s.room:
@@ -314,6 +321,8 @@ cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
     if price == INFINITY:
         return 0
     for subset in range(<i64>1 << r.drop_count):
+        if s.uses_alike and subset and not is_first_subset(s, r, subset):
+            continue
         for i in range(words):
             r.place[i] = r.executed[i]
             r.place[words + i] = (before[words + i] | r.unwritten[i]) & ~r.last[i]
@@ -327,6 +336,18 @@ cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
         elif s.reach(r.place, s.cost[r.state] + price, r.state, r.number):
             return 1
     return 0
+
+
+cdef bint is_first_subset(KeptSearch s, Running* r, i64 subset) noexcept:
+    """Whether of those to drop that are alike the first ones are dropped."""
+    cdef i64 k, j, u
+    for k in range(r.drop_count):
+        if subset >> k & 1:
+            u = tie_before(s, r.ties, r.drops[k])
+            for j in range(k):
+                if r.drops[j] == u and not subset >> j & 1:
+                    return False
+    return True
 
 
 cdef double price_chosen(KeptSearch s, Running* r, i64 size, i64 elsewhere) except? -1.0:

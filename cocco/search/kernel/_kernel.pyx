@@ -8,8 +8,8 @@ that each file repeats; 64-bit overflow is found, and the caller turns to the Py
 
 from libc.math cimport INFINITY, NAN, exp, pow
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memmove, memset
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -628,3 +628,7 @@ include "_kept_search.pxi"
 include "_kept_floors.pxi"
 include "_kept_near.pxi"
 include "_kept_steps.pxi"
+include "_kept_alike.pxi"
+include "_pattern_runs.pxi"
+include "_pattern_ways.pxi"
+include "_pattern_steps.pxi"

@@ -94,6 +94,13 @@ class Compiled:
         """Return what searches windows of plans with kept tensors; the kernel says what the question is."""
         return self._twin.KeptSearch(self.kept_prices(problem), *question)
 
+    def pattern_left(self, problem: Problem, price_steps: int, small: Any) -> dict[tuple[int, int, int], float]:
+        """Return what is left from each state of a pattern (cocco.bounds.kept_patterns); price_steps: of a price."""
+        found: dict[tuple[int, int, int], float] = self._twin.PatternWays(
+            self.kept_prices(problem), small, price_steps
+        ).left()
+        return found
+
     def orders(self, memo: int) -> Orders:
         """Return what improves partitions by random orders; memo: prices remembered."""
         return self._twin.Orders(self.kernel, memo)

@@ -155,12 +155,12 @@ def test_patterns_are_built_once(monkeypatch: pytest.MonkeyPatch):
     """A memory that is tried with three budgets asks for patterns again only if they did not fit into the last one."""
     asked: list[int] = []
 
-    def patterns_of(question: object, is_whole: bool, most: int) -> tuple[tuple[()], int]:
+    def patterns_of(question: object, is_whole: bool, most: int, twin: object) -> tuple[tuple[()], int]:
         asked.append(most)
         return (), most if most < 1_000 else most // 4
 
     monkeypatch.setattr("cocco.bounds.kept.patterns_of", patterns_of)
     problem = on_hardware(workloads.load("vgg16"), Accelerator(shared_buffer=2**20), metric="ema", keep="auto")
     question = keep_question(problem)
-    found = [_patterns(problem, 0, question, most) for most in (500, 500, 2_000, 1_200, 8_000, 800)]
+    found = [_patterns(problem, 0, question, most, None) for most in (500, 500, 2_000, 1_200, 8_000, 800)]
     assert asked == [500, 2_000, 800] and [steps for _, steps in found] == [500, 500, 500, 500, 500, 800]

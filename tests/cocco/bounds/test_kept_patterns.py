@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 import workloads
 from cocco.bounds import kept, kept_patterns
-from cocco.bounds.kept import cheapest_plans, keep_question
-from cocco.bounds.kept_patterns import patterns_of
+from cocco.bounds.kept import PRICE_STEPS, cheapest_plans, keep_question
+from cocco.bounds.kept_patterns import Small, Twin, patterns_of
 from cocco.bounds.layer_order import LayerOrder
 from cocco.bounds.pattern_runs import Budget, Runs
-from cocco.problem.problem import Problem, on_hardware
+from cocco.problem.problem import Problem, on_hardware, part_of
 from cocco.search.keeping.exact import exact_plan
 from cocco.search.keeping.question import Pattern
 from cocco.search.keeping.window import Place
+from cocco.search.kernel.choice import has_twin
+from cocco.search.kernel.compiled import twin_of
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
 from tests.helpers.kept_questions import random_question
@@ -142,6 +145,50 @@ def test_both_engines_agree_with_patterns():
         assert found[0] == found[1], seed
         proven += found[0].is_proven
     assert proven > 20
+
+
+def twin(problem: Problem) -> Twin:
+    """Return the compiled engine's patterns of a problem of one network."""
+    return partial(twin_of(problem).pattern_left, problem, PRICE_STEPS)
+
+
+def test_the_compiled_engine_builds_the_same_patterns():
+    """The same states in the same order, to the bit what is left of them, in as many steps, also if these are spent."""
+    states = late = spent = 0
+    for seed in range(120):
+        stream = random.Random(seed)
+        kept_patterns.MOST_FREE, most = stream.choice((0, 1, 2, 3)), stream.choice((300, 3_000, 10**7))
+        for problem in (wide_problem(seed, 6), random_problem(seed, 6)):
+            if not has_twin(problem):
+                continue
+            question, is_whole = keep_question(problem), problem.objective.metric == "ema"
+            readable = patterns_of(question, is_whole, most)
+            compiled = patterns_of(question, is_whole, most, twin(part_of(problem, 0)))
+            assert compiled == readable, seed
+            assert [list(each.left) for each in compiled[0]] == [list(each.left) for each in readable[0]], seed
+            states += sum(len(each.left) for each in readable[0])
+            late += sum(len(each.late) for each in readable[0])
+            spent += readable[1] == most
+    assert states > 2_000 and late > 5 and spent > 10
+
+
+def test_a_step_that_touches_more_tensors_than_a_word_has_bits_is_left_to_the_readable_engine(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A layer that reads 70 others; what the compiled engine counted before it is not counted twice."""
+    asked: list[int] = []
+
+    def left(small: Small) -> dict[tuple[int, int, int], float]:
+        asked.append(small.budget.steps)
+        return readable(small)
+
+    readable = kept_patterns.left_of
+    monkeypatch.setattr(kept_patterns, "left_of", left)
+    producers = [[], *([v - 1] for v in range(1, 70)), [*range(70)]]
+    problem = on_hardware(dag(producers), Accelerator(shared_buffer=6_000), metric="ema")
+    question = keep_question(problem)
+    assert patterns_of(question, True, 20_000, twin(problem)) == patterns_of(question, True, 20_000) == ((), 20_000)
+    assert len(asked) == 2 and asked[0] > 0 == asked[1]
 
 
 def test_less_room_may_be_cheaper_on_several_cores():

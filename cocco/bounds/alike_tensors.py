@@ -1,0 +1,28 @@
+"""Which tensors of a network every convolution that reads both reads the same (cocco.search.keeping.alike)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from workloads.network.network import Network
+
+
+def kinds_of(network: Network) -> tuple[int, ...]:
+    """Return per tensor a number that those of one shape share, -1 where something else than a convolution reads it.
+
+    A convolution reads the channels of its operands one after the other, and no order of them costs more than another
+    one, unless groups of its channels see some of them only.
+    """
+    numbers: dict[Hashable, int] = {}
+    found = []
+    for u, (tensor, readers) in enumerate(zip(network.tensors, network.consumers)):
+        is_plain = bool(readers) and not (
+            u < len(network.layers) and (network.is_output[u] or network.layers[u].appended)
+        )
+        for v in readers:
+            layer = network.layers[v]
+            is_plain &= layer.op == "conv" and layer.groups == 1 and not layer.whole
+            is_plain &= network.operands[v].count(u) == 1
+        key = tensor.height, tensor.width, tensor.channels, tensor.number, u < len(network.layers)
+        found.append(numbers.setdefault(key, len(numbers)) if is_plain else -1)
+    return tuple(kind if found.count(kind) > 1 else -1 for kind in found)

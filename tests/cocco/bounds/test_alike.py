@@ -1,0 +1,98 @@
+"""Tensors that stand for one another: the least cost is that of tensors told apart, and plans cost what they say."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+import workloads
+from cocco.bounds.alike_tensors import kinds_of
+from cocco.bounds.kept import cheapest_plans, keep_question
+from cocco.problem.problem import Problem, on_hardware
+from cocco.search.keeping.alike import Alike
+from cocco.search.keeping.exact import exact_plan
+from cocco.search.keeping.window import Place
+from simulator.accelerator import Accelerator
+from simulator.evaluate import evaluate
+from simulator.technology import KiB
+from tests.helpers.search_graphs import dag
+
+
+def dense(stream: random.Random, layers: int) -> list[list[int]]:
+    """Return producers: most layers read all of the last few."""
+    producers: list[list[int]] = [[]]
+    for v in range(1, layers):
+        reach = stream.choice((1, 2, 3, v, v))
+        producers.append([u for u in range(max(0, v - reach), v) if stream.random() < 0.85] or [v - 1])
+    return producers
+
+
+def dense_problem(seed: int, most_layers: int) -> Problem:
+    """Return a dense block on some hardware."""
+    stream = random.Random(seed)
+    network = dag(dense(stream, stream.randint(3, most_layers)), kernel=stream.choice((1, 3)))
+    size = stream.choice((900, 1400, 2000, 3000, 4500))
+    common = {"cores": stream.choice((1, 1, 1, 2)), "batch": stream.choice((1, 2)), "max_regions": 64}
+    machine = Accelerator(shared_buffer=size, **common)
+    if stream.random() < 0.4:
+        machine = Accelerator(global_buffer=size, weight_buffer=stream.choice((400, 2000)), **common)
+    return on_hardware(network, machine, metric=stream.choice(("ema", "energy", "latency")))
+
+
+def check(problem: Problem, seed: int) -> int:
+    """Compare both engines, tensors told apart and not, and the plan's price; return the states that were saved."""
+    question = keep_question(problem)
+    merged, apart = exact_plan(question), exact_plan(question._replace(alike=()))
+    assert merged.status == apart.status, seed
+    assert merged.cost == pytest.approx(apart.cost, rel=1e-12), seed
+    found = [cheapest_plans(problem, engine=engine) for engine in ("fast", "reference")]
+    assert found[0] == found[1], seed
+    if found[0].partitions is not None:
+        (plan,), (network,) = found[0].partitions, problem.networks
+        priced = evaluate(network, plan, problem.accelerator, problem.tile_rule)
+        assert priced.fits and problem.objective.judged([priced]) == pytest.approx(found[0].cost, rel=1e-12), seed
+    return apart.states - merged.states
+
+
+def test_the_least_cost_is_that_of_tensors_told_apart():
+    saved = [check(dense_problem(seed, 6), seed) for seed in range(50)]
+    assert sum(each > 0 for each in saved) > 5
+
+
+@pytest.mark.slow
+def test_the_least_cost_of_more_problems_is_that_of_tensors_told_apart():
+    for seed in range(50, 1_500):
+        check(dense_problem(seed, 8), seed)
+
+
+def test_a_state_stands_for_those_that_keep_as_many():
+    """0, 1 and 2 are read by 3 and 4: the unwritten one comes first, then the written one."""
+    alike = Alike((0, 0, 0, -1, -1), (0b11000, 0b11000, 0b11000, 0b10000, 0), 5)
+    assert alike.groups(0b00111) == ((0, 1, 2),) and alike.groups(0b00011) == ((0, 1),)
+    assert alike.first(Place(0b00111, 0b100, 0b010)) == Place(0b00111, 0b001, 0b010)
+    assert alike.before(0b00111) == {1: 0, 2: 1}
+
+
+def test_a_way_is_told_in_the_tensors_that_it_began_with():
+    """2 is kept, and stands as 0 from then on; then 0 stays, which is 2, and 1, which is 0: the first of the others."""
+    alike = Alike((0, 0, 0, -1, -1), (0b11000, 0b11000, 0b11000, 0b10000, 0), 5)
+    assert alike.untangled([Place(0b00111, 0b100, 0), Place(0b01111, 0b001, 0b010)]) == [[2], [0, 2]]
+
+
+@pytest.mark.parametrize(("change", "kinds"), [({}, (0, 0, -1, -1)), ({"op": "add"}, (-1, -1, -1, -1))])
+def test_only_convolutions_read_alike(change: dict[str, str], kinds: Sequence[int]):
+    network = dag([[], [], [0, 1]])
+    last = replace(network.layers[2], **change)
+    if change:
+        last = replace(last, in_channels=8, kernel=(1, 1))
+    assert kinds_of(replace(network, layers=(*network.layers[:2], last))) == kinds
+
+
+def test_densenet_is_proved():
+    """24 tensors of a block may be kept or not: some 2 ** 24 states after one step if told apart, else 25."""
+    problem = on_hardware(workloads.load("densenet121"), Accelerator(shared_buffer=512 * KiB), metric="energy")
+    found = cheapest_plans(problem, max_steps=32_000_000)
+    assert found.is_proven and found.plans[0].states < 40_000
