@@ -71,7 +71,7 @@ EXPERIMENT = Experiment(
     "How does alpha trade capacity for energy (Figure 14)?",
     rows,
     plot,
-    Seconds(quick=12, full=125),
+    Seconds(quick=12, full=240),
     full={"networks": searches.FOUR, "samples": searches.SAMPLES, "alphas": ALPHAS},
     quick={"networks": searches.FOUR[:2], "samples": 5_000},
     axes=("cores", "batch", "buffers"),

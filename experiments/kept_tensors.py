@@ -148,6 +148,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=6, full=480),
     full={"networks": NETWORKS, "samples": 2_000, "kilobytes": KILOBYTES},
     quick={"networks": NETWORKS[1:2], "samples": 2_000, "kilobytes": KILOBYTES[1:3]},
+    keeps=True,
 )
 run = EXPERIMENT.run
 

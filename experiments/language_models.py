@@ -148,6 +148,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=8, full=240),
     full={"samples": 2_000, "lengths": LENGTHS, "pasts": PASTS, "batches": BATCHES, "kilobytes": KILOBYTES},
     quick={"lengths": LENGTHS[:1], "pasts": PASTS[:1], "batches": BATCHES[:1], "kilobytes": KILOBYTES[1:7:2]},
+    keeps=True,
 )
 run = EXPERIMENT.run
 

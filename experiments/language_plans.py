@@ -114,6 +114,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=3, full=4),
     full={"networks": workloads.LANGUAGE_MODELS, "samples": 2_000},
     quick={"networks": ("gpt2", "llama3_8b")},
+    keeps=True,
 )
 run = EXPERIMENT.run
 

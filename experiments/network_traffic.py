@@ -60,6 +60,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=10, full=480),
     full={"networks": NETWORKS, "samples": 2_000},
     quick={"networks": ("resnet50", "googlenet"), "samples": 1_000},
+    keeps=True,
 )
 run = EXPERIMENT.run
 

@@ -97,6 +97,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=23, full=540),
     full={"networks": NETWORKS, "samples": 2_000},
     quick={"networks": NETWORKS[1:3], "samples": 1_000},
+    keeps=True,
 )
 run = EXPERIMENT.run
 

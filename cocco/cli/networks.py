@@ -73,11 +73,14 @@ def _is_onnx(name: str) -> bool:
 
 
 def _check_extents(name: str, options: Namespace) -> None:
-    """Refuse extents where no network of the command line is an ONNX file, which alone has symbolic ones."""
+    """Refuse what only ONNX files have where no network of the command line is one: names of extents, operators."""
     given = getattr(options, "extents", None)
-    if given and not any(_is_onnx(each) for each in getattr(options, "networks", None) or [name]):
+    is_onnx = any(_is_onnx(each) for each in getattr(options, "networks", None) or [name])
+    if given and not is_onnx:
         word = "=".join(str(each) for each in given[0])
         raise NetworkError(f"{name}: takes no --extent {word}; only ONNX files have extents with names")
+    if getattr(options, "unsupported", "error") != "error" and not is_onnx:
+        raise NetworkError(f"{name}: takes no --unsupported {options.unsupported}; only ONNX files have such operators")
 
 
 def _say_batches(network: Network) -> None:

@@ -8,12 +8,14 @@ from typing import Any, get_args
 
 from cocco.cli import values
 from cocco.cli.effort import add_search_effort
+from cocco.cli.of_methods import Of
 from cocco.cli.usage import Parser
 from cocco.output.text.tables import FORMATS
 from cocco.problem.names import Count, Keep
 
 DEFAULT_KEEP: Keep = "auto"
 
+PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
 NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
 PARTITION = (
     "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), or 'layerwise': "
@@ -187,7 +189,7 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
     )  # fmt: skip
     group.add_argument(
         "--plain", action="store_true",
-        help="the paper's genetic algorithm: without founders, islands, shift-layers and polish",
+        help="of ga: the paper's genetic algorithm, without founders, islands, shift-layers and polish",
     )  # fmt: skip
     group.add_argument(
         "--prove", action="store_true",
@@ -219,8 +221,9 @@ def add_samples(parser: Parser) -> Any:
     group = parser.add_argument_group("search")
     add_search_effort(group)
     group.add_argument(
-        "--samples", type=values.count, metavar="N", help="genomes to price; default: those of the effort, 50000"
-    )
+        "--samples", type=values.count, metavar="N",
+        help="genomes to price; default: those of the effort, 50000; of methods without (exact, greedy, dp) no matter",
+    )  # fmt: skip
     add_seed(group)
     add_engine(group)
     group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
@@ -250,7 +253,13 @@ def add_engine(parser: Any) -> None:
 
 def add_seed(parser: Any) -> None:
     """Add the seed."""
-    parser.add_argument("--seed", type=values.seed, default=0, metavar="S", help="of the random numbers; default 0")
+    parser.add_argument(
+        "--seed",
+        type=values.seed,
+        default=0,
+        metavar="S",
+        help="of the random numbers, where a method has some; default 0",
+    )
 
 
 def add_addresses(parser: Parser, verified: str = "") -> None:

@@ -67,6 +67,8 @@ def output_path(text: str | None) -> Path | None:
 
 def check_folder(options: Namespace, folder: Path | None, settings: dict[str, Any] | None) -> None:
     """Check before the search that the folder of -o holds no run of another question, unless --force is given."""
+    if folder is None and options.force:
+        raise UsageError("--force needs -o DIR: the directory that may be written over")
     if folder is not None and not options.force:
         from cocco.output.folders.earlier import check_free
 

@@ -120,6 +120,13 @@ def plan_of(options: Namespace) -> str:
     return str(plan)
 
 
+def check_no_network_option(options: Namespace, where: str) -> None:
+    """Refuse options that say which network a name means, where none is named; where: beside what, and why not."""
+    for name in OF_NETWORK:
+        if getattr(options, name, None) is not None:
+            raise UsageError(f"{'--extent' if name == 'extents' else f'--{name}'} not allowed with {where}")
+
+
 def machine_notes(options: Namespace) -> list[str]:
     """Return what beside the buffers was taken from the hardware that a plan was made for; nothing of the default."""
     values = {name: getattr(options, name) for name in (*MACHINE, "technology")}

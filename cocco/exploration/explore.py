@@ -217,7 +217,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
 
 def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
     """Return an answer with the sizes that cost nearly as little; Ctrl-C leaves it without."""
-    from cocco.exploration.sizes import ranges_of
+    from cocco.exploration.other_sizes import ranges_of
 
     try:
         return replace(result, ranges=ranges_of(question, result, is_proven))

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal["within", "open", "outside"]
 KINDS: tuple[Kind, ...] = ("within", "open", "outside")
 MARGINS = (0.01, 0.03)  #: of the cost; our choice: what a layout or another compiler version may change
-LISTED = 256  #: pairs up to which all are listed, of more those that are not outside; our choice: two screens
-LISTED_OF_ONE = 4096  #: sizes of one buffer up to which all are listed, so that a page has the whole front; our choice
+LISTED = 4096  #: sizes up to which all are listed, so that a page has the whole front; our choice: a megabyte
 
 
 class Terms(NamedTuple):
@@ -158,7 +157,7 @@ class Ranges(Shown):
     def to_json(self) -> dict[str, Any]:
         """Return the margins with the number of candidates of each kind, and the candidates.
 
-        Of more than 256 pairs, or 4096 sizes of one buffer, those that are not outside the widest margin.
+        Of more than 4096 sizes those that are not outside the widest margin.
         """
         margins = []
         for margin in MARGINS:
@@ -170,7 +169,7 @@ class Ranges(Shown):
         return {"cost": self.cost, "margins": margins, "sizes": [each.to_json() for each in self._listed()]}
 
     def _listed(self) -> Sequence[Candidate]:
-        if len(self.candidates) <= (LISTED_OF_ONE if self.is_one_buffer else LISTED):
+        if len(self.candidates) <= LISTED:
             return self.candidates
         most = self.most(MARGINS[-1])
         return [each for each in self.candidates if each.kind(most) != "outside"]

@@ -14,18 +14,13 @@ from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds import enumeration, kept_memories
-from cocco.bounds.budgets import LAYERS, larger, smaller
+from cocco.bounds.budgets import LAYERS, larger
 from cocco.bounds.kept_bounds import KeptBounds
-from cocco.exploration.question import Question
 from cocco.exploration.ranges import MARGINS, Candidate, Ranges, Terms
 from cocco.exploration.result import Result
-from cocco.problem.genome import Genome, groups_of
-from cocco.problem.names import EngineName
 from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem
 from cocco.problem.stages import tell
-from cocco.problem.steps import once
-from cocco.search.pricing.genomes import Sample
 from simulator.evaluate import Evaluation, evaluate
 from simulator.partition.partition import Partition
 
@@ -89,6 +84,16 @@ class Sizes:
             return False
         self.found[memory] = replace(known, cost=cost, value=value, terms=None, bound=min(known.bound, cost))
         return True
+
+    def raise_bound(self, memory: Memory, cost: float) -> None:
+        """Take that no plan there costs less, as far as none is known that does."""
+        known = self.found[memory]
+        least = cost * (1 - ABOVE) if known.cost is None else min(cost, known.cost)
+        self.found[memory] = replace(known, bound=max(known.bound, least))
+
+    def bytes_of(self, memory: Memory) -> int:
+        """Return the bytes that count in the cost."""
+        return self.problem.objective.buffer_bytes(self.problem.accelerator_of(memory))
 
     def around(self) -> Iterator[Memory]:
         """Yield all sizes but that of the answer, near ones first."""
@@ -167,7 +172,7 @@ class Sizes:
         for memory in [each for each in self.around() if self.found[each].cost is None][: 2 * CARRIED]:
             smaller_ones = [each for each in self.plans if each < memory]
             if smaller_ones:  # what runs there runs here
-                self._price(memory, self.plans[max(smaller_ones)])
+                self.price(memory, self.plans[max(smaller_ones)])
 
     def carry(self) -> None:
         """Price the answer's plans in the sizes beside it, as long as they stay within the margins."""
@@ -176,7 +181,7 @@ class Sizes:
         for step in (-1, 1):
             for count in range(1, CARRIED + 1):
                 memory = (self.here[0] + step * count,)
-                if memory not in self.found or not self._price(memory, self.result.plans):
+                if memory not in self.found or not self.price(memory, self.result.plans):
                     break
 
     def ranges(self) -> Ranges:
@@ -197,7 +202,7 @@ class Sizes:
     def _limits(self) -> list[float]:
         return [self.result.cost * (1 + margin) for margin in MARGINS]
 
-    def _price(self, memory: Memory, plans: Plans) -> bool:
+    def price(self, memory: Memory, plans: Plans) -> bool:
         """Return whether plans run in a memory and stay within the margins there; keep what they cost."""
         evaluations = self._evaluations(memory, plans)
         if not all(each.fits for each in evaluations):
@@ -217,23 +222,6 @@ class Sizes:
     def _say_terms(self, memory: Memory, evaluations: tuple[Evaluation, ...]) -> None:
         terms = terms_of(self.problem, evaluations)
         self.found[memory] = replace(self.found[memory], terms=terms)
-
-
-def ranges_of(question: Question, result: Result, is_proven: bool) -> Ranges | None:
-    """Return the sizes around an answer; None where none was found. is_proven: whether its search proved it."""
-    if not result.plans or not all(each.fits for each in result.evaluations):
-        return None
-    problem, engine = question.problem, question.engine
-    tell("other sizes")
-    sizes = Sizes(problem, result)
-    if is_proven:
-        settle = _kept(problem, engine) if problem.keep == "auto" else _enumerated(problem, engine)
-        sizes.settle(settle, question.budget(smaller(TOTAL, problem.size)))
-        sizes.settle_ends(settle)
-        sizes.settle_rest(settle, question.budget(smaller(REST, problem.size)))
-    else:
-        sizes.carry()
-    return sizes.ranges()
 
 
 def bounds_of(problem: Problem) -> dict[Memory, float]:
@@ -274,30 +262,3 @@ def _samples(problem: Problem, result: Result) -> Iterator[tuple[Memory, float, 
     for _, row in points.loc[points.groupby(names)["cost"].idxmin()].iterrows():
         memory = tuple(place[int(row[name])] for place, name in zip(places, names))
         yield memory, float(row["value"]), float(row["cost"])
-
-
-def _kept(problem: Problem, engine: EngineName) -> Settle:
-    """Return what solves a size with kept tensors."""
-
-    def settle(memory: Memory, most: float, budget: int) -> Settled:
-        found = once(kept_memories.solve, problem, memory, engine, budget, most)
-        if found.best is None:
-            return Settled(found.is_decided, None, 0.0, 0.0, found.steps, found.bound)
-        return Settled(True, found.best.plans, found.best.value, found.best.cost, found.steps)
-
-    return settle
-
-
-def _enumerated(problem: Problem, engine: EngineName) -> Settle:
-    """Return what solves a size with nothing kept."""
-    solver = enumeration.Solver(problem, engine)
-
-    def settle(memory: Memory, most: float, budget: int) -> Settled:
-        nothing = Sample(Genome(list(range(problem.size)), memory), most, most)
-        found, steps = solver.solve(memory, min(budget, enumeration.QUICK_STEPS), nothing)
-        if found is None or found is nothing:
-            return Settled(found is not None, None, 0.0, 0.0, steps)
-        plans = problem.partitions(groups_of(found.genome.labels))
-        return Settled(True, plans, found.value, found.cost, steps)
-
-    return settle

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -119,19 +118,3 @@ def cases(chosen: Mapping[str, Any], axes: Collection[str]) -> Iterator[dict[str
     aimed = {FIELDS[name]: chosen[name] for name in axes if name in chosen}
     for combination in itertools.product(*aimed.values()):
         yield dict(zip(aimed, combination))
-
-
-def share(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> float:
-    """Return about how much longer an experiment takes than with its own settings, by counting.
-
-    >>> share({"networks": ("vgg16", "gpt"), "samples": 100}, {"networks": ["gpt"], "samples": 400, "cores": [1, 2]})
-    4.0
-    """
-    return math.prod(_count(value) / _count(settings.get(name, 1)) for name, value in chosen.items() if name in AIMS)
-
-
-def _count(value: Any) -> float:
-    """Return how many there are: of a list its length, of a number itself; 1 for what cannot be counted."""
-    if isinstance(value, (int, float)):
-        return float(value)
-    return float(len(value)) if isinstance(value, Collection) and not isinstance(value, str) else 1.0

@@ -12,7 +12,7 @@ from typing import Any
 from cocco.cli import values
 from cocco.cli.usage import Parser
 from cocco.output.pictures.saving import save_picture
-from experiments.common import aims, record
+from experiments.common import aims, expected, record
 from experiments.common.experiment import Experiment, Seconds
 from workloads.errors import one_line
 
@@ -80,21 +80,28 @@ def _folder(text: str) -> Path:
 
 
 def seconds_of(experiment: Experiment, given: dict[str, Any]) -> Seconds:
-    """Return about what it takes, aimed as it is: the seconds of its own settings, in proportion."""
-    chosen = {name: value for name, value in given.items() if value is not None}
+    """Return about what it takes, aimed as it is: the seconds of its own settings, by what there is to search."""
+    chosen = _aimed(given)
     quick, full = {**experiment.full, **experiment.quick}, experiment.full
     return Seconds(
-        experiment.seconds.quick * aims.share(quick, chosen), experiment.seconds.full * aims.share(full, chosen)
+        experiment.seconds.quick * expected.share(quick, chosen, experiment.keeps),
+        experiment.seconds.full * expected.share(full, chosen, experiment.keeps),
     )
 
 
+def _aimed(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that aim an experiment."""
+    return {name: value for name, value in given.items() if value is not None and name in aims.AIMS}
+
+
 def estimate(seconds: Seconds, given: dict[str, Any]) -> str:
-    """Return about how long it takes, and what --quick would take."""
+    """Return about how long it takes, and what --quick would take; aimed it was not measured."""
+    less = ", less where proofs end early" if _aimed(given) else ""
     if given["quick"]:
-        return f"about {_time(seconds.quick, given)}"
+        return f"about {_time(seconds.quick, given)}{less}"
     if seconds.quick >= seconds.full:  # what --quick would change is given
-        return f"about {_time(seconds.full, given)}"
-    return f"about {_time(seconds.full, given)}; with --quick {_time(seconds.quick, given)}"
+        return f"about {_time(seconds.full, given)}{less}"
+    return f"about {_time(seconds.full, given)}{less}; with --quick {_time(seconds.quick, given)}"
 
 
 def _time(seconds: float, given: dict[str, Any]) -> str:

@@ -44,6 +44,7 @@ class Experiment:
     full: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
     options: Callable[[argparse.ArgumentParser], object] | None = None  #: adds to the parser what this script takes
+    keeps: bool = False  #: whether its searches keep tensors on chip, whose proofs take longer
     axes: Sequence[str] = ()  #: which of `aims.FIELDS` it may be aimed at beside its own settings
 
     def run(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from cocco.cli.hardware import accelerator_of, flag
+from cocco.cli.hardware import TILE_RULE, accelerator_of, flag
 from cocco.cli.networks import load
 from cocco.cli.options import NETWORK, PARTITION, add_buffers, add_json, add_machine, add_unsupported
 from cocco.cli.output import print_answer
 from cocco.cli.plans import read_partition
-from cocco.cli.runs import hardware_notes, is_run
+from cocco.cli.runs import check_no_network_option, hardware_notes, is_run
 from cocco.cli.usage import Parser, UsageError
 from cocco.output.text.comparison import comparison_text, runs_text
 from cocco.plans.compare import compare
@@ -53,6 +53,9 @@ def _compare_runs(options: Namespace) -> int:
     if options.given or options.hardware_file is not None:
         option = flag(options.given[0]) if options.given else "--hardware"
         raise UsageError(f"{option} not allowed with two runs: each has found its hardware")
+    check_no_network_option(options, "two runs: each names its network")
+    if options.tile_rule != TILE_RULE:
+        raise UsageError(f"--tile-rule {options.tile_rule} not allowed with two runs: each was priced by its own")
     if Path(options.network) == Path(others[0]):
         raise UsageError(f"the run {others[0]!r} is given twice; give each once")
     pair = read_pair(Path(options.network), Path(others[0]))

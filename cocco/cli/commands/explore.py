@@ -13,7 +13,9 @@ from cocco.cli.effort import say_expected
 from cocco.cli.fronts import search_front
 from cocco.cli.hardware import flag, machine_of, space_of
 from cocco.cli.networks import load
+from cocco.cli.of_methods import check_method
 from cocco.cli.options import (
+    PLAIN,
     add_addresses,
     add_count,
     add_folder,
@@ -114,6 +116,7 @@ def _add_limits(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Search with alpha or under limits."""
+    check_method(options, options.method, (PLAIN,))
     if isinstance(options.cores, tuple):
         return _explore_cores(options)
     if options.minimize is not None or options.limits:
@@ -239,6 +242,9 @@ def _explore_limited(options: Namespace) -> int:
     for name, default in NOT_LIMITED.items():
         if getattr(options, name) != default:
             raise UsageError(f"--{name} not allowed with --minimize: limits take the place of alpha")
+    for name in ("addresses", "check_addresses"):
+        if getattr(options, name):
+            raise UsageError(f"{flag(name)} not allowed with --minimize; 'cocco evaluate DIR --addresses' says where")
     limits = dict(options.limits)
     if len(limits) != len(options.limits):
         twice = next(name for name, _ in options.limits if [n for n, _ in options.limits].count(name) > 1)

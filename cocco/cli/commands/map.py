@@ -11,6 +11,7 @@ from pathlib import Path
 import workloads
 from cocco.cli import values
 from cocco.cli.effort import add_effort, scaled
+from cocco.cli.of_methods import Of, check_method
 from cocco.cli.options import NETWORK, add_json, add_seed
 from cocco.cli.output import output_path, print_answer
 from cocco.cli.usage import Old, Parser, UsageError
@@ -24,7 +25,22 @@ from workloads.files import write_atomic
 
 METHODS = ("auto", "closed", "cosa", "polished", "random", "climb")
 TRYING = ("random", "climb", "polished")  #: methods that try mappings
+SOLVING = ("cosa", "polished")  #: methods with CoSA's program
 WORK = 20.0  #: deterministic time of a layer at a normal effort; our choice
+
+
+OPTIONS = (
+    Of("--tries", None, TRYING),
+    Of("--fixed-axes", None, ("closed",)),
+    Of("--work", None, SOLVING),
+    Of("--effort", "normal", SOLVING),
+    Of("--solver", "highs", SOLVING),
+    Of("--halo", "corrected", SOLVING),
+    Of("--stride-rule", "per_factor", SOLVING),
+    Of("--aim", "weighted", SOLVING),
+    Of("--multicast", False, SOLVING),
+    Of("--split", False, SOLVING),
+)  #: of some methods
 
 
 def add_options(parser: Parser) -> None:
@@ -60,16 +76,18 @@ def _add_method(parser: Parser) -> None:
     add_seed(parser)
     parser.add_argument(
         "--work", type=positive, metavar="D",
-        help="cosa: deterministic time of the solver for a layer, about one second per unit; default: that of the "
-        "effort, 20",
+        help="cosa, polished: deterministic time of the solver for a layer, about one second per unit; default: that "
+        "of the effort, 20",
     )  # fmt: skip
     parser.add_argument("--limit", action=Old, instead="--work", dest="work", type=positive)
-    add_effort(parser, "--work (1/8, 1, 8 times 20)")
-    parser.add_argument("--solver", choices=("cp", "highs"), default="highs", help="cosa: which solver; default highs")
+    add_effort(parser, "--work (1/8, 1, 8 times 20) of cosa and polished")
+    parser.add_argument(
+        "--solver", choices=("cp", "highs"), default="highs", help="cosa, polished: which solver; default highs"
+    )
 
 
 def _add_rules(parser: Parser) -> None:
-    group = parser.add_argument_group("rules of cosa")
+    group = parser.add_argument_group("rules of cosa and polished")
     group.add_argument(
         "--halo", choices=("corrected", "published", "exact"), default="corrected",
         help="published: filters slide at DRAM only; exact: input tiles as they are; default corrected",
@@ -84,14 +102,6 @@ def _add_rules(parser: Parser) -> None:
     )  # fmt: skip
     group.add_argument("--multicast", action="store_true", help="lanes cost only tensors that they walk through")
     group.add_argument("--split", action="store_true", help="decide the shares of I and O in the outermost buffer")
-
-
-def _check_method(options: Namespace, method: str) -> None:
-    """Refuse what another method takes."""
-    if options.tries is not None and method not in TRYING:
-        raise UsageError(f"--tries {options.tries} not allowed with --method {method}: it is of {', '.join(TRYING)}")
-    if options.fixed_axes is not None and method != "closed":
-        raise UsageError(f"--fixed-axes {options.fixed_axes} not allowed with --method {method}: it is of closed")
 
 
 def axes(text: str) -> str:
@@ -119,7 +129,7 @@ def run(options: Namespace) -> int:
     if rows and all(row.shape is None for row in rows):
         raise UsageError(f"{rows[0].name}: {rows[0].error}" + (f" (and {len(rows) - 1} more)" if rows[1:] else ""))
     method = "closed" if options.method == "auto" else options.method
-    _check_method(options, method)
+    check_method(options, method, OPTIONS)
     settings = {"solver": options.solver, "samples": options.tries, "seed": options.seed}
     settings["limit"] = scaled(options, options.work, WORK)
     output = output_path(options.output)

@@ -9,7 +9,9 @@ from pathlib import Path
 from cocco.cli.effort import say_expected
 from cocco.cli.hardware import accelerator_of
 from cocco.cli.networks import load
+from cocco.cli.of_methods import check_method
 from cocco.cli.options import (
+    PLAIN,
     add_buffers,
     add_json,
     add_keep,
@@ -57,6 +59,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Search, save the partition, print it."""
+    check_method(options, options.method, (PLAIN,))
     accelerator = accelerator_of(options)
     network = load(options.network, options)
     output = _partition_file(options.output)

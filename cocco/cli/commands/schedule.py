@@ -10,6 +10,7 @@ from pathlib import Path
 from cocco.cli import values
 from cocco.cli.effort import add_effort, scaled
 from cocco.cli.networks import load
+from cocco.cli.of_methods import Of, check_method
 from cocco.cli.options import add_json, add_network
 from cocco.cli.output import CODES, STOPPED, file_path, print_answer, searched
 from cocco.cli.usage import Old, Parser, UsageError
@@ -24,6 +25,8 @@ from simulator.schedule.files import read_order, read_schedule, write_schedule
 from workloads.network.network import Network
 
 METHODS = ("auto", "tight", "gap", "windows", "divide", "paper", "beam", "belady", "greedy")
+SOLVING = tuple(name for name in METHODS if name not in ("belady", "greedy"))  #: with limits that are counted
+OPTIONS = (Of("--work", None, SOLVING), Of("--effort", "normal", SOLVING), Of("--seconds", None, SOLVING))
 WORK = 60.0  #: deterministic time of a normal effort, about a minute; our choice
 
 
@@ -54,7 +57,8 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--alignment", type=values.count, default=1, metavar="N", help="of addresses; default 1")
     parser.add_argument(
         "--work", type=values.number, metavar="D",
-        help="deterministic time of the solver, about one second per unit; default: that of the effort, 60",
+        help="deterministic time of the solver, about one second per unit; default: that of the effort, 60; not of "
+        "belady and greedy",
     )  # fmt: skip
     parser.add_argument("--limit", action=Old, instead="--work", dest="work", type=values.number)
     add_effort(parser, "--work (1/8, 1, 8 times 60)")
@@ -88,7 +92,11 @@ def _answer(network: Network, options: Namespace) -> ScheduleResult:
     if options.check is not None:
         if options.order is not None or options.method != "auto":
             raise UsageError("--check replays the schedule of a file; --order and --method are for a search")
+        for each in OPTIONS:
+            if (asked := each.asked(options)) is not None:
+                raise UsageError(f"{asked} not allowed with --check, which replays the schedule of a file")
         return checked(network, options.scratchpad, read_schedule(options.check), **shared)
+    check_method(options, options.method, OPTIONS)
     if options.work is not None and not options.work > 0:
         raise UsageError(f"--work is a limit of the solver; the limit must be a number above 0, got {options.work}")
     order = options.order

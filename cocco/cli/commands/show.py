@@ -9,7 +9,7 @@ from cocco.cli.hardware import PAPER_BUFFERS, hardware_at
 from cocco.cli.networks import counts
 from cocco.cli.options import NETWORK, add_json, add_unsupported
 from cocco.cli.output import print_answer, print_json
-from cocco.cli.runs import network_of
+from cocco.cli.runs import check_no_network_option, network_of
 from cocco.cli.usage import Parser, UsageError
 from cocco.output.text.evaluation import experts_text, layers_table, notes_table
 from simulator.accelerator import Accelerator
@@ -38,6 +38,7 @@ def run(options: Namespace) -> int:
     if options.hardware is not None and options.network is not None:
         raise UsageError("--hardware not allowed with a NETWORK: show one of them")
     if options.network is None:
+        check_no_network_option(options, "--hardware: it is of networks")
         return _show_hardware(options)
     network = network_of(options)
     print_answer(options, lambda: _to_json(network), lambda: _text(network))

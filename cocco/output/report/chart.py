@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -115,6 +116,19 @@ class Chart:
 def is_proved(price: float | None, least: float | None) -> bool:
     """Return whether a price is known that no plan undercuts."""
     return price is not None and least is not None and least >= price * (1 - PROVED)
+
+
+def below_the_line(chart: Chart) -> list[int]:
+    """Return the points without a price whose bound leaves open that they take less than the line does at their x."""
+    alpha = 1.0 if chart.slider is None else chart.slider.alpha  # bounds are of the cost
+    found, line, bounds = list[int](), math.inf, chart.least or [None] * len(chart.x)
+    for i in sorted(range(len(chart.x)), key=lambda i: (chart.x[i], chart.y[0][i] is None)):
+        price, least = chart.y[0][i], bounds[i]
+        if price is not None:
+            line = min(line, price)
+        elif least is None or chart.x[i] + alpha * least < (chart.x[i] + alpha * line) * (1 - 2 * PROVED):
+            found.append(i)
+    return found
 
 
 def cloud(x: np.ndarray, y: Sequence[np.ndarray]) -> dict[str, Any]:

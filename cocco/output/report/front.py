@@ -54,7 +54,7 @@ def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
         stairs=True,
         least=[known[each][1] for each in sizes],
         star=sizes.index(best),
-        whole=run.ranges is not None and not run.ranges.others and is_one,
+        whole=run.ranges is not None and not run.ranges.others,
         others=_others(run),
         banded=is_one,
         sure=run.status == "optimal",

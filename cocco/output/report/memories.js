@@ -9,6 +9,7 @@ function memories(chart, choose) {
   const panels = [...chart.up, ...(chart.grid ? [0] : [])].map(() => html(holder, "div", {class: "panel"}));
   const count = chart.x.length, first = chart.y[0];
   const proved = i => chart.least !== null && chart.least[i] !== null && first[i] !== null && chart.least[i] >= first[i] * (1 - PROVED);
+  const line = first.map((value, i) => value !== null && first.every((each, j) => each === null || chart.x[j] > chart.x[i] || each > value || j === i || (each === value && i < j)));
   let alpha = chart.slider ? chart.slider.alpha : null, pointed = -1, drawn = [];
 
   // What alpha chooses: the cheapest price, and how far below it a size without a proof may be.
@@ -32,7 +33,9 @@ function memories(chart, choose) {
   }
 
   function bounds(k) {
-    const known = chart.y[k].filter(each => each !== null), x = [...chart.x];
+    const known = chart.y[k].filter((each, i) => each !== null && (!chart.grid || line[i] || i === chart.star));  // of many pairs a poor sample is all
+    const smallest = chart.x[first.findIndex(each => each !== null)];
+    const x = chart.x.filter((each, i) => !chart.grid || first[i] !== null || each < smallest);  // where the line is flat, pairs are many
     let low = Math.min(...known), high = Math.max(...known);
     if (k === 0 && chart.least !== null && chart.whole) low = Math.min(low, ...chart.least.filter(each => each !== null));
     for (const limit of chart.limits) {
@@ -93,7 +96,8 @@ function memories(chart, choose) {
     if (found && k === 0) equal(inside, x, y, box, found, X, Y);
     for (let i = 0; i < count; i++) {
       const value = chart.y[k][i];
-      if (k === 0 && chart.least !== null && chart.least[i] !== null && !proved(i)) {
+      if (chart.grid && value === null) continue;  // hundreds of pairs; the map has them
+      if (k === 0 && chart.least !== null && chart.least[i] !== null && !proved(i) && (!chart.grid || line[i])) {
         const [px, py] = at(i, chart.least[i]);
         put(inside, "path", {class: "bound", d: `M${px - 3},${py}h6` + (value === null ? "" : `M${px},${py}V${at(i, value)[1]}`)});
       }
@@ -106,8 +110,9 @@ function memories(chart, choose) {
     const ring = put(svg, "circle", {class: "ring", r: 11, visibility: "hidden"});
     frame(svg, box);
     const places = chart.x.map((_, i) => {
-      const value = chart.y[k][i] !== null ? chart.y[k][i] : k === 0 && chart.least !== null ? chart.least[i] : null;
-      return value === null ? null : at(i, value);
+      const value = chart.y[k][i] !== null ? chart.y[k][i] : k === 0 && chart.least !== null && !chart.grid ? chart.least[i] : null;
+      const place = value === null ? null : at(i, value);
+      return place === null || (chart.grid && place[1] < box.top) ? null : place;
     });
     return {svg, places, ring};
   }
@@ -267,7 +272,8 @@ function memories(chart, choose) {
     if (!step) return;
     event.preventDefault();
     let to = pointed < 0 ? (step > 0 ? -1 : count) : pointed;
-    do to += step; while (to >= 0 && to < count && first[to] === null);
+    const passed = i => first[i] === null || (chart.grid && !line[i] && chart.plan[i] === null);
+    do to += step; while (to >= 0 && to < count && passed(to));
     if (to >= 0 && to < count) point(to);
   });
   holder.addEventListener("blur", () => point(-1));

@@ -14,7 +14,7 @@ from cocco.output.folders.read import read
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import Run
 from cocco.output.report.answer import answer_of, choice_section, front_answer
-from cocco.output.report.chart import Chart
+from cocco.output.report.chart import Chart, below_the_line
 from cocco.output.report.data import json_in_page, page_data
 from cocco.output.report.front import objectives_chart, run_chart
 from cocco.output.report.plans import BUILT_IN, Choice, Networks, answer, others_of_run, points_of_front
@@ -96,7 +96,7 @@ def _words(run: Run, drawn: Chart) -> str:
         words += "; in the yellow one it is not known. " if run.ranges.count("open", MARGINS[-1]) else ". "
     if drawn.grid is not None:
         words += "The map below has a field for each pair of sizes, by what it costs above the cheapest; "
-        words += "those far off, which cost more than 3 % more where a byte is worth what was asked, are left out. "
+        words += "pairs far off that cost more than 3 % more at the worth that the slider says are left out. "
     if run.ranges.others:
         words += f"The other {run.ranges.others} sizes cost more than {100 * MARGINS[-1]:g} % more then, proved. "
     return words + WALK
@@ -107,10 +107,21 @@ def _unpriced(run: Run, drawn: Chart) -> str:
     without = sum(price is None for price in drawn.y[0])
     if not without:
         return ""
+    if drawn.grid is not None and drawn.whole:
+        return _unpriced_pairs(drawn, without)
     return (
         f"{without} of {counted(len(drawn.x), 'size')} {'has' if without == 1 else 'have'} no dot: no plan was priced "
         "there, only a bound is known; 'cocco pareto' searches all. "
     )
+
+
+def _unpriced_pairs(drawn: Chart, without: int) -> str:
+    """Return how many pairs were priced, and whether others may be below the line."""
+    said = f"{len(drawn.x) - without} of {len(drawn.x)} pairs have one; "
+    unknown = len(below_the_line(drawn))
+    if not unknown:
+        return f"{said}no other pair takes less than the line does with as many bytes, proved. "
+    return f"{said}of the others {unknown} may take less than the line does with as many bytes, the rest not, proved. "
 
 
 def _front_page(run: FrontRun, networks: Networks) -> str:

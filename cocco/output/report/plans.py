@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import workloads
+from cocco.exploration.ranges import Candidate
 from cocco.output.folders.about import PARTITIONS, partition_names
 from cocco.output.folders.read_front import FrontRun
 from cocco.output.folders.read_run import SINGLE, Run, RunNetwork, network_of
@@ -71,17 +73,23 @@ def answer(run: Run | FrontRun, networks: Networks = BUILT_IN) -> Choice:
 
 
 def others_of_run(run: Run, networks: Networks = BUILT_IN) -> dict[tuple[int, ...], Choice]:
-    """Return the plans of other sizes that the folder of a run has, by the bytes of their buffers, near ones first."""
+    """Return the plans of other sizes that the folder of a run has, by the bytes of their buffers, near ones first.
+
+    Of more than a page has room for, those that no size of as many bytes undercuts come first.
+    """
     if run.accelerator is None or run.ranges is None:
         return {}
     steps, found = sum(len(network.subgraphs) for network in run.networks), dict[tuple[int, ...], Choice]()
     here, names = run.accelerator.buffer_bytes, [network.name for network in run.networks]
-    for each in sorted(run.ranges.candidates, key=lambda each: abs(each.size_bytes - here)):
+    line = {each.buffers for each in _line(run.ranges.candidates)}
+    for each in sorted(run.ranges.candidates, key=lambda each: (each.buffers not in line, abs(each.size_bytes - here))):
         sizes = dict(each.buffers)
         files = size_names(names, list(sizes.values()))
         if not all((run.folder / file).is_file() for file in files):
             continue
         buffers = {name.removesuffix("_bytes"): size for name, size in sizes.items()}
+        if steps > MAX_STEPS:
+            break
         choice = _priced(run.folder, names, files, run.accelerator.machine, buffers, run.tile_rule, networks)
         if choice is None or each.value is None:
             continue
@@ -90,6 +98,16 @@ def others_of_run(run: Run, networks: Networks = BUILT_IN) -> dict[tuple[int, ..
         steps += sum(len(plan.network.subgraphs) for plan in choice.plans)
         if abs(value - each.value) <= SAME * each.value and steps <= MAX_STEPS:
             found[tuple(sizes.values())] = choice
+    return found
+
+
+def _line(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the sizes whose plan takes less than any of as many bytes or fewer."""
+    found, least = list[Candidate](), math.inf
+    for each in sorted(candidates, key=lambda each: (each.size_bytes, math.inf if each.value is None else each.value)):
+        if each.value is not None and each.value < least:
+            least = each.value
+            found.append(each)
     return found
 
 

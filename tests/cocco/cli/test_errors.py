@@ -13,6 +13,7 @@ from tests.helpers.command_line import assert_malformed, cocco, write_json
 
 EVALUATE = ("evaluate", "vgg16", "--partition", "layerwise")
 PARTITION = ("partition", "vgg16", "--samples", "10")
+SCHEDULE = ("schedule", "vgg16", "--scratchpad", "half")
 EXPLORE = ("explore", "vgg16", "--samples", "10")
 
 
@@ -29,6 +30,19 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
         ((*PARTITION, "--method", "gaa"), ["--method", "'gaa'", "did you mean 'ga'?", "exact"]),
         (("show", "nowhere/net"), ["nowhere/net: is not there", "built-in name", ".onnx"]),
         (("show",), ["NETWORK"]),
+        (("show", "--hardware", "--phase", "decode"), ["--phase not allowed with --hardware"]),
+        (("map", "vgg16", "--work", "5"), ["--work 5 not allowed with --method closed", "cosa, polished"]),
+        (("map", "vgg16", "--effort", "quick"), ["--effort quick not allowed with --method closed"]),
+        (("map", "vgg16", "--method", "climb", "--solver", "cp"), ["--solver cp not allowed with --method climb"]),
+        (("map", "vgg16", "--method", "random", "--split"), ["--split not allowed with --method random"]),
+        ((*SCHEDULE, "--method", "greedy", "--work", "5"), ["--work 5 not allowed with --method greedy", "tight"]),
+        ((*SCHEDULE, "--method", "belady", "--seconds", "2.5"), ["--seconds 2.5 not allowed with --method belady"]),
+        ((*SCHEDULE, "--check", "x.json", "--effort", "quick"), ["--effort quick not allowed with --check"]),
+        ((*PARTITION, "--method", "greedy", "--plain"), ["--plain not allowed with --method greedy", "ga"]),
+        ((*EXPLORE, "--method", "exact", "--plain"), ["--plain not allowed with --method exact"]),
+        ((*EXPLORE, "--force"), ["--force needs -o"]),
+        ((*PARTITION, "--unsupported", "passthrough"), ["vgg16: takes no --unsupported", "ONNX"]),
+        ((*EXPLORE, "--minimize", "energy", "--limit", "ema=1GB", "--addresses"), ["--addresses", "--minimize"]),
         (("show", "resnet5"), ["'resnet5'", "did you mean 'resnet50'"]),
         (("show", ""), ["unknown network"]),
         (("show", "nowhere.json"), ["nowhere.json", "No such file"]),

@@ -33,6 +33,7 @@ KINDS = {
     "cores": (*ASKED, "--samples", "400", "--cores", "1", "2", "--keep", "none"),
     "limits": (*ASKED[:5], "--samples", "400", "--minimize", "capacity", "--limit", "ema=145000000"),
     "front": ("pareto", *ASKED[1:5], "--samples", "3000", "--keep", "none"),
+    "kept front": ("pareto", *ASKED[1:5], "--samples", "1200"),
 }
 
 
@@ -72,8 +73,8 @@ def _timeless(text: str) -> dict[str, Any]:
 
 
 @contextmanager
-def killed_after(tells: int) -> Iterator[None]:
-    """Kill the search when it has told so many stages and generations."""
+def killed_after(tells: float) -> Iterator[list[float]]:
+    """Kill the search when it has told so many stages and generations; gives how many are left."""
     left = [tells]
 
     def told(*_: object, **__: object) -> None:
@@ -83,24 +84,25 @@ def killed_after(tells: int) -> Iterator[None]:
 
     with patch("cocco.cli.progress.Shown.told", told):
         with patch("cocco.cli.progress.Shown.samples", told):
-            yield
+            yield left
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in ("cores", "limits"))) for kind in KINDS]
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.slow] * (kind in ("cores", "limits", "kept front"))) for kind in KINDS],
 )
 def test_a_killed_search_goes_on_to_the_same_bytes(kind, eager, tmp_path: Path):
-    """Killed at several places in turn, each time a little further."""
+    """Killed at several places in turn, after a quarter, a third and a half of all that a search tells."""
     words = KINDS[kind]
-    whole = cocco(*words, "-o", "whole", "--json", folder=tmp_path)
+    with killed_after(1e9) as left:
+        whole = cocco(*words, "-o", "whole", "--json", "--progress", folder=tmp_path)
     assert whole.returncode == 0, whole.stderr
     assert not (tmp_path / "whole" / ".resume").exists()
-    kills = 0
-    for tells in (9, 20, 24):
+    told = int(1e9 - left[0])
+    assert told > 4
+    for tells in (told // 4, told // 3, told // 2):
         with killed_after(tells), pytest.raises(Killed):
-            main([*words, "-o", str(tmp_path / "run"), "--progress", *["--resume"] * bool(kills)])
-            raise Killed  # it was through
-        kills += 1
+            main([*words, "-o", str(tmp_path / "run"), "--progress", *["--resume"] * (tells > told // 4)])
     assert (tmp_path / "run" / ".resume").exists()
     last = cocco(*words, "-o", "run", "--json", "--resume", folder=tmp_path)
     assert last.stdout == whole.stdout and last.returncode == 0
@@ -172,16 +174,21 @@ def test_a_search_without_resume_starts_anew(eager, tmp_path: Path):
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [1.0, 4.0, 9.0])
 @pytest.mark.parametrize(
-    "words", [("googlenet", "--keep", "none", "--samples", "60000"), ("nasnet", "--samples", "600")]
+    "words",
+    [
+        ("explore", "googlenet", "--keep", "none", "--samples", "60000"),
+        ("explore", "nasnet", "--samples", "600"),
+        ("pareto", "googlenet", "--keep", "none", "--samples", "60000"),
+    ],
 )
 def test_sigkill_of_a_process(words, seconds, tmp_path: Path):
-    whole = cocco_process("explore", *words, "-o", tmp_path / "whole", "--json")
-    arguments = [*COMMAND, "explore", *words, "-o", str(tmp_path / "run"), "--json"]
+    whole = cocco_process(*words, "-o", tmp_path / "whole", "--json")
+    arguments = [*COMMAND, *words, "-o", str(tmp_path / "run"), "--json"]
     with subprocess.Popen(arguments, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         time.sleep(seconds)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    last = cocco_process("explore", *words, "-o", tmp_path / "run", "--json", "--resume")
+    last = cocco_process(*words, "-o", tmp_path / "run", "--json", "--resume")
     assert last.stdout == whole.stdout
     assert answer_of(tmp_path / "run") == answer_of(tmp_path / "whole")
 

@@ -63,9 +63,9 @@ def test_the_table_has_every_option_of_every_command():
     ("command", "was", "now"),
     [
         (("allocate", "{}/a.csv", "--capacity", "10"), ("--minimize",), ("--least",)),
-        (("schedule", "vgg16", "--scratchpad", "peak", "--method", "greedy"), ("--limit", "9"), ("--work", "9")),
+        (("schedule", "vgg16", "--scratchpad", "peak", "--method", "gap"), ("--limit", "9"), ("--work", "9")),
         (("map", "vgg16", "--method", "random"), ("--samples", "2"), ("--tries", "2")),
-        (("map", "vgg16"), ("--limit", "9"), ("--work", "9")),
+        (("map", "{}/l.csv", "--method", "cosa"), ("--limit", "9"), ("--work", "9")),
         (
             ("evaluate", "vgg16", "layerwise", "--shared-buffer", "1MB", "--addresses"),
             ("-o", "{}/r.csv"),
@@ -77,6 +77,7 @@ def test_an_earlier_spelling_works_and_says_how_it_is_spelled_now(
     command: tuple[str, ...], was: tuple[str, ...], now: tuple[str, ...], tmp_path: Path
 ):
     (tmp_path / "a.csv").write_text(PACKED)
+    (tmp_path / "l.csv").write_text("R,S,P,Q,C,K,N,stride_w,stride_h\n1,1,7,7,8,8,1,1,1\n")
     lines = [[word.format(tmp_path) for word in (*command, *words, "--json")] for words in (was, now)]
     before, after = (cocco(*line) for line in lines)
     assert answer(before) == answer(after)

@@ -9,8 +9,8 @@ import pytest
 
 import cocco
 import workloads
-from cocco.exploration import sizes
-from cocco.exploration.ranges import KINDS, MARGINS, Candidate, Ranges
+from cocco.exploration import other_sizes, sizes
+from cocco.exploration.ranges import KINDS, LISTED, MARGINS, Candidate, Ranges
 from cocco.problem.names import Keep
 from simulator import Accelerator, KiB, evaluate
 from tests.helpers.small_spaces import cost_of, question_of, small_space, values_by_memory
@@ -127,8 +127,9 @@ def test_ranges_of_one_by_hand():
 def test_many_sizes_are_listed_as_far_as_they_matter():
     one = Candidate((("global_buffer_bytes", 8), ("weight_buffer_bytes", 8)), 200.0, 1.0, 0.0)
     near = replace(one, bound=100.0, cost=100.0)
-    content = Ranges(100.0, (near, *[one] * 300)).to_json()
-    assert len(content["sizes"]) == 1 and [content["margins"][0][kind] for kind in KINDS] == [1, 0, 300]
+    assert len(Ranges(100.0, (near, *[one] * (LISTED - 1))).to_json()["sizes"]) == LISTED
+    content = Ranges(100.0, (near, *[one] * LISTED)).to_json()
+    assert len(content["sizes"]) == 1 and [content["margins"][0][kind] for kind in KINDS] == [1, 0, LISTED]
     assert "bands" not in content["margins"][0]
     with pytest.raises(ValueError, match="two buffers"):
         Ranges(100.0, (near,)).bands(0.01)
@@ -142,7 +143,7 @@ def test_ranges_can_be_left_out_and_ctrl_c_leaves_the_answer(monkeypatch):
     def press(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sizes, "ranges_of", press)
+    monkeypatch.setattr(other_sizes, "ranges_of", press)
     with pytest.raises(cocco.Interrupted) as stop:
         cocco.explore(network, space=SPACE, samples=300)
     assert stop.value.result.status == "optimal" and stop.value.result.ranges is None

@@ -101,4 +101,4 @@ def test_one_sample_and_other_metrics_can_be_drawn(metric: str, alpha: float, la
         space=cocco.SeparateBuffers(), alpha=alpha, metric=metric, samples=1, keep="none", method="ga",
     )  # fmt: skip
     assert pictures.plane_figure(single).axes[0].get_ylabel() == label
-    assert len(run_folder.save(tmp_path, single, {})) == 9
+    assert len(run_folder.save(tmp_path, single, {})) == 10

@@ -162,7 +162,9 @@ def test_several_networks_each_have_a_table(tmp_path: Path):
     content = answer(cocco(*words, "-o", tmp_path, "--json"))
     report.write(tmp_path)
     page = page_of(tmp_path)
-    assert page.rows["subgraphs"] == sum(len(network["subgraphs"]) for network in content["networks"])
+    here, beside = (len(list(folder.glob("*vgg16.json"))) for folder in (tmp_path, tmp_path / "sizes"))
+    steps = sum(len(network["subgraphs"]) for network in content["networks"])
+    assert page.rows["subgraphs"] == (here + beside) * steps  # the same plans in the sizes beside the answer
     assert page.rows["sizes"] == near_sizes(content)
     sizes = [content[f"{name}_buffer_bytes"] // 1024 for name in ("global", "weight")]
     assert f"a global buffer of {sizes[0]} KB and a weight buffer of {sizes[1]} KB" in " ".join(page.texts)

@@ -129,7 +129,8 @@ def test_two_buffers_have_a_map_of_their_sizes(browser: Any, tmp_path: Path):
     assert f"global buffer {buffers[0]}\nweight buffer {buffers[1]}" in tip
     webdriver.ActionChains(browser).move_to_element(fields[other]).click().perform()
     assert browser.find_element("id", "plan-title").text == data["choices"][chart["plan"][other]]["title"]
-    slide(browser, -2)
+    for power in (-0.7, 0.3, 2, -2):
+        assert "proved, no other size costs less" in slide(browser, power), power  # the whole line is solved
     moved = {int(each.get_attribute("data-point")): each for each in find(browser, "rect.field")}
     assert kinds != {i: each.get_attribute("class").split()[0] for i, each in moved.items()}
     assert not [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
