@@ -370,10 +370,10 @@ def test_forced_crossings_by_memory_are_no_less_than_those_of_the_largest():
 
 @pytest.mark.slow
 def test_randwire_in_a_small_memory_has_a_bound_far_above_once():
-    """192 KB: 5,727,339 bytes cross once, 1,161,888 more at least."""
+    """192 KB: 5,727,339 bytes cross once, 1,296,514 more at least, which takes a minute to find."""
     network = workloads.load("randwire_a")
     problem = on_hardware(network, Accelerator(shared_buffer=192 * 1024), metric="ema", keep="auto")
-    found = certify(problem, range(problem.size), 0.1)
+    found = certify(problem, range(problem.size), 40.0)
     assert 6_800_000 < found.lower_bound < 7_500_000 and found.method == "partition"
 
 
