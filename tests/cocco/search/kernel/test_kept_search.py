@@ -74,7 +74,7 @@ def test_engines_cut_off_alike(seeds):
 
 
 def test_ctrl_c_ends_a_search_soon():
-    """The Transformer at 896 KB runs for seconds; a signal in its midst is answered at once."""
+    """The Transformer at 896 KB runs for half a second; a signal in its midst is answered at once."""
     problem = on_hardware(workloads.load("transformer"), Accelerator(shared_buffer=896 * 1024), metric="ema")
 
     def stop(*_):
@@ -82,11 +82,11 @@ def test_ctrl_c_ends_a_search_soon():
 
     start = time.process_time()
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0.5)  # of CPU time
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.1)  # of CPU time
     try:
         with pytest.raises(KeyboardInterrupt):
             cheapest_plans(problem)
-        assert time.process_time() - start < 1.5
+        assert time.process_time() - start < 1.1
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
