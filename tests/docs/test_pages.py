@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
+import cocco
 from docs import check_titles, command_pages, draw_rooms, rooms
+from simulator.accelerator import Accelerator
+from simulator.technology import KiB
 from tests.helpers.code_blocks import PAGES
 from tests.helpers.command_line import ROOT
+from workloads import Builder
 
 DOCS = ROOT / "docs"
 PUBLIC = (
@@ -160,3 +164,18 @@ def test_the_picture_of_the_rooms_shows_every_room_without_arrows_through_boxes(
         assert set(places) == set(part) and len(set(places.values())) == len(places)
         assert all(places[a][0] > places[b][0] for a, b in arrows)
         assert not any(draw_rooms._hits(places[a], places[b], box) for a, b in arrows for box in places.values())
+
+
+@pytest.mark.parametrize("sums", [8, 32])
+def test_two_products_take_the_bytes_of_the_page_whatever_the_width_of_sums(sums: int):
+    """The table of docs/language-models.md beside accelforge: | KB | its bytes | ours | why |."""
+    b = Builder("two_products")
+    b.conv("second", b.conv("first", b.input("x", 512, 1, 512), 512, 1), 512, 1)
+    network = b.build().retyped({"sums": sums})
+    section = text_of(DOCS / "language-models.md").split("## Beside accelforge")[1]
+    rows = re.findall(r"^\| ([\d.]+) KB \| [\d,]* ?\| ([\d,]+) \|", section, flags=re.MULTILINE)
+    assert len(rows) == 5
+    for kilobytes, ema_bytes in rows:
+        chip = Accelerator(shared_buffer=int(float(kilobytes) * KiB))
+        found = cocco.partition(network, chip, metric="ema")
+        assert (found.status, f"{found.evaluation.ema_bytes:,}") == ("optimal", ema_bytes)

@@ -102,6 +102,16 @@ def test_energy_and_latency_over_cores(cores: pandas.DataFrame):
     assert says(f"{faster['googlenet']} on GoogleNet (1.97 and 3.80)")
 
 
+def test_sizes_of_a_core_rise_only_where_the_page_says_so(cores: pandas.DataFrame):
+    """Three rises in the table, in this order: cores within a batch within a network."""
+    sizes = cores["shared_kb"].unstack("cores")
+    rises = [(*row, few, many) for few, many in ((1, 2), (2, 4)) for row in sizes[sizes[few] < sizes[many]].index]
+    assert sorted(rises) == [("googlenet", 8, 2, 4), ("nasnet", 1, 2, 4), ("resnet50", 8, 1, 2)]
+    for name, batch, text in (("nasnet", 1, "KB on two cores to {} on four"), ("googlenet", 8, "to {}")):
+        assert says(f"{sizes.loc[name, batch][2]:.0f} " + text.format(f"{sizes.loc[name, batch][4]:.0f}"))
+    assert says(f"{sizes.loc['resnet50', 8][1]:.0f} on one core to {sizes.loc['resnet50', 8][2]:.0f} on two")
+
+
 def test_energy_of_batches(cores: pandas.DataFrame):
     energy = cores["energy_mj"]
     ours = words([f"{energy[name, 4, 8]:.2f}" for name in ("resnet50", "googlenet")])
