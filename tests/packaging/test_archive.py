@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 import shutil
 import sys
 import sysconfig
@@ -9,13 +11,19 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.helpers.command_line import ROOT
 from tests.helpers.environments import PACKAGES, copy_of_the_project, environment, install, needs_build_tools, run
+
+if TYPE_CHECKING:
+    from setuptools import Extension
 
 needs_build_tools()
 
+INCLUDED = re.compile(r'^include "(.*)"$', re.MULTILINE)
 CC = (sysconfig.get_config_var("CC") or "cc").split()[0]  #: the compiler that setuptools calls
 SOME_TESTS = """
     tests/simulator/test_evaluate.py tests/experiments/test_reference_tables.py
@@ -92,3 +100,15 @@ def test_the_installed_wheel_passes_the_tests_of_the_archive(unpacked: Path, whe
     shutil.copytree(unpacked, elsewhere, ignore=lambda folder, _: PACKAGES if Path(folder) == unpacked else ())
     finished = run(python, "-m", "pytest", "-p", "no:cacheprovider", *SOME_TESTS, folder=elsewhere)
     assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def test_every_part_of_a_compiled_module_builds_it_again(monkeypatch: pytest.MonkeyPatch):
+    """What a .pyx file includes is among the files that its extension depends on."""
+    given: dict[str, list[Extension]] = {}
+    monkeypatch.setattr("setuptools.setup", given.update)
+    monkeypatch.chdir(ROOT)
+    runpy.run_path("setup.py")
+    for extension in given["ext_modules"]:
+        text = "".join((ROOT / path).read_text(encoding="utf-8") for path in (*extension.sources, *extension.depends))
+        included = {f"{Path(extension.sources[0]).parent.as_posix()}/{name}" for name in INCLUDED.findall(text)}
+        assert included and included == set(extension.depends)
