@@ -1,4 +1,4 @@
-"""One search: founders, islands, set partitions if asked for, what greedy and dp say, annealing, polish."""
+"""One search: founders, islands, what greedy and dp say, annealing, polish."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from dataclasses import replace
 from cocco.exploration.annealed import LEAST_SAMPLES as LEAST_ANNEALED
 from cocco.exploration.annealed import Annealed, annealed
 from cocco.exploration.baselines import better_of_baselines
-from cocco.exploration.columns import MOST_LAYERS, Chosen, check_scipy, put_together
 from cocco.exploration.founders import Founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, Polished, polish
 from cocco.exploration.question import Question
 from cocco.problem.genome import Genome
-from cocco.problem.problem import in_memory
 from cocco.problem.steps import once
 from cocco.problem.stream import Stream
 from cocco.search.genetic.engine import make_engine
@@ -21,7 +19,6 @@ from cocco.search.genetic.genetic import genetic
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
 from cocco.search.kernel.choice import has_twin
-from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import Pricer, Sample
 
 
@@ -35,25 +32,21 @@ def one_search(
     problem, samples, seed, settings = question.problem, question.samples, question.seed, question.settings
     engine, initial = question.engine, question.initial
     chosen = make_engine(engine, problem, settings, question.threads)
-    columns = _column_samples(question)
     annealing = int(settings.anneal * samples) if has_twin(problem) else 0
     if annealing < LEAST_ANNEALED:
         annealing = 0
     polishing = int(settings.polish * (samples - annealing))
     if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
-    most = max(samples - columns - annealing - polishing, found.samples + 1)
+    most = max(samples - annealing - polishing, found.samples + 1)
     if found.is_stopped:
         return of_founders(question, found)
     first, *others = found.islands or [[]]
     room = max(0, min(settings.population, most - found.samples) - len(initial))
     starts: list[Sequence[Sequence[int]]] = [[*initial, *first[:room]], *others]
-    ends: list[Population] | None = [] if columns else None
     trace = genetic(
-        problem, most, seed, settings, starts, question.progress, chosen, found.samples, ends, parents, left
+        problem, most, seed, settings, starts, question.progress, chosen, found.samples, parents, left
     )  # fmt: skip
-    if ends and not trace.is_stopped:
-        _choose(question, trace, ends, samples - annealing - polishing - trace.samples - 1)
     is_asked = len(first) > 1 and room > 1  # greedy and dp are among the founders
     if settings.seeds and left is None and not trace.is_stopped and not is_asked:
         _no_worse(question, trace)
@@ -79,24 +72,6 @@ def of_founders(question: Question, found: Founders) -> Trace:
     return trace
 
 
-def _column_samples(question: Question) -> int:
-    """Return the samples for set partitions: none beside kept tensors, which have no price of their own."""
-    if not question.settings.columns or question.problem.keep != "none" or question.problem.size > MOST_LAYERS:
-        return 0
-    check_scipy()
-    return int(question.settings.columns * question.samples)
-
-
-def _choose(question: Question, trace: Trace, ends: Sequence[Population], samples: int) -> None:
-    """Improve the best genome by set partitions of what the populations ended with, in so many samples."""
-    if samples < 1:
-        return
-    genome = trace.best.genome
-    costs = subgraph_costs(in_memory(question.problem, genome.capacities), question.engine)
-    met = [labels for end in ends for labels in end.labels.tolist()]
-    _improved(question, trace, put_together(costs.problem, genome.labels, met, samples, costs))
-
-
 def _no_worse(question: Question, trace: Trace) -> None:
     """Let the best genome cost no more than what greedy and dp say; Ctrl-C leaves it as it is."""
     try:
@@ -114,7 +89,7 @@ def _walked(trace: Trace, found: Annealed) -> None:
     trace.is_stopped = found.is_stopped
 
 
-def _improved(question: Question, trace: Trace, found: Chosen | Polished) -> None:
+def _improved(question: Question, trace: Trace, found: Polished) -> None:
     """Count what improving the best genome took, and keep what came out as a sample."""
     genome = Genome(found.labels, trace.best.genome.capacities)
     trace.spend(found.samples)

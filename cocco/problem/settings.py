@@ -41,7 +41,6 @@ class Settings:
     patience: int = 50  #: generations without improvement before a population starts anew; 0: never
     islands: int = 4  #: populations from random genomes before one from the best of them; 1: all are random
     island: float = 0.15  #: share of all samples that one of them has at most
-    columns: float = 0.0  #: share of all samples for set partitions, with the extra solvers (cocco.exploration.columns)
     anneal: float = 0.5  #: share of all samples for annealing from the best genome (cocco.exploration.annealed)
     polish: float = 0.25  #: share of the others for iterated order DP from the best genome (cocco.exploration.polish)
     seeds: bool = True  #: whether islands start from founders beside random genomes (cocco.exploration.founders)
@@ -74,7 +73,6 @@ class Settings:
             ("shift", 1.0),
             ("capacity", 1.0),
             ("island", 1.0),
-            ("columns", 1.0),
             ("anneal", 1.0),
             ("polish", 1.0),
             ("capacity_deviation", MAX_DEVIATION),
@@ -91,7 +89,7 @@ class Settings:
         """Return the paper's genetic algorithm: its mutations only, one population, children may repeat (Sec. 4.4)."""
         return cls(
             population=100, elite=10, crossover=0.8, modify=0.3, split=0.2, merge=0.3, shift=0.0,
-            retries=0, patience=0, islands=1, columns=0.0, anneal=0.0, polish=0.0, seeds=False,
+            retries=0, patience=0, islands=1, anneal=0.0, polish=0.0, seeds=False,
         )  # fmt: skip
 
     def shares(self, has_capacities: bool) -> tuple[int, int, int, int]:

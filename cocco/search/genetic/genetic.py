@@ -11,7 +11,7 @@ from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import Engine, HalfGeneration, ReferenceEngine
 from cocco.search.genetic.islands import Islands
 from cocco.search.genetic.population import Population
-from cocco.search.genetic.snapshot import Keeper, Snapshot, keeper_of
+from cocco.search.genetic.snapshot import Snapshot, keeper_of
 from cocco.search.genetic.trace import Trace
 
 
@@ -24,7 +24,6 @@ def genetic(
     progress: Progress | None = None,
     engine: Engine | None = None,
     spent: int = 0,
-    ends: list[Population] | None = None,
     parents: Population | None = None,
     left: list[Population] | None = None,
 ) -> Trace:
@@ -33,8 +32,7 @@ def genetic(
     spent: samples that finding the founders took, which count among them.
     founders: for each population from random genomes the labels of partitions that it has beside them, as far as
     there are any. Populations follow each other as cocco.search.genetic.islands says, and the best genome of all is the
-    answer. engine: who makes the generations, by default the Python engine. ends: gets the elite of each population
-    as it was when its time was over.
+    answer. engine: who makes the generations, by default the Python engine.
     parents: a population to go on with, as with one from the best of all. left: gets what the search ends with, the
     best of each population since that one.
     """
@@ -47,15 +45,13 @@ def genetic(
     at = Snapshot(nobody, waiting, waiting.pop() if waiting else [])
     if parents is not None:
         at.population, islands.is_reunion = parents, True
-    keeper = keeper_of(problem, samples, seed, settings, founders) if ends is None else Keeper(None, "")
+    keeper = keeper_of(problem, samples, seed, settings, founders)
     keeper.find(at, trace, islands)
     try:
         while trace.left:
             parents = at.population.by_cost()  # ties stay in the order of their making
             renewed = islands.next(parents, at.generation - at.improved, trace.samples - spent)
             if renewed is not None:
-                if ends is not None:
-                    ends.append(parents.rows(0, settings.elite))
                 parents, at.improved = renewed, at.generation
                 at.initial = at.waiting.pop() if at.waiting and not len(parents.cost) else []
             most = _generations(settings, islands, parents, trace.left, trace.samples - spent)
@@ -85,8 +81,6 @@ def genetic(
             trace.record(first, first)
         trace.is_stopped = True
     last = at.population.by_cost().rows(0, settings.elite)
-    if ends is not None and len(last.cost):
-        ends.append(last)
     if left is not None:
         left += [last, *islands.kept]
     return trace
