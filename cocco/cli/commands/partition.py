@@ -86,7 +86,7 @@ def run(options: Namespace) -> int:
             return "\n\n".join([partition_text(result, [network]), *map(height_text, maps), *changes_text(result)])
 
         content = addresses.with_maps(result.to_json() | {"verified": None}, maps)
-        proofs = [proof(options, options.network, result, output)] if output else []
+        proofs = [proof(options, options.network, result, output)] if output and result.plans else []
         return Shown(content, text, save, proofs)
 
     folder, files = (output.parent, [output.name]) if output else (None, [])

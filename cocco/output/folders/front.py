@@ -27,7 +27,7 @@ def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Pa
     Rows of pareto.csv name their partition files. Those of an earlier, longer front in this folder are removed.
     """
     remove_earlier(folder, FILES)
-    points = found.found if isinstance(found, Front) else (found.best or found.nearest,)
+    points = found.found if isinstance(found, Front) else [each for each in (found.best or found.nearest,) if each]
     partitions = _save_partitions(folder / PARTITIONS, points)
     front = found.front if isinstance(found, Front) else _front(found, points[0])
     texts = {
