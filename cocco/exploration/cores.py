@@ -177,7 +177,7 @@ def _row(cores: int, result: Result) -> dict[str, Any]:
         "area_mm2": chip.area_mm2 if fits else None,
         **{name: summed(name) for name in ("energy_pj", "latency_cycles", "ema_bytes", "crossbar_bytes")},
         "subgraphs": sum(len(each.subgraphs) for each in found) if fits else None,
-        "schemes": dict(sorted(schemes.items())),
+        "schemes": dict(sorted(schemes.items())) if fits else {},
         "cost": result.cost if fits else None,
         "status": result.status,
         "gap": result.gap,

@@ -13,9 +13,9 @@ from cocco.bounds.enumeration import Solver
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.jobs import helped
-from cocco.exploration.lacking import layer_by_layer
 from cocco.exploration.kept_front import KeptPoints, best_points, with_points
 from cocco.exploration.kept_pareto import points_with_kept
+from cocco.exploration.lacking import layer_by_layer
 from cocco.exploration.placed_points import placed_front
 from cocco.exploration.polish import LEAST_SAMPLES, polish
 from cocco.exploration.question import Question, question_of

@@ -144,7 +144,8 @@ class Result(Shown):
             search["alpha"] = self.alpha
             search |= {} if self.count == "one" else {"count": self.count}
             search["exchange"] = None if self.exchange is None else self.exchange.to_json()
-            search |= buffer_bytes(self.accelerator)
+            sizes = buffer_bytes(self.accelerator)
+            search |= sizes if self.plans else dict.fromkeys(sizes)
         if self.ranges is not None:
             search["ranges"] = self.ranges.to_json()
         found = [

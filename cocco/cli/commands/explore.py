@@ -27,6 +27,7 @@ from cocco.cli.options import (
     add_search,
     add_space,
     keep_of,
+    method_of,
 )
 from cocco.cli.output import check_folder, output_path
 from cocco.cli.plans import add_start, start_of
@@ -117,6 +118,7 @@ def _add_limits(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Search with alpha or under limits."""
     check_method(options, options.method, (PLAIN,))
+    options.method = method_of(options)
     if isinstance(options.cores, tuple):
         return _explore_cores(options)
     if options.minimize is not None or options.limits:

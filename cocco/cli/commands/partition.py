@@ -20,6 +20,7 @@ from cocco.cli.options import (
     add_network,
     add_search,
     keep_of,
+    method_of,
 )
 from cocco.cli.output import output_path
 from cocco.cli.plans import PLAN_SUFFIXES, add_start, start_of
@@ -60,6 +61,7 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Search, save the partition, print it."""
     check_method(options, options.method, (PLAIN,))
+    options.method = method_of(options)
     accelerator = accelerator_of(options)
     network = load(options.network, options)
     output = _partition_file(options.output)
