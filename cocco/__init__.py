@@ -5,10 +5,10 @@ Names are imported when they are first asked for (PEP 562), so `import cocco` ta
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing takes longer to import than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from cocco import search as search
     from cocco.allocation.allocate import allocate
     from cocco.exploration.compromise import Compromise, compromise
@@ -96,6 +96,8 @@ _ROOMS = ("allocation", "bounds", "exploration", "mapping", "output", "plans", "
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name in _MODULE_OF:
         value = getattr(import_module(_MODULE_OF[name]), name)
     elif name in _ROOMS:

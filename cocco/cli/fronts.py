@@ -47,7 +47,8 @@ def search_front(
         content = to_json(found)
 
         def save(seconds: float) -> Any:
-            assert folder is not None
+            if folder is None or found.lacking:
+                return []
             return front_folder.save(folder, found, about(options, settings, found, content, seconds))
 
         return Shown(content, lambda: text(found), save)

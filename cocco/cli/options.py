@@ -189,7 +189,7 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
     )  # fmt: skip
     group.add_argument(
         "--plain", action="store_true",
-        help="of ga: the paper's genetic algorithm, without founders, islands, shift-layers and polish",
+        help="the paper's genetic algorithm, without founders, islands, shift-layers and polish; with auto it is ga",
     )  # fmt: skip
     group.add_argument(
         "--prove", action="store_true",
@@ -214,6 +214,12 @@ def keep_of(options: Namespace) -> Keep:
         found: Keep = options.keep
         return found
     return "none" if getattr(options, "plain", False) else DEFAULT_KEEP
+
+
+def method_of(options: Namespace) -> str:
+    """Return the algorithm: where the paper's is asked for and nothing else said, that, with no proof beside it."""
+    found: str = options.method
+    return "ga" if options.plain and found == "auto" else found
 
 
 def add_samples(parser: Parser) -> Any:

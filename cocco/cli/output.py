@@ -16,7 +16,6 @@ from cocco.output.text.wrapping import wrapped
 from cocco.problem.status import Interrupted
 
 CODES = {"infeasible": 1, "gave_up": 1}  #: exit codes of answers; all others are 0
-STOPPED = 130  #: exit code after Ctrl-C, whatever was found until then: 128 + SIGINT, as shells have it
 
 T = TypeVar("T")
 

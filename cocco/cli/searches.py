@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cocco.cli.hardware import MAPPER
-from cocco.cli.output import CODES, STOPPED, print_answer, searched
+from cocco.cli.interrupts import STOPPED
+from cocco.cli.output import CODES, print_answer, searched
 from cocco.cli.progress import shown as progress_shown
 from cocco.cli.resume import Resumed
 from cocco.exploration.cores import CoresAxis

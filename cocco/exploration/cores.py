@@ -63,7 +63,7 @@ class CoresAxis(Shown):
 
     def facts(self) -> dict[str, object]:
         """Return the networks, the numbers of cores, and how the searches ended."""
-        names = ", ".join(plan.network_name for plan in self.results[0].plans)
+        names = ", ".join(each.network for each in self.results[0].evaluations)
         cores = ", ".join(map(str, self.cores))
         return {"networks": names, "cores": cores, "status": self.status, "samples": self.samples}
 
@@ -164,7 +164,7 @@ def _axis(counts: tuple[int, ...], done: Sequence[Result]) -> CoresAxis:
 def _row(cores: int, result: Result) -> dict[str, Any]:
     """Return a row of the table; None where no plan fits."""
     chip, found = result.accelerator, result.evaluations
-    fits = bool(result.plans) and all(each.fits for each in found)
+    fits = bool(result.plans)
     schemes = Counter(cost.scheme for each in found for cost in each.subgraphs if cost.scheme)
 
     def summed(name: str) -> float | None:
@@ -172,12 +172,12 @@ def _row(cores: int, result: Result) -> dict[str, Any]:
 
     return {
         "cores": cores,
-        "capacity_bytes": chip.buffer_bytes,
-        "capacity_all_bytes": cores * chip.buffer_bytes,
-        "area_mm2": chip.area_mm2,
+        "capacity_bytes": chip.buffer_bytes if fits else None,
+        "capacity_all_bytes": cores * chip.buffer_bytes if fits else None,
+        "area_mm2": chip.area_mm2 if fits else None,
         **{name: summed(name) for name in ("energy_pj", "latency_cycles", "ema_bytes", "crossbar_bytes")},
         "subgraphs": sum(len(each.subgraphs) for each in found) if fits else None,
-        "schemes": dict(sorted(schemes.items())),
+        "schemes": dict(sorted(schemes.items())) if fits else {},
         "cost": result.cost if fits else None,
         "status": result.status,
         "gap": result.gap,

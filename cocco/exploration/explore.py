@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, get_args
@@ -183,7 +184,10 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     from cocco.exploration.question import question_of
 
     question = question_of(problem, effort, Settings())
-    outcome = _with_kept(question, method, effort) if problem.keep == "auto" else _without(question, method, effort)
+    problem = question.problem
+    outcome = _outcome(question, method, effort)
+    if outcome.is_open and method not in ("auto", "exact"):  # whether there is a plan that runs is for proofs to say
+        outcome = _outcome(question, "auto", effort)
     try:
         result = result_of(problem, outcome, effort.seed)
     except KeyboardInterrupt:  # it is short, and what was searched for is here
@@ -199,6 +203,8 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     is_proven = result.status == "optimal"
     try:
         result = no_worse(problem, result, effort.initial)
+        if not result.plans:
+            return result
         if effort.check_addresses or any(plan.keep for plan in result.plans):
             cost = result.cost
             tell("addresses", best=cost, bound=result.lower_bound or 0.0)
@@ -215,6 +221,11 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     return _with_ranges(question, result, is_proven) if problem.buffers and effort.ranges else result
 
 
+def plan_that_runs(question: Question) -> Result:
+    """Return a plan that runs, for a search of another kind that found none, or why there is none."""
+    return result_of(question.problem, _outcome(question, "auto", Effort()), question.seed)
+
+
 def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
     """Return an answer with the sizes that cost nearly as little; Ctrl-C leaves it without."""
     from cocco.exploration.other_sizes import ranges_of
@@ -223,6 +234,15 @@ def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
         return replace(result, ranges=ranges_of(question, result, is_proven))
     except KeyboardInterrupt:
         raise Interrupted(result) from None
+
+
+def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
+    if not question.may_run:
+        from cocco.exploration.methods import ruled_out
+
+        return ruled_out(question)
+    is_kept = question.problem.keep == "auto"
+    return _with_kept(question, method, effort) if is_kept else _without(question, method, effort)
 
 
 def _without(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
@@ -252,6 +272,7 @@ def _with_kept(question: Question, method: HardwareMethod | SpaceMethod, effort:
 def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
     """Return the result of a search, its winner judged by the simulator."""
     from cocco.bounds.least import gap, lower_bound
+    from cocco.exploration.lacking import layer_by_layer
     from cocco.problem.judge import judged, judged_plans
 
     trace, proof, planned = outcome.trace, outcome.proof, outcome.planned
@@ -259,10 +280,13 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
         winner, cost = judged_plans(problem, planned.plans, planned.memory, [planned.cost]), planned.cost
         bound, method = outcome.bound, outcome.method
     else:
-        best = trace.best if proof is None or proof.best is None else proof.best
+        best = outcome.best
         winner, cost = judged(problem, best.genome.labels, best.genome.capacities, [best.cost]), best.cost
         bound = lower_bound(problem) if proof is None else proof.lower_bound
         method = "exact" if cost < trace.best.cost else outcome.method
+    if cost == math.inf:  # no plan: what is said of the largest memory says why
+        evaluations = layer_by_layer(problem)
+        winner = winner._replace(accelerator=evaluations[0].accelerator, plans=(), evaluations=evaluations)
     return Result(
         method=method,
         metric=problem.objective.metric,
@@ -278,7 +302,7 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
         evaluations=winner.evaluations,
         weights=problem.objective.weights,
         lower_bound=bound,
-        gap=gap(cost, bound),
+        gap=None if cost == math.inf else gap(cost, bound),
         engine=trace.engine,
         history=trace.history(),
         points=trace.points(),
@@ -288,7 +312,7 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
 
 def _status(outcome: Outcome, cost: float, bound: float) -> Status:
     if cost <= bound:
-        return "optimal"
+        return "optimal" if cost < math.inf else "infeasible"
     if outcome.trace.is_stopped:
         return "stopped"
-    return "gave_up" if outcome.gave_up else "feasible"
+    return "gave_up" if outcome.gave_up or cost == math.inf else "feasible"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cocco.exploration.lacking import lacking_json
 from cocco.exploration.moves import Moved
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.exchange import cheapest
@@ -64,7 +65,8 @@ class Front(Shown):
     ----------
     status
         "optimal" (every point proved, none is missing), "feasible" (samples are spent), "gave_up" (exact could not
-        enumerate every memory), "stopped" (by the user; the front so far).
+        enumerate every memory), "infeasible" (proved: no plan runs in any of the memories), "stopped" (by the user; the
+        front so far).
     found
         The points, each with its memory, its partitions and what the simulator says of them.
     points
@@ -92,6 +94,7 @@ class Front(Shown):
     found: tuple[FrontPoint, ...]
     engine: str
     points: pandas.DataFrame
+    lacking: tuple[Evaluation, ...] = ()  #: where no point was found, what does not fit layer by layer, in the largest
 
     @property
     def front(self) -> pandas.DataFrame:
@@ -114,6 +117,8 @@ class Front(Shown):
         return self.found[self._cheapest(exchange)]
 
     def _cheapest(self, exchange: str) -> int:
+        if not self.found:
+            raise ValueError(f"the front has no point ({self.status}), so none of them is the cheapest")
         points, machines = zip(*((point.values, point.accelerator) for point in self.found))
         return cheapest(exchange, self.objectives, points, machines)
 
@@ -134,7 +139,9 @@ class Front(Shown):
 
     def to_json(self, exchange: str | None = None) -> dict[str, Any]:
         """Return the plain data that `cocco pareto --json` prints; exchange: with which point is the cheapest so."""
-        priced = {} if exchange is None else {"exchange": exchange, "cheapest": self._cheapest(exchange)}
+        priced = (
+            {} if exchange is None or not self.found else {"exchange": exchange, "cheapest": self._cheapest(exchange)}
+        )
         return priced | {
             "networks": list(self.networks),
             "weights": list(self.weights),
@@ -143,6 +150,7 @@ class Front(Shown):
             "seed": self.seed,
             "samples": self.samples,
             "status": self.status,
+            **lacking_json(self.lacking),
             "front": [point.to_json(self.objectives) for point in self.found],
         }
 

@@ -18,6 +18,7 @@ from cocco.plans.keeping import keep_on_chip
 from cocco.problem.effort import Initial
 from cocco.problem.judge import judged_plans
 from cocco.problem.problem import Problem
+from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals, price_subgraphs, total
 from simulator.model.kept import Reserved
@@ -63,7 +64,7 @@ def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
     winner = judged_plans(problem, best.plans, best.capacities, [best.cost], None, ROUNDING)
     cost = winner.values[0]
     bound = result.lower_bound
-    status = "optimal" if bound is not None and cost <= bound else result.status
+    status: Status = "optimal" if bound is not None and cost <= bound else result.status if result.plans else "feasible"
     return replace(
         result, method=METHOD, status=status, cost=cost, accelerator=winner.accelerator, plans=winner.plans,
         evaluations=winner.evaluations, lower_bound=bound, gap=None if bound is None else gap(cost, bound),

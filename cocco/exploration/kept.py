@@ -7,6 +7,7 @@ best known of a second proof. Both searches share the samples asked for: the ans
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from cocco.bounds.certificate import certify, unless_refuted
@@ -129,7 +130,7 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
 def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
     """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
     planned = answer.planned
-    if answer.trace.is_stopped or answer.is_proven or planned is None:
+    if answer.trace.is_stopped or answer.is_proven or planned is None or planned.cost == math.inf:
         return answer
     try:
         found = certify(problem, problem.labels(planned.plans), effort, planned.cost)

@@ -108,6 +108,8 @@ def point_with(valued: Problem, plane: Plane, planned: Planned) -> FrontPoint:
 def best_points(points: Iterable[FrontPoint]) -> tuple[FrontPoint, ...]:
     """Return the points that no other beats, ascending; of equal ones the first."""
     listed = list(points)
+    if not listed:
+        return ()
     rows = np.array([point.values for point in listed])
     return tuple(listed[i] for i in front_of(rows).tolist())
 
@@ -126,4 +128,6 @@ def with_points(samples: pandas.DataFrame, objectives: Sequence[str], points: Se
         | by_column(objectives, point.values)
         for number, point in enumerate(points, 1)
     ]
+    if not len(samples):
+        return pandas.DataFrame(rows)[list(samples.columns)]
     return pandas.concat([samples, pandas.DataFrame(rows)[list(samples.columns)]], ignore_index=True)

@@ -17,12 +17,14 @@ from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import totals_of
+from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.jobs import helped
 from cocco.exploration.kept_front import with_points
 from cocco.exploration.kept_limited_search import searched_points
 from cocco.exploration.kept_limits import limited_points
-from cocco.exploration.pareto import cheapest, front_question, of_metric, point_of, rows_of, searched
+from cocco.exploration.lacking import lacking_json
+from cocco.exploration.pareto import cheapest, empty_cloud, front_question, of_metric, point_of, rows_of, searched
 from cocco.exploration.placed_points import best_placed
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
@@ -37,6 +39,7 @@ from cocco.problem.space import Space
 from cocco.problem.status import Interrupted, Status
 from cocco.search.genetic.nsga import Cloud
 from simulator.accelerator import Machine, machine_of
+from simulator.evaluate import Evaluation
 from simulator.keywords import check_keywords
 from simulator.model.tiling import TileRule
 from workloads.network.network import Network
@@ -59,7 +62,8 @@ class Limited(Shown):
         "optimal" (proved), "feasible" (samples are spent; a better one may exist), "infeasible" (proved: nothing keeps
         the limits), "gave_up" (nothing found does), "stopped" (by the user; the best so far, if any).
     best
-        None where nothing found keeps the limits; then `nearest` exceeds them by the smallest factor.
+        None where nothing found keeps the limits; then `nearest` exceeds them by the smallest factor, and is None, too,
+        where nothing runs in any of the memories.
     lower_bound
         Of what is minimized, for everything that keeps the limits; None where nothing does, proved.
     """
@@ -73,10 +77,11 @@ class Limited(Shown):
     status: Status
     objectives: tuple[str, ...]  #: what the values of the points are
     best: FrontPoint | None
-    nearest: FrontPoint
+    nearest: FrontPoint | None
     lower_bound: float | None
     engine: str
     points: pandas.DataFrame  #: as in Front
+    lacking: tuple[Evaluation, ...] = ()  #: as in Front
 
     @property
     def value(self) -> float | None:
@@ -108,7 +113,8 @@ class Limited(Shown):
             "lower_bound": self.lower_bound,
         }
         if self.best is None:
-            return content | {"networks": list(self.networks), "nearest": self.nearest.to_json(self.objectives)}
+            nearest = None if self.nearest is None else self.nearest.to_json(self.objectives)
+            return content | {"networks": list(self.networks), "nearest": nearest} | lacking_json(self.lacking)
         content |= by_column(self.objectives, self.best.values) | self.best.addresses_json()
         content |= buffer_bytes(self.best.accelerator)
         found = [
@@ -177,7 +183,8 @@ def minimize(
         networks, space, machine=machine_of(machine, fields), metric=metrics_of(objectives)[0], weights=weights,
         tile_rule=tile_rule, count=fields.get("count", "one"),
     )  # fmt: skip
-    question = replace(front_question(whole, effort, fields), problem=_narrowed(whole, bounds))
+    question = front_question(whole, effort, fields)
+    question = replace(question, problem=_narrowed(question.problem, bounds))
     with helped(effort_of(effort, fields)):
         return _minimized(question, criterion, bounds, objectives, keep)
 
@@ -189,8 +196,11 @@ def _minimized(
     problem = question.problem
     is_focused = criterion not in MEMORY or len(metrics_of(objectives)) == 1
     share = -(-question.samples // 2) if is_focused else question.samples
-    cloud = searched(replace(question, samples=share), Plane(problem, objectives))
-    judge = _Judge(cloud.plane, criterion, bounds)
+    plane = Plane(problem, objectives)
+    judge = _Judge(plane, criterion, bounds)
+    cloud = searched(replace(question, samples=share), plane) if question.may_run else empty_cloud(question, plane)
+    if not len(cloud.values):
+        return _of_one(question, cloud, judge, keep)
     cloud.wanted = question.samples
     lower: float | None = None
     status: Status = "stopped"
@@ -201,9 +211,30 @@ def _minimized(
             lower, status = _prove(question, cloud, judge)
     except KeyboardInterrupt:
         pass
-    limited = _answer(question, cloud, judge, None if lower == math.inf else lower, status)
+    point = point_of(cloud, judge.best(cloud))
+    limited = _answer(question, cloud, judge, point, None if lower == math.inf else lower, status)
     if keep == "auto" and status != "stopped":
         limited = _with_kept(replace(question, problem=replace(problem, keep=keep)), judge, limited)
+    if limited.status == "stopped":
+        raise Interrupted(limited)
+    return limited
+
+
+def _of_one(question: Question, cloud: Cloud, judge: _Judge, keep: Keep) -> Limited:
+    """Return the answer where a search found nothing that runs: from one plan, or why none does."""
+    question = replace(question, problem=replace(question.problem, keep=keep))
+    result = plan_that_runs(question)
+    if not result.plans:
+        limited = _answer(question, cloud, judge, None, None, result.status)
+        limited = replace(limited, samples=result.samples, lacking=result.evaluations)
+    else:
+        found, plane = result.evaluations, judge.plane
+        point = FrontPoint(plane.judged(found), result.accelerator, result.plans, found)
+        status: Status = "feasible" if judge.excess(point.values) <= 1 else "gave_up"
+        limited = _answer(question, cloud, judge, point, None, "stopped" if result.status == "stopped" else status)
+        limited = replace(limited, samples=result.samples, points=with_points(limited.points, plane.names, [point]))
+        if keep == "auto" and limited.status != "stopped":
+            limited = _with_kept(question, judge, limited)
     if limited.status == "stopped":
         raise Interrupted(limited)
     return limited
@@ -356,6 +387,7 @@ def _bounds(judge: _Judge) -> list[_MemoryBound]:
 def _with_kept(question: Question, judge: _Judge, plain: Limited) -> Limited:
     """Return the answer with kept tensors, which is never worse than the one without."""
     known = plain.best or plain.nearest
+    assert known is not None, "a plan runs"
     found = limited_points(question, judge, known)
     points, status, lower, samples = list(found.found), found.status, found.lower, plain.samples
     point = min([known, *points], key=lambda each: judge.key(each.values))
@@ -386,9 +418,10 @@ def _with_kept(question: Question, judge: _Judge, plain: Limited) -> Limited:
     )
 
 
-def _answer(question: Question, cloud: Cloud, judge: _Judge, lower: float | None, status: Status) -> Limited:
-    point = point_of(cloud, judge.best(cloud))
-    problem, keeps = question.problem, judge.excess(point.values) <= 1
+def _answer(
+    question: Question, cloud: Cloud, judge: _Judge, point: FrontPoint | None, lower: float | None, status: Status
+) -> Limited:
+    problem, keeps = question.problem, point is not None and judge.excess(point.values) <= 1
     return Limited(
         minimize=judge.plane.names[judge.target],
         limits=judge.limits,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.bounds.certificate import unless_refuted
 from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, QUICK_TOTAL, Proof, prove
+from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import lower_bound
 from cocco.exploration.divided_search import divided_search, is_divided
 from cocco.exploration.founders import Founders, founders
@@ -52,6 +54,20 @@ class Outcome(NamedTuple):
     bound: float = 0.0
 
     @property
+    def best(self) -> Sample:
+        """The cheapest sample without kept tensors."""
+        return self.trace.best if self.proof is None or self.proof.best is None else self.proof.best
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing that runs was found, nor proved that nothing does, nor did the user end the search."""
+        if self.planned is not None:
+            cost, bound = self.planned.cost, self.bound
+        else:
+            cost, bound = self.best.cost, 0.0 if self.proof is None else self.proof.lower_bound
+        return cost == math.inf > bound and not self.trace.is_stopped
+
+    @property
     def is_proven(self) -> bool:
         """Whether the answer with kept tensors is the cheapest there is."""
         return self.planned is not None and self.planned.cost <= self.bound
@@ -74,6 +90,13 @@ def answer(method: HardwareMethod | SpaceMethod, question: Question, is_start: b
 def layerwise(question: Question) -> Outcome:
     """Layer by layer in the smallest memory: what there is where Ctrl-C comes first."""
     return stopped(question, list(range(question.problem.size)), "layerwise")
+
+
+def ruled_out(question: Question) -> Outcome:
+    """Return that nothing runs, not even layer by layer in the largest memory: known before anything is searched."""
+    problem = question.problem
+    sample = Sample(Genome(list(range(problem.size)), memories(problem)[-1]), math.inf, math.inf)
+    return Outcome(_trace(question, sample), 1, "layerwise", Proof(sample, math.inf, True, 0))
 
 
 def stopped(question: Question, labels: list[int], method: str) -> Outcome:
@@ -213,9 +236,9 @@ def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
     effort: as in `cocco.bounds.certify`.
     """
     proof = answer.proof or Proof(None, lower_bound(problem), False, 0)
-    if answer.trace.is_stopped or proof.is_optimal:
+    if answer.trace.is_stopped or proof.is_optimal or answer.best.cost == math.inf:
         return answer
-    best = proof.best or answer.trace.best
+    best = answer.best
     try:
         tell("bound by solvers", best=best.cost, bound=proof.lower_bound)
         found = once(_certified, problem, best.genome.labels, effort, best.cost)

@@ -10,10 +10,12 @@ from typing import Unpack, get_args
 import numpy as np
 
 from cocco.bounds.enumeration import Solver
+from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.jobs import helped
 from cocco.exploration.kept_front import KeptPoints, best_points, with_points
 from cocco.exploration.kept_pareto import points_with_kept
+from cocco.exploration.lacking import layer_by_layer
 from cocco.exploration.placed_points import placed_front
 from cocco.exploration.polish import LEAST_SAMPLES, polish
 from cocco.exploration.question import Question, question_of
@@ -121,9 +123,14 @@ def pareto(
         networks, space, machine=machine_of(machine, fields), metric=metrics_of(checked)[0], weights=weights,
         tile_rule=tile_rule, keep=keep, count=fields.get("count", "one"),
     )  # fmt: skip
-    question, plane = front_question(problem, effort, fields), Plane(problem, checked)
+    question = front_question(problem, effort, fields)
+    plane = Plane(question.problem, checked)
     with helped(effort_of(effort, fields)):
-        return _with_kept(question, plane, method) if keep == "auto" else _without(question, plane, method)
+        if question.may_run:
+            front = _with_kept(question, plane, method) if keep == "auto" else _without(question, plane, method)
+            if front.found:
+                return front
+        return _of_one(question, plane, method)
 
 
 def _without(question: Question, plane: Plane, method: FrontMethod) -> Front:
@@ -146,7 +153,7 @@ def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
     kept = KeptPoints([], False, True) if cloud.is_stopped else points_with_kept(question, plane, method, rows)
     status: Status = "optimal" if kept.is_proven else "gave_up" if method == "exact" else "feasible"
     found, is_stopped = best_points([*kept.found, *rows]), kept.is_stopped
-    if not is_stopped:
+    if found and not is_stopped:
         try:
             found, is_same = placed_front(plane, [*kept.found, *rows])
         except KeyboardInterrupt:
@@ -158,6 +165,22 @@ def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
     front = replace(front, points=with_points(front.points, plane.names, [*kept.found, *changed]))
     if is_stopped:
         raise Interrupted(replace(front, status="stopped"))
+    return front
+
+
+def _of_one(question: Question, plane: Plane, method: FrontMethod) -> Front:
+    """Return the front of a question of which a search found no point: that of one plan, or why none runs."""
+    result = plan_that_runs(question)
+    points = tuple[FrontPoint, ...]()
+    if result.plans:
+        values = plane.judged(result.evaluations)
+        points = (FrontPoint(values, result.accelerator, result.plans, result.evaluations),)
+        points = placed_front(plane, points)[0] if question.problem.keep == "auto" else points
+    status: Status = "feasible" if result.status == "optimal" else result.status
+    front = front_with(empty_cloud(question, plane), question.seed, method, status, points)
+    front = replace(front, samples=result.samples, points=with_points(front.points, plane.names, points))
+    if status == "stopped":
+        raise Interrupted(front)
     return front
 
 
@@ -230,6 +253,7 @@ def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, poi
         found=points,
         engine=cloud.breeder.name,
         points=cloud.points(),
+        lacking=() if points else layer_by_layer(problem),
     )
 
 

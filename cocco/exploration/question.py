@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from cocco.exploration.runnable import runnable
 from cocco.problem.effort import Effort, Initial, Progress
 from cocco.problem.levels import LEVELS, Level, level_of
 from cocco.problem.names import EngineName
@@ -12,15 +13,15 @@ from cocco.problem.operators import operators_of
 from cocco.problem.problem import Problem
 from cocco.problem.settings import Settings
 from cocco.search.kernel.choice import engine_name
-from simulator.accelerator import Accelerator
-from simulator.model.cheapest import Room
-from simulator.model.least_room import can_run, needs
 from simulator.partition.partition import Partition
 
 
 @dataclass(frozen=True)
 class Question:
-    """engine: the one that answers; threads: its threads. initial: labels of partitions to start from."""
+    """engine: the one that answers; threads: its threads. initial: labels of partitions to start from.
+
+    may_run: False where every memory is ruled out (cocco.exploration.runnable); else the problem is without those.
+    """
 
     problem: Problem
     samples: int
@@ -31,6 +32,7 @@ class Question:
     progress: Progress | None = None
     initial: Sequence[Sequence[int]] = ()
     level: Level = LEVELS["normal"]
+    may_run: bool = True
 
     def budget(self, count: int) -> int:
         """Return how much of some counted work may be done; count: in a normal search."""
@@ -46,9 +48,9 @@ def question_of(problem: Problem, effort: Effort, default: Settings) -> Question
     settings = effort.settings or default
     if effort.operators:
         settings = replace(settings, operators=settings.operators + operators_of(effort.operators))
-    check_layers_run(problem)
+    found = runnable(problem)
     return Question(
-        problem,
+        found or problem,
         effort.samples,
         effort.seed,
         settings,
@@ -57,29 +59,8 @@ def question_of(problem: Problem, effort: Effort, default: Settings) -> Question
         effort.progress,
         _labels_of(problem, effort.initial, min(effort.samples, settings.population)),
         level_of(effort.level),
+        found is not None,
     )
-
-
-def check_layers_run(problem: Problem) -> None:
-    """Raise ValueError, one line, where a layer has no loop order in the smallest memory of a problem."""
-    smallest = problem.accelerator_of([0] * len(problem.candidates))
-    room = Room(smallest.activation_capacity, None if smallest.is_shared else smallest.weight_capacity)
-    for network, rules in zip(problem.networks, problem.rules):
-        layers = range(len(network.layers)) if rules.has_loop_orders else ()
-        for v in layers:
-            if not can_run(rules.loop_layer(v), room):
-                least = min(needs(rules.loop_layer(v)), key=lambda need: need.activation + need.weights)
-                raise ValueError(
-                    f"layer {network.layers[v].name!r} of {network.name!r} needs "
-                    f"{_buffers(smallest, *least)} on chip in the least of its loop orders; the smallest memory asked "
-                    f"for is {_buffers(smallest, *room)}"
-                )
-
-
-def _buffers(accelerator: Accelerator, activation: int, weights: int | None) -> str:
-    if accelerator.is_shared:
-        return f"{activation + (weights or 0)} bytes"
-    return f"{activation} bytes and {weights} bytes for weights"
 
 
 def _labels_of(problem: Problem, initial: Initial, most: int) -> list[list[int]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.front import buffer_bytes
+from cocco.exploration.lacking import finite, lacking_json
 from cocco.exploration.moves import Moved
 from cocco.exploration.ranges import Ranges
 from cocco.problem.exchange import Exchange
@@ -28,8 +29,12 @@ class Result(Shown):
     Attributes
     ----------
     status
-        "optimal" (proved), "feasible" (an answer; the samples are spent), "stopped" (best so far, of Interrupted) or
-        "gave_up" (exact outgrew its budget; the best of other methods).
+        "optimal" (proved), "feasible" (an answer; the samples are spent), "infeasible" (proved: no plan runs in any of
+        the memories), "stopped" (best so far, of Interrupted) or "gave_up" (exact outgrew its budget; the best of other
+        methods, if any of them found a plan that runs).
+    plans
+        One per network; none where nothing found runs. Then cost is infinite (in JSON null), the accelerator is the
+        largest memory asked for, and the evaluations say which layers do not fit into it layer by layer.
     cost
         Formula 2 where alpha is given, else Formula 1, summed over the networks by their weights.
     gap
@@ -126,9 +131,9 @@ class Result(Shown):
             "seed": self.seed,
             "samples": self.samples,
             "status": self.status,
-            "lower_bound": self.lower_bound,
+            "lower_bound": finite(self.lower_bound),
             "gap": self.gap,
-            "cost": self.cost,
+            "cost": finite(self.cost),
         }
         if self.splits is not None:
             search["splits"] = self.splits
@@ -139,18 +144,27 @@ class Result(Shown):
             search["alpha"] = self.alpha
             search |= {} if self.count == "one" else {"count": self.count}
             search["exchange"] = None if self.exchange is None else self.exchange.to_json()
-            search |= buffer_bytes(self.accelerator)
+            sizes = buffer_bytes(self.accelerator)
+            search |= sizes if self.plans else dict.fromkeys(sizes)
         if self.ranges is not None:
             search["ranges"] = self.ranges.to_json()
         found = [
             evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
             for evaluation, plan in zip(self.evaluations, self.plans)
         ]
+        if not found:
+            found = [
+                {"network": each.network, "accelerator": each.accelerator.to_json(), "partition": None}
+                for each in self.evaluations
+            ]
+            search |= lacking_json(self.evaluations)
         if len(found) == 1:
             return found[0] | search
         return search | {"networks": [each | {"weight": weight} for each, weight in zip(found, self.weights)]}
 
     def _only(self, what: str) -> int:
-        if len(self.plans) != 1:
-            raise ValueError(f"a result of {len(self.plans)} networks has no single {what}; use {what}s")
+        if len(self.evaluations) != 1:
+            raise ValueError(f"a result of {len(self.evaluations)} networks has no single {what}; use {what}s")
+        if what == "plan" and not self.plans:
+            raise ValueError(f"no plan was found that runs ({self.status}); evaluation.infeasible says what is missing")
         return 0

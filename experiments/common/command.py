@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cocco.cli import values
+from cocco.cli.interrupts import hear
 from cocco.cli.usage import Parser
 from cocco.output.pictures.saving import save_picture
 from experiments.common import aims, expected, record
@@ -24,6 +25,7 @@ def main(experiment: Experiment, arguments: Sequence[str] | None = None) -> int:
 
     Written into the folder: <name>.csv, <name>.json, <name>.png, <name>.svg.
     """
+    hear()
     words = list(sys.argv[1:] if arguments is None else arguments)
     name = experiment.name
     try:

@@ -134,7 +134,8 @@ def least_capacity(
     if broken:
         return LeastCapacity(network.name, streaming, None, None, None, (), (), (), infeasible=broken)
     ways = [
-        [(a + reserved.size_bytes, w) for a, w in _ways(model, streaming)] for model, reserved in zip(models, beside)
+        [(a + reserved.size_bytes, w) for a, w in least_ways(model, streaming)]
+        for model, reserved in zip(models, beside)
     ]
 
     def most(size: Callable[[Sequence[Way]], int]) -> tuple[int, tuple[str, ...]]:
@@ -153,7 +154,7 @@ def least_capacity(
     )  # fmt: skip
 
 
-def _ways(model: SubgraphModel, streaming: bool) -> Sequence[Way]:
+def least_ways(model: SubgraphModel, streaming: bool = True) -> Sequence[Way]:
     """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it."""
     if isinstance(model, GivenScheme):
         return [*model.least_needs, *(model.loop_needs if streaming else [])]

@@ -1,11 +1,11 @@
-"""The least memory in which each layer of some networks has a loop order: what a search refuses to go below."""
+"""The least memory in which each layer of some networks has a loop order: below it hardly anything runs."""
 
 from __future__ import annotations
 
-from cocco.exploration.question import check_layers_run
 from cocco.problem.problem import Problem, on_hardware
 from simulator.accelerator import Accelerator
-from simulator.model.least_room import least_room
+from simulator.model.goal import Room
+from simulator.model.least_room import can_run, least_room
 from workloads.network.network import Network
 
 
@@ -16,9 +16,11 @@ def least_shared(network: Network) -> int:
 
 
 def is_refused(problem: Problem) -> bool:
-    """Return whether some layer has no loop order in the smallest memory of the problem."""
-    try:
-        check_layers_run(problem)
-    except ValueError:
-        return True
-    return False
+    """Return whether some layer has no loop order in the smallest memory of a problem on one core."""
+    smallest = problem.accelerator_of([0] * len(problem.candidates))
+    room = Room(smallest.activation_capacity, None if smallest.is_shared else smallest.weight_capacity)
+    return smallest.cores == 1 and not all(
+        can_run(rules.loop_layer(v), room)
+        for network, rules in zip(problem.networks, problem.rules)
+        for v in range(len(network.layers))
+    )

@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 from cocco.bounds.kept import keep_question
-from cocco.exploration.question import check_layers_run
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
@@ -17,6 +16,7 @@ from simulator.accelerator import Accelerator
 from simulator.model.least_room import needs
 from simulator.model.loops import loop_layer
 from tests.helpers.every_kept_plan import cheapest
+from tests.helpers.least_memory import is_refused
 from tests.helpers.random_tables import random_technology, shared_technology
 from tests.helpers.small_problems import METRICS, small_network
 
@@ -58,11 +58,7 @@ def small_space(seed: int, most_layers: int = 4, has_tables: bool = False) -> Pr
         machine, space = Accelerator(global_buffer=1, weight_buffer=1, **common), SeparateBuffers(*ranges).buffers
     rule = rng.choice(("exact", "exact", "paper"))
     problem = Problem(tuple(networks), machine, space, objective, rule, keep="auto")
-    try:
-        check_layers_run(problem)
-    except ValueError:
-        return None
-    return problem
+    return None if is_refused(problem) else problem
 
 
 def question_of(problem: Problem) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from cocco.allocation.answer import AllocationResult
 from cocco.allocation.complete import NODES
 from cocco.cli import values
 from cocco.cli.effort import add_effort, scaled
+from cocco.cli.interrupts import STOPPED
 from cocco.cli.options import add_engine, add_json
-from cocco.cli.output import CODES, STOPPED, file_path, output_path, print_answer, searched
+from cocco.cli.output import CODES, file_path, output_path, print_answer, searched
 from cocco.cli.usage import Old, Parser
 from cocco.output.folders.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS

@@ -27,6 +27,7 @@ from cocco.cli.options import (
     add_search,
     add_space,
     keep_of,
+    method_of,
 )
 from cocco.cli.output import check_folder, output_path
 from cocco.cli.plans import add_start, start_of
@@ -117,6 +118,7 @@ def _add_limits(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Search with alpha or under limits."""
     check_method(options, options.method, (PLAIN,))
+    options.method = method_of(options)
     if isinstance(options.cores, tuple):
         return _explore_cores(options)
     if options.minimize is not None or options.limits:
@@ -170,7 +172,7 @@ def _shown(
     result: Result,
 ) -> Shown:
     is_kept = any(plan.keep for plan in result.plans)
-    maps = addresses.maps_of(networks, result) if options.addresses or is_kept else []
+    maps = addresses.maps_of(networks, result) if result.plans and (options.addresses or is_kept) else []
     content = result.to_json() | {"verified": None}  # nothing was executed yet
     if paid:
         content["compromise"] = [each.to_json() for each in paid]
@@ -181,7 +183,8 @@ def _shown(
         return "\n\n".join([explore_text(result, networks, paid), *map(shown, maps), *changes_text(result)])
 
     def save(seconds: float) -> list[Path]:
-        assert folder is not None
+        if folder is None or not result.plans:
+            return []
         written = run_folder.save(folder, result, about(options, settings, result, content, seconds))
         return written + addresses.save(folder, maps if options.addresses else [])
 
@@ -218,7 +221,8 @@ def _explore_cores(options: Namespace) -> int:
 
     def show(axis: CoresAxis) -> Shown:
         def save(seconds: float) -> Sequence[Path]:
-            assert folder is not None
+            if folder is None or not any(result.plans for result in axis.results):
+                return []
 
             def said(cores: int, result: Result) -> dict[str, Any]:
                 return about(options, settings_at(cores), result, result.to_json() | {"verified": None}, seconds)

@@ -20,6 +20,7 @@ from cocco.cli.options import (
     add_network,
     add_search,
     keep_of,
+    method_of,
 )
 from cocco.cli.output import output_path
 from cocco.cli.plans import PLAN_SUFFIXES, add_start, start_of
@@ -60,6 +61,7 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Search, save the partition, print it."""
     check_method(options, options.method, (PLAIN,))
+    options.method = method_of(options)
     accelerator = accelerator_of(options)
     network = load(options.network, options)
     output = _partition_file(options.output)
@@ -86,7 +88,7 @@ def run(options: Namespace) -> int:
             return "\n\n".join([partition_text(result, [network]), *map(height_text, maps), *changes_text(result)])
 
         content = addresses.with_maps(result.to_json() | {"verified": None}, maps)
-        proofs = [proof(options, options.network, result, output)] if output else []
+        proofs = [proof(options, options.network, result, output)] if output and result.plans else []
         return Shown(content, text, save, proofs)
 
     folder, files = (output.parent, [output.name]) if output else (None, [])

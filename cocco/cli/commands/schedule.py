@@ -9,10 +9,11 @@ from pathlib import Path
 
 from cocco.cli import values
 from cocco.cli.effort import add_effort, scaled
+from cocco.cli.interrupts import STOPPED
 from cocco.cli.networks import load
 from cocco.cli.of_methods import Of, check_method
 from cocco.cli.options import add_json, add_network
-from cocco.cli.output import CODES, STOPPED, file_path, print_answer, searched
+from cocco.cli.output import CODES, file_path, print_answer, searched
 from cocco.cli.usage import Old, Parser, UsageError
 from cocco.output.folders.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS

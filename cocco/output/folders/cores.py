@@ -33,6 +33,8 @@ def save(folder: Path, axis: CoresAxis, about: Callable[[int, Result], dict[str,
     write_atomic(folder / CORES, csv_text(frame))
     written = [folder / CORES]
     for cores, result in zip(axis.cores, axis.results):
+        if not result.plans:
+            continue
         names = run.file_names([evaluation.network for evaluation in result.evaluations])
         with ready(folder / folder_of(cores), names) as inner:
             written += run.save(inner, result, about(cores, result))

@@ -27,7 +27,7 @@ def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Pa
     Rows of pareto.csv name their partition files. Those of an earlier, longer front in this folder are removed.
     """
     remove_earlier(folder, FILES)
-    points = found.found if isinstance(found, Front) else (found.best or found.nearest,)
+    points = found.found if isinstance(found, Front) else _point(found)
     partitions = _save_partitions(folder / PARTITIONS, points)
     front = found.front if isinstance(found, Front) else _front(found, points[0])
     texts = {
@@ -55,6 +55,12 @@ def front_picture(found: Front | Limited) -> Figure:
         best = values[x], values[y]
     names = ", ".join(found.networks)
     return front_figure({names: points[[x, y]]}, x, y, best=best, title=f"{names}: {found.samples:,} samples")
+
+
+def _point(limited: Limited) -> tuple[FrontPoint, ...]:
+    point = limited.best or limited.nearest
+    assert point is not None, "what has no point is not saved"
+    return (point,)
 
 
 def _front(limited: Limited, point: FrontPoint) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 def ready(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """Make the folder where it is missing, and check that these files can be written into it.
 
-    Raises OSError, one line, where they cannot. What was made here goes again if an error ends the `with` block.
+    Raises OSError, one line, where they cannot. What was made here goes again if nothing was written into it.
     """
     made = _make(folder)
     try:
@@ -25,9 +25,8 @@ def ready(folder: Path, names: Sequence[str]) -> Iterator[Path]:
         except OSError as error:
             raise OSError(f"{folder}: cannot be written: {error.strerror}") from None
         yield folder
-    except BaseException:
+    finally:
         _remove_empty(made)
-        raise
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cocco.exploration.cores import CoresAxis
 from cocco.output.text.numbers import capacity, megabytes, table
+from cocco.output.text.search import no_plan_text
 
 HEADS = (
     "cores", "buffers of a core", "of all cores", "area (mm2)", "energy (mJ)", "latency (ms)", "off-chip", "crossing",
@@ -14,9 +15,11 @@ ENDS = {"optimal": "proved", "feasible": "not proved", "stopped": "stopped", "ga
 
 def cores_text(axis: CoresAxis) -> str:
     """Return the table, and how energy and latency of the most cores compare with those of the fewest."""
-    names = " + ".join(plan.network_name for plan in axis.results[0].plans)
+    names = " + ".join(each.network for each in axis.results[0].evaluations)
     rows = [_row(row, axis.results[0].accelerator.technology.clock_ghz) for row in axis.rows()]
-    return "\n\n".join([f"The memory to build for {names}, by cores.", table(HEADS, rows, left=0), *_trend(axis)])
+    lacking = [no_plan_text(each.evaluations, each.status) for each in axis.results if not each.plans]
+    first = f"The memory to build for {names}, by cores."
+    return "\n\n".join([first, table(HEADS, rows, left=0), *_trend(axis), *lacking])
 
 
 def _row(row: dict[str, object], clock: float) -> tuple[str, ...]:

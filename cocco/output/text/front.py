@@ -9,11 +9,14 @@ from cocco.exploration.limits import Limited
 from cocco.output.text.evaluation import energy_text, subgraphs_text, totals_text
 from cocco.output.text.hardware import buffers, machine
 from cocco.output.text.numbers import buffer_name, capacity, counted, table
+from cocco.output.text.search import no_plan_text
 from cocco.problem.criteria import CRITERIA
 
 
 def front_text(front: Front, exchange: str | None = None) -> str:
     """Return the points of the front, a row each; exchange: with the one that costs least so."""
+    if not front.found:
+        return no_plan_text(front.lacking, front.status)
     names = ", ".join(front.networks)
     how = "proved, none is missing" if front.status == "optimal" else "found; a longer search may find better ones"
     on = machine(front.found[0].accelerator)
@@ -39,6 +42,8 @@ def front_text(front: Front, exchange: str | None = None) -> str:
 
 def limited_text(limited: Limited) -> str:
     """Return the memory with the least of what was asked for, or how near the limits one comes."""
+    if limited.nearest is None:
+        return no_plan_text(limited.lacking, limited.status)
     limits = " and ".join(f"{name} at most {shown(name, bound)}" for name, bound in limited.limits.items())
     if limited.best is None:
         proved = ", proved" if limited.status == "infeasible" else ", as far as the search went"

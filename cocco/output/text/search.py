@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from cocco.exploration.compromise import Compromise
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.given import METHOD
+from cocco.exploration.lacking import least_memory
 from cocco.exploration.result import Result
-from cocco.output.text.evaluation import energy_text, experts_text, infeasible_text, subgraphs_text, totals_text
+from cocco.output.text.evaluation import energy_text, experts_text, subgraphs_text, totals_text
 from cocco.output.text.hardware import buffers, machine
 from cocco.output.text.numbers import (
     buffer_columns,
@@ -23,6 +24,7 @@ from cocco.output.text.numbers import (
 )
 from cocco.output.text.ranges import ranges_text
 from cocco.problem.criteria import CRITERIA
+from cocco.problem.status import Status
 from simulator import Evaluation, Partition, evaluate
 from workloads import Network
 from workloads.network.repeats import repeat_text
@@ -33,8 +35,8 @@ SIZES = 8  #: capacities in the table of what the search saw
 
 def partition_text(result: Result, networks: Sequence[Network]) -> str:
     """Return what was found for given hardware."""
-    if not _fits(result):
-        return _infeasible(result)
+    if not result.plans:
+        return no_plan_text(result.evaluations, result.status)
     evaluation = result.evaluation
     first = (
         f"Run {evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
@@ -45,8 +47,8 @@ def partition_text(result: Result, networks: Sequence[Network]) -> str:
 
 def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Compromise] = ()) -> str:
     """Return which memory to build, for one network or several; paid: what sharing it costs each of them."""
-    if not _fits(result):
-        return _infeasible(result)
+    if not result.plans:
+        return no_plan_text(result.evaluations, result.status)
     build = f"Build {buffers(result.accelerator)}{machine(result.accelerator)}"
     if len(networks) == 1:
         parts = [
@@ -88,12 +90,15 @@ def _shown(metric: str) -> tuple[str, float]:
     return f"{metric} {CRITERIA[metric].shown}", CRITERIA[metric].scale
 
 
-def _fits(result: Result) -> bool:
-    return bool(result.plans) and all(evaluation.fits for evaluation in result.evaluations)
-
-
-def _infeasible(result: Result) -> str:
-    return "\n".join(infeasible_text(evaluation) for evaluation in result.evaluations if not evaluation.fits)
+def no_plan_text(evaluations: Sequence[Evaluation], status: Status) -> str:
+    """Return that no plan runs, what does not fit in the largest memory layer by layer, and what memory would do."""
+    machine_, names = evaluations[0].accelerator, " + ".join(each.network for each in evaluations)
+    how = {"infeasible": "Infeasible: no plan of {} runs", "stopped": "Stopped before a plan of {} was found that runs"}
+    head = how.get(status, "Gave up: no plan of {} was found that runs, and none excluded").format(names)
+    lines = [f"{head} on {buffers(machine_)}{machine(machine_)}. Layer by layer:"]
+    lines += [f"  {each}" for evaluation in evaluations for each in evaluation.infeasible]
+    least = least_memory(evaluations)
+    return "\n".join([*lines, f"Layer by layer it runs from {buffers(least)} on."])
 
 
 def _numbers(evaluation: Evaluation) -> str:

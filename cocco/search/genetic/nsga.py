@@ -38,7 +38,10 @@ class Cloud:
         size = plane.problem.size
         self.labels, self.capacities = np.zeros((0, size), np.int64), np.zeros((0, 2), np.int64)  # of the front
         self.values = np.zeros((0, len(plane.names)))
-        self._columns: list[tuple[np.ndarray, ...]] = []
+        none = np.zeros(0, np.int64), np.zeros(0, np.int32)
+        self._columns: list[tuple[np.ndarray, ...]] = [
+            (*none, np.zeros((0, len(plane.problem.buffers)), np.int32), none[1], self.values)
+        ]
 
     @property
     def left(self) -> int:

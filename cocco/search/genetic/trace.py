@@ -93,7 +93,9 @@ class Trace:
         least = np.minimum.accumulate(made.cost.reshape(len(costs), each).min(axis=1))
         if len(self.hall):
             least = np.minimum(least, self.best.cost)
-        rows = zip(costs.min(axis=1), costs.mean(axis=1), costs.std(axis=1), generations.distinct.tolist(), least)
+        with np.errstate(invalid="ignore"):  # of costs that are infinite there is no deviation
+            deviations = costs.std(axis=1)
+        rows = zip(costs.min(axis=1), costs.mean(axis=1), deviations, generations.distinct.tolist(), least)
         generation = np.repeat(np.arange(number, number + len(costs), dtype=np.int32), each)
         samples = np.arange(self._closed + 1, self._closed + len(made.cost) + 1)
         capacities = made.capacities[:, : len(self.problem.buffers)]

@@ -13,7 +13,7 @@ from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.metrics import METRIC_NAMES
 from tests.helpers.command_line import answer
 from tests.helpers.command_line import cocco as command
-from tests.helpers.search_graphs import BRANCHES, SPACE, chain
+from tests.helpers.search_graphs import BRANCHES, SPACE
 
 TIGHT = Accelerator(global_buffer=64 * KiB, weight_buffer=72 * KiB)  #: where tiles and loop orders differ by metric
 COLUMN = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}
@@ -74,36 +74,3 @@ def test_the_best_under_limits_is_one_plan():
     (plan,) = found.best.plans
     priced = evaluate(BRANCHES, plan, found.best.accelerator)
     assert (plan.metric, priced.energy_pj) == ("energy", found.value) and priced.latency_cycles <= 2000
-
-
-SHARED = "layer 'n0' of 'chain' needs 656 bytes on chip in the least of its loop orders; .* asked for is 655 bytes$"
-APART = "needs 80 bytes and 576 bytes for weights on chip .* is 4096 bytes and 575 bytes for weights$"
-
-
-def test_a_memory_in_which_a_layer_has_no_loop_order_is_refused():
-    """A window of 3 x 3 x 8 bytes and 8 of an output beside 3 x 3 x 8 x 8 of weights; a byte less runs nothing."""
-    with pytest.raises(ValueError, match=SHARED):
-        cocco.partition(chain(3), Accelerator(shared_buffer=655))
-    with pytest.raises(ValueError, match=APART):
-        cocco.partition(chain(3), Accelerator(global_buffer=4096, weight_buffer=575))
-    for search in (cocco.explore, cocco.pareto):
-        with pytest.raises(ValueError, match=SHARED):
-            search(chain(3), space=cocco.SharedBuffer(655, 1655, 500), samples=20)
-    with pytest.raises(ValueError, match=SHARED):
-        minimize(chain(3), "energy", {"capacity": 1155}, space=cocco.SharedBuffer(655, 1655, 500), samples=20)
-    for machine in (Accelerator(shared_buffer=656), Accelerator(global_buffer=80, weight_buffer=576)):
-        assert cocco.partition(chain(3), machine).evaluation.fits
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("partition", "vgg16", "--shared-buffer", "1KB"),
-        ("explore", "vgg16", "--range", "1KB:4KB:1KB"),
-    ],
-)
-def test_the_command_line_refuses_it_in_one_line(arguments):
-    finished = command(*arguments, "--samples", "20")
-    assert finished.returncode == 2 and finished.stdout == ""
-    assert len(finished.stderr.splitlines()) == 1
-    assert "of 'vgg16' needs" in finished.stderr and "the smallest memory asked for is 1024 bytes" in finished.stderr

@@ -1,0 +1,51 @@
+"""What an answer without a plan says: which layers do not fit, and the least memory that would do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from cocco.bounds.kept_bounds import memories
+from cocco.problem.problem import Problem
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation, evaluate
+from simulator.partition.partition import Partition
+from simulator.views.least_capacity import least_capacity
+
+
+def layer_by_layer(problem: Problem) -> tuple[Evaluation, ...]:
+    """Return what the simulator says of each network, layer by layer, in the largest memory: what does not fit."""
+    machine = problem.accelerator_of(memories(problem)[-1])
+    return tuple(
+        evaluate(network, Partition.layerwise(network, problem.metric), machine, problem.tile_rule)
+        for network in problem.networks
+    )
+
+
+def least_memory(evaluations: Sequence[Evaluation]) -> Accelerator:
+    """Return the hardware of evaluations with the least memory in which the plans of all of them run."""
+    machine, found = evaluations[0].accelerator, []
+    for each in evaluations:
+        assert each.source is not None, "evaluate() made it"
+        found.append(least_capacity(*each.source, machine=machine.machine, tile_rule=each.tile_rule))
+    names = ("shared_buffer",) if machine.is_shared else ("global_buffer", "weight_buffer")
+    return replace(machine, **{name: max(getattr(each, name) for each in found) for name in names})
+
+
+def lacking_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
+    """Return what does not fit of each network, and the least memory that would do, as plain data; nothing of none."""
+    if not evaluations:
+        return {}
+    least = least_memory(evaluations)
+    names = ("shared_buffer",) if least.is_shared else ("global_buffer", "weight_buffer")
+    return {
+        "infeasible": [{"network": each.network} | one.to_json() for each in evaluations for one in each.infeasible],
+        "least": {f"{name}_bytes": getattr(least, name) for name in names},
+    }
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number as JSON has it: null where it is infinite."""
+    return None if value is None or math.isinf(value) else value

@@ -1,0 +1,72 @@
+"""Ctrl-C from the first moment on: exit status 130 and at most one line, while modules are imported, too."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.helpers.command_line import ENVIRONMENT, ROOT
+
+HERE = "import sys; print('here', flush=True); "
+COMMAND = HERE + "from cocco.cli import main; sys.exit(main())"
+MODULE = HERE + "import runpy; sys.argv[0] = '-m'; runpy.run_module({!r}, run_name='__main__', alter_sys=True)"
+LINES = {
+    "explore": (COMMAND, "explore", "nasnet"),
+    "capacity": (COMMAND, "capacity", "nasnet", "layerwise"),
+    "cocco.cli": (MODULE.format("cocco.cli"), "pareto", "nasnet"),
+    "experiments": (MODULE.format("experiments"), "--quick"),
+    "coexploration_shared": (MODULE.format("experiments.coexploration_shared"), "--quick"),
+    "tables": (MODULE.format("experiments.tables"),),
+}
+FEW = (0.0, 0.02, 0.07, 0.15, 0.3)
+MANY = tuple(step / 50 for step in range(1, 31))
+
+
+def pressed(line: tuple[str, ...], seconds: float, folder) -> tuple[int, str]:
+    """Press Ctrl-C so long after Python has begun; return the exit code and standard error."""
+    with subprocess.Popen(
+        [sys.executable, "-c", *line], cwd=folder, env=ENVIRONMENT | {"PYTHONPATH": str(ROOT)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    return process.returncode, told
+
+
+def check(line: tuple[str, ...], seconds: float, folder) -> None:
+    """Check that it ends in a line. Before the first of our lines runs Python may show its own, none of ours."""
+    code, told = pressed(line, seconds, folder)
+    if "Traceback" in told:
+        assert f'"{ROOT}/' not in told, told
+        return
+    told = "".join(each for each in told.splitlines(keepends=True) if "about" not in each)  # what it would take
+    assert code == 130 and told.count("\n") <= 1, (code, told)
+
+
+@pytest.mark.parametrize("name", ["explore", "coexploration_shared", "tables"])
+def test_ctrl_c_ends_a_command_in_a_line_from_the_first_moment(name, tmp_path):
+    for seconds in FEW:
+        check(LINES[name], seconds, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LINES)
+def test_ctrl_c_ends_every_command_in_a_line_at_any_moment(name, tmp_path):
+    for seconds in MANY:
+        check(LINES[name], seconds, tmp_path)
+
+
+def test_a_command_line_run_by_a_program_leaves_its_ctrl_c_alone():
+    before = signal.getsignal(signal.SIGINT)
+    from cocco.cli import main
+
+    assert main(["networks", "--json"]) == 0
+    assert signal.getsignal(signal.SIGINT) is before
