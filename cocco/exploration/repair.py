@@ -68,7 +68,7 @@ class Repair:
     def repaired(self, plan: Partition) -> Repaired:
         """Return a plan with addresses, the moves to it, and its map; the map does not fit where none was found."""
         found = self._map(plan)
-        if found is None or self._is_placed(found):
+        if found is None or self.is_placed(found):
             return plan, (), found
         answer: Repaired = plan, (), found
         least, most = math.inf, self.cost(plan)
@@ -101,7 +101,7 @@ class Repair:
             plan = change.plan
             seen.add(_key(plan))
         found = self._map(plan) if moves else None
-        return (plan, tuple(moves), found) if found is not None and self._is_placed(found) else None
+        return (plan, tuple(moves), found) if found is not None and self.is_placed(found) else None
 
     def _tightened(self, plan: Partition) -> tuple[Partition, list[Moved]]:
         """Return a plan that costs no more and takes less room where it lacks addresses, as far as that is found."""
@@ -123,7 +123,8 @@ class Repair:
         priced = self.priced(plan)
         return map_of(make_plan(priced)) if priced.fits else None
 
-    def _is_placed(self, found: AddressMap) -> bool:
+    def is_placed(self, found: AddressMap) -> bool:
+        """Return whether all regions have addresses, and pairs where they must."""
         return found.fits and not (self.needs_pairs and found.crowded)
 
     def _first_open(self, held: BufferPlan, done: dict[Memory, int]) -> tuple[Memory, range] | None:
@@ -224,7 +225,7 @@ def repaired_plans(
     for network, plan in zip(problem.networks, plans):
         repair = Repair(network, accelerator, problem.objective.metric, problem.tile_rule, needs_pairs)
         changed, moves, map_ = repair.repaired(plan)
-        placed &= map_ is not None and map_.fits
+        placed &= map_ is not None and repair.is_placed(map_)
         found.append(changed)
         moved += moves
     return found, tuple(moved), placed

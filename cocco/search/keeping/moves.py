@@ -217,9 +217,8 @@ class Moves:
             price = self._price(KeptStep(layers, touched, loaded, stores, kept_bytes, elsewhere))
             if price < math.inf:
                 unwritten, written = (place.unwritten | unwritten) & ~last, (place.written | written) & ~last
-                for dropped in _subsets(may_drop):
-                    if any((may_drop & ~dropped) >> before[u] & 1 for u in members(dropped) if u in before):
-                        continue
+                for dropped in _drops(may_drop, before):
+                    self._count(dropped > 0)
                     yield group, price, Place(executed, unwritten, written & ~dropped)
 
     def _least(self, group: int, loaded: int, live: int, cost: float) -> float:
@@ -269,24 +268,33 @@ class Moves:
 
         All choices with that room that need not wait.
         """
+        so_far, options = [(0, 0, stored, size, least)], [iter(each) for each in choices[:1]]
         if not choices:
-            yield 0, 0, stored, size, least
-            return
-        *first, options = choices
-        for unwritten, written, stores, kept_bytes, below in self._choices(first, stored, size, least, ceiling):
-            for option in options:
-                if option.after & ~written:
-                    continue
-                more = kept_bytes + sum(self.question.whole[u] for u in members(option.unwritten | option.written))
-                if more > self.question.room:
-                    continue
-                if ceiling.holds_back(below + option.more):
-                    self._count(1)
-                    continue
-                yield (
-                    unwritten | option.unwritten, written | option.written, stores | option.stores, more,
-                    below + option.more,
-                )  # fmt: skip
+            yield so_far.pop()
+        while options:
+            option = next(options[-1], None)
+            if option is None:
+                options.pop()
+                so_far.pop()
+                continue
+            unwritten, written, stores, kept_bytes, below = so_far[-1]
+            if option.after & ~written:
+                continue
+            more = kept_bytes + sum(self.question.whole[u] for u in members(option.unwritten | option.written))
+            if more > self.question.room:
+                first = choices[len(options) - 1][0]
+                self._count(bool(first.unwritten | first.written))  # it cannot pass instead
+                continue
+            if ceiling.holds_back(below + option.more):
+                self._count(1)
+                continue
+            unwritten, written, stores = unwritten | option.unwritten, written | option.written, stores | option.stores
+            chosen = unwritten, written, stores, more, below + option.more
+            if len(options) == len(choices):
+                yield chosen
+            else:
+                so_far.append(chosen)
+                options.append(iter(choices[len(options)]))
 
     def _price(self, step: KeptStep) -> float:
         if step not in self.memo.prices:
@@ -300,11 +308,20 @@ class Moves:
             raise OutOfBudgetError(MANY_STEPS)
 
 
-def _subsets(bits: int) -> Iterator[int]:
-    """Yield every subset of a set, from none to all."""
-    subset = 0
+def _drops(tensors: int, before: dict[int, int]) -> Iterator[int]:
+    """Yield what may be dropped of these, from none to all, a tensor only with the one before it that is alike.
+
+    Each set is the least above the last one: the first tensor that stays is dropped, and of those before it only what
+    others that are dropped ask for.
+    """
+    ids, dropped = list(members(tensors)), 0
+    following = {before[u]: u for u in ids if u in before}
     while True:
-        yield subset
-        if subset == bits:
+        yield dropped
+        at = next((i for i, u in enumerate(ids) if not dropped >> u & 1), None)
+        if at is None:
             return
-        subset = (subset - bits) & bits
+        dropped |= 1 << ids[at]
+        for u in reversed(ids[:at]):
+            if u not in following or not dropped >> following[u] & 1:
+                dropped &= ~(1 << u)

@@ -79,12 +79,13 @@ cdef u64* first_alike(KeptSearch s, const u64* place) except NULL:
     return s.first
 
 
-cdef i64 tie_before(KeptSearch s, i64 ties, i64 u) noexcept:
-    """Alike.before: the tensor before this one in its group, below 0: none."""
-    cdef i64 k
-    while s.ties[ties]:
-        for k in range(ties + 1, ties + 1 + s.ties[ties]):
-            if s.ties[k] == u:
-                return s.ties[k - 1] if k > ties + 1 else -1
-        ties += s.ties[ties] + 1
-    return -1
+cdef int note_ties(KeptSearch s, const u64* executed) except -1:
+    """Alike.before: by tensor the one before it in its group, below 0: none."""
+    cdef i64 at = ties_of(s, executed), k
+    for k in range(s.kernel.net.tensors):
+        s.tie[k] = -1
+    while s.ties[at]:
+        for k in range(at + 2, at + 1 + s.ties[at]):
+            s.tie[s.ties[k]] = s.ties[k - 1]
+        at += s.ties[at] + 1
+    return 0

@@ -17,7 +17,7 @@ cdef struct Waiting:  # an entry of the queue
 
 
 cdef enum:
-    LOOK_EVERY = 20_000  # steps between two looks for Ctrl-C
+    LOOK_EVERY = 1_000  # steps between two looks for Ctrl-C; in the largest networks a step takes 0.4 ms
 
 
 cdef enum:
@@ -37,6 +37,12 @@ cdef struct Option:  # what may become of a tensor, in this order
     double passing      # what it costs at least: crossings now, and the next reading
     double both
     i64 after           # a tensor: this one stays only if that one does, which is alike; below 0: none
+
+
+cdef struct Drop:  # a tensor that may be dropped after a step
+    i64 tensor
+    i64 following       # of these that which is dropped only if this one is, being alike; below 0: none
+    bint is_dropped
 
 
 cdef inline bint before(Waiting* a, Waiting* b) noexcept nogil:
@@ -146,6 +152,8 @@ cdef class KeptSearch:
     cdef i64* ids
     cdef i64* stack
     cdef Option* options
+    cdef Drop* drops
+    cdef i64* tie           # by tensor: the one before it that is alike, of the state at work; below 0: none
 
     def __cinit__(self, KeptPrices prices, whole, layer_floor, crossing_floor, i64 room, may_keep, crosses, patterns, budgets, waiting, alike):
         cdef Kernel kernel = prices.kernel
@@ -193,9 +201,11 @@ cdef class KeptSearch:
         self.make_sets(&self.asked, self.step_room // self.price_steps + 2, 3 * words + 3)
         self.price = <double*>self.room_for(self.asked.room, np.float64)
         self.spare = <u64*>self.room_for(17 * (words + 1))
-        self.ids = <i64*>self.room_for(4 * tensors + 4)
+        self.ids = <i64*>self.room_for(tensors + 1)
         self.stack = <i64*>self.room_for(self.most_sets)
         self.options = <Option*>self.room_for((tensors + 1) * sizeof(Option) // sizeof(i64))
+        self.drops = <Drop*>self.room_for((tensors + 1) * sizeof(Drop) // sizeof(i64))
+        self.tie = <i64*>self.held(np.full(tensors, -1), np.int64)
         self.inside, self.read_here = <i64*>self.room_for(n), <i64*>self.room_for(tensors)
         self.readers, self.beyond = <u64*>self.room_for(tensors * words), <u64*>self.room_for(words)
         self.start, self.goal = <u64*>self.room_for(3 * words), <u64*>self.room_for(3 * words)
@@ -379,6 +389,8 @@ cdef class KeptSearch:
         for i in range(words):
             self.needed[i] = self.goal[words + i] | self.goal[2 * words + i]
             self.beyond[i] = 0
+        for u in range(self.kernel.net.tensors):
+            self.tie[u] = -1
         self.inside_count = 0
         for u in range(self.size):
             if has(self.goal, u) and not has(self.start, u):
@@ -433,21 +445,17 @@ cdef class KeptSearch:
             count += popcount64(self.states.members[3 * state * self.words + i])
         return count
 
-    cdef bint spend(self, i64 steps) noexcept:
-        """Count steps; whether there are too many."""
+    cdef int spend(self, i64 steps) except -1:
+        """Count steps; whether there are too many. Lets Ctrl-C in, and other threads, every few milliseconds."""
         self.steps += steps
         if self.steps > self.most_steps:
             self.why = MANY_STEPS
-        return self.why != 0
-
-    cdef int look(self) except -1:
-        """Let Ctrl-C in, and other threads, every few milliseconds."""
         if self.steps >= self.next_look:
             self.next_look = self.steps + LOOK_EVERY
             PyErr_CheckSignals()
             with nogil:
                 pass
-        return 0
+        return self.why != 0
 
     cdef int take_turn(self, i64 state) except -1:
         """exact.py, _go_on; 1 where the search must end"""

@@ -5,8 +5,9 @@ cdef int go_on(KeptSearch s, i64 state) except -1:
     cdef i64 downset = downset_of(s, s.states.members + 3 * state * s.words), k
     if s.begin[downset] < 0 and list_groups(s, downset):
         return 1
+    if s.uses_alike:
+        note_ties(s, s.states.members + 3 * state * s.words)
     for k in range(s.begin[downset], s.end[downset]):
-        s.look()
         if run_group(s, state, s.listed[k]):
             return 1
     return 0
@@ -25,7 +26,7 @@ cdef i64 number_of(KeptSearch s, const u64* group) except -2:
     return found
 
 
-cdef bint may_run(KeptSearch s, i64 number) noexcept:
+cdef int may_run(KeptSearch s, i64 number) except -1:
     """Whether a set of layers may fit; when that is asked first, what it reads is noted, too."""
     cdef i64 count, i, k
     cdef u64* group = s.groups.members + number * s.words
@@ -90,7 +91,6 @@ cdef int list_groups(KeptSearch s, i64 downset) except -1:
             number = s.stack[top]
             if s.spend(1):
                 return 1
-            s.look()
             if not may_run(s, number):
                 if s.why:
                     return 1
@@ -129,8 +129,6 @@ cdef struct Running:  # one state, one subgraph; sets are rows
     i64 number
     i64 count           # of options
     i64 drop_count
-    i64* drops          # tensors that may be dropped after this step
-    i64 ties            # of the state
     u64* executed       # after it
     u64* kept           # before it
     u64* loaded
@@ -187,15 +185,13 @@ cdef inline void offer_loaded(
 cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
     """Reach every state that this subgraph leads to."""
     cdef Running r
-    cdef i64 words = s.words, i, k, u, count, later, size = 0, offered, before_it
+    cdef i64 words = s.words, i, k, u, count, later, size = 0, offered
     cdef u64* place = s.states.members + 3 * state * words
-    cdef i64 ties = ties_of(s, place) if s.uses_alike else 0
     cdef u64* group = s.groups.members + number * words
     cdef u64* inputs = s.inputs + number * words
     cdef u64* live
     cdef double crossing, left, least
-    r.ties = ties
-    r.state, r.number, r.count, r.drop_count, r.drops = state, number, 0, 0, s.ids + s.kernel.net.tensors + 1
+    r.state, r.number, r.count, r.drop_count = state, number, 0, 0
     r.executed, r.kept, r.loaded = s.spare, s.spare + words, s.spare + 2 * words
     r.stored, r.unwritten, r.written = s.spare + 3 * words, s.spare + 4 * words, s.spare + 5 * words
     r.last, r.place, r.key = s.spare + 6 * words, s.spare + 7 * words, s.spare + 10 * words
@@ -226,9 +222,8 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
         u = s.ids[k]
         offered = r.count
         offer_loaded(s, &r, u, later_readers(s, r.executed, u), False, live)
-        if s.uses_alike and r.count > offered:
-            before_it = tie_before(s, ties, u)
-            s.options[offered].after = before_it if before_it >= 0 and has(r.loaded, before_it) else -1
+        if s.tie[u] >= 0 and has(r.loaded, s.tie[u]) and r.count > offered:
+            s.options[offered].after = s.tie[u]
     least = s.cost[state]
     for k in range(list_set(group, words, s.ids)):
         least += s.layer_floor[s.ids[k]]
@@ -250,9 +245,34 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
                 if not has(s.needed, u):
                     put(r.last, u)
             elif has(place + 2 * words, u):
-                r.drops[r.drop_count] = u
-                r.drop_count += 1
+                offer_drop(s, &r, u)
     return choose(s, &r, 0, size, least)
+
+
+cdef void offer_drop(KeptSearch s, Running* r, i64 u) noexcept:
+    """May be dropped, after the one before it that is alike."""
+    cdef i64 k
+    s.drops[r.drop_count].tensor, s.drops[r.drop_count].following = u, -1
+    if s.tie[u] >= 0:
+        for k in range(r.drop_count - 1, -1, -1):
+            if s.drops[k].tensor == s.tie[u]:
+                s.drops[k].following = r.drop_count
+                break
+    r.drop_count += 1
+
+
+cdef bint drop_next(KeptSearch s, Running* r) noexcept:
+    """moves.py, _drops: the next choice; False: there is none, and all stay again."""
+    cdef i64 at = 0, k
+    while at < r.drop_count and s.drops[at].is_dropped:
+        at += 1
+    if at < r.drop_count:
+        s.drops[at].is_dropped = True
+    for k in range(at - 1, -1, -1):
+        s.drops[k].is_dropped = (
+            at < r.drop_count and s.drops[k].following >= 0 and s.drops[s.drops[k].following].is_dropped
+        )
+    return at < r.drop_count
 
 
 cdef int choose(KeptSearch s, Running* r, i64 at, i64 size, double least) except -1:
@@ -271,6 +291,8 @@ cdef int choose(KeptSearch s, Running* r, i64 at, i64 size, double least) except
             continue
         more = size + (s.whole[u] if way != PASSES else 0)
         if more > s.room:
+            if not option.ways & PASSES and s.spend(1):
+                return 1
             continue
         comes_to = least + (option.passing if way == PASSES else option.both if way == BOTH else 0.0)
         if s.holds_back(comes_to):
@@ -295,7 +317,7 @@ cdef int choose(KeptSearch s, Running* r, i64 at, i64 size, double least) except
 
 cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
     """Reach the states of one choice, by what is dropped after the step."""
-    cdef i64 words = s.words, i, k, elsewhere = 0, found, subset
+    cdef i64 words = s.words, i, k, elsewhere = 0, found
     cdef u64* before = s.states.members + 3 * r.state * words
     cdef u64* group = s.groups.members + r.number * words
     cdef u64* inputs = s.inputs + r.number * words
@@ -320,34 +342,25 @@ cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
     price = s.price[found]
     if price == INFINITY:
         return 0
-    for subset in range(<i64>1 << r.drop_count):
-        if s.uses_alike and subset and not is_first_subset(s, r, subset):
-            continue
+    for k in range(r.drop_count):
+        s.drops[k].is_dropped = False
+    while True:
         for i in range(words):
             r.place[i] = r.executed[i]
             r.place[words + i] = (before[words + i] | r.unwritten[i]) & ~r.last[i]
             r.place[2 * words + i] = (before[2 * words + i] | r.written[i]) & ~r.last[i]
         for k in range(r.drop_count):
-            if (subset >> k) & 1:
-                take_out(r.place + 2 * words, r.drops[k])
+            if s.drops[k].is_dropped:
+                take_out(r.place + 2 * words, s.drops[k].tensor)
         if s.is_noting:
             if note_step(s, r.place, s.cost[r.state] + price, price, r.state, r.number):
                 return 1
         elif s.reach(r.place, s.cost[r.state] + price, r.state, r.number):
             return 1
-    return 0
-
-
-cdef bint is_first_subset(KeptSearch s, Running* r, i64 subset) noexcept:
-    """Whether of those to drop that are alike the first ones are dropped."""
-    cdef i64 k, j, u
-    for k in range(r.drop_count):
-        if subset >> k & 1:
-            u = tie_before(s, r.ties, r.drops[k])
-            for j in range(k):
-                if r.drops[j] == u and not subset >> j & 1:
-                    return False
-    return True
+        if not drop_next(s, r):
+            return 0
+        if s.spend(1):
+            return 1
 
 
 cdef double price_chosen(KeptSearch s, Running* r, i64 size, i64 elsewhere) except? -1.0:

@@ -18,6 +18,7 @@ from cocco.search.keeping.window import Place
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.technology import KiB
+from tests.helpers.many_alike import many
 from tests.helpers.search_graphs import dag
 
 
@@ -89,6 +90,27 @@ def test_only_convolutions_read_alike(change: dict[str, str], kinds: Sequence[in
     if change:
         last = replace(last, in_channels=8, kernel=(1, 1))
     assert kinds_of(replace(network, layers=(*network.layers[:2], last))) == kinds
+
+
+@pytest.mark.parametrize("count", [22, 40, 63, 64, 65, 66, 130, 200])
+def test_alike_inputs_are_counted_not_chosen(count):
+    """All stay for three readers: all weights, inputs and outputs cross once, 44 k + 96 bytes. 2 k states and some."""
+    problem = on_hardware(many(count), Accelerator(shared_buffer=400 * count, max_regions=None), metric="ema")
+    found = [cheapest_plans(problem, engine=engine) for engine in ("fast", "reference")]
+    assert found[0] == found[1] and found[0].is_proven
+    assert found[0].cost == 3 * 4 * count + 32 * count + 3 * 32
+    assert found[0].plans[0].states <= 2 * count + 7 and found[0].plans[0].steps <= 5 * count + 252
+
+
+@pytest.mark.parametrize("count", [34, 64, 70])
+def test_inputs_that_differ_are_chosen_while_the_budget_lasts(count):
+    """2 ** k choices of what is dropped after the first reader, each a step: nobody says that all were seen."""
+    network = many(count, shapes=count)
+    problem = on_hardware(network, Accelerator(shared_buffer=2_000 * count, max_regions=None), metric="ema")
+    found = [cheapest_plans(problem, 500, 3_000, engine=engine) for engine in ("fast", "reference")]
+    assert found[0] == found[1] and found[0].plans[0].status == "gave_up"
+    found = [cheapest_plans(problem, 10**6, 2_000, engine=engine) for engine in ("fast", "reference")]
+    assert found[0] == found[1] and found[0].plans[0].reason == "more than 2000 steps"
 
 
 def test_densenet_is_proved():

@@ -18,15 +18,15 @@ from cocco.bounds import certify
 from cocco.bounds.certificate import _Solver
 from cocco.bounds.components import components
 from cocco.bounds.crossings import Tensors, crossings, tensors_of
-from cocco.bounds.forced import Hulls
+from cocco.bounds.forced import Hulls, Traffic
 from cocco.bounds.joins import slacks_between
 from cocco.bounds.kept import keep_question, step_totals
 from cocco.bounds.kept_alone import Alone, alone_extras, by_bytes
-from cocco.bounds.kept_bounds import KeptBounds
+from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.bounds.kept_oracle import KeptOracle
 from cocco.bounds.kept_prices import KeptPrices
 from cocco.bounds.kept_steps import least_alone
-from cocco.bounds.staircase import Staircase, forced_step, no_limit
+from cocco.bounds.staircase import Staircase, Step, forced_step, no_limit
 from cocco.bounds.tolls import (
     Pairs,
     Taken,
@@ -41,7 +41,7 @@ from cocco.bounds.tolls import (
 from cocco.problem.genome import connected_parts
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem, on_hardware, over_space
-from cocco.problem.space import SharedBuffer
+from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from cocco.search.keeping.question import KeptStep
 from cocco.search.keeping.state import members
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -358,6 +358,28 @@ def test_bounds_of_memories_are_those_of_larger_ones_and_their_own_buffers(keep)
         crossing = step.traffic[0].weights + step.traffic[0].maps
         own = problem.accelerator_of(memory).buffer_bytes + 3.0 * crossing
         assert bound == (max(before[memory], own) if memory <= (2,) else before[memory])
+
+
+@pytest.mark.parametrize("is_weights", [False, True])
+def test_what_may_be_maps_or_weights_counts_where_it_costs_less(is_weights):
+    """1 KB more of maps, or some more or less of weights: a bound is the least of both, and never falls."""
+    space = SeparateBuffers(Range(1024, 4096, 512), Range(640, 4096, 1024))
+    problem = over_space(chain(3), space, alpha=3.0, metric="energy", keep="auto")
+    at = max(memories(problem))
+    (floor,) = KeptBounds(problem).once
+    maps = Traffic(floor.weights, floor.maps + 1024)
+    weights = Traffic(floor.weights + (512 if is_weights else 2048), floor.maps)
+    alone = []
+    for each in (maps, weights):
+        stairs = Staircase(problem)
+        stairs.take(at, Step((each,)))
+        alone.append(stairs.bound)
+    stairs = Staircase(problem)
+    stairs.take(at, Step((maps,), otherwise=(weights,)))
+    assert all(alone[is_weights][memory] < alone[not is_weights][memory] for memory in stairs.bound)
+    assert stairs.bound == alone[is_weights]
+    stairs.take(at, Step((floor,)))
+    assert stairs.bound == alone[is_weights]
 
 
 def test_forced_crossings_by_memory_are_no_less_than_those_of_the_largest():

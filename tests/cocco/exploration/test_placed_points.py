@@ -101,5 +101,19 @@ def test_plans_are_placed_only_if_each_of_them_is(monkeypatch):
         assert repaired_plans(both, both.accelerator, plans, needs_pairs=False) == (list(plans), (), False)
 
 
+def test_plans_with_too_many_pairs_are_not_placed_where_pairs_are_asked_for(monkeypatch):
+    """A subgraph of two layers takes more pairs than two; of one network, of the other one, or of none."""
+    both = on_hardware([chain(2, "a"), chain(2, "b")], Accelerator(shared_buffer=65536))
+    plans = both.partitions([[0, 1], [2, 3]])
+    roomy = [address_map(*each, both.accelerator) for each in zip(both.networks, plans)]
+    for crowded in (0, 1, None):
+        maps = {each: replace(roomy[i], max_regions=2 if i == crowded else 64) for i, each in enumerate(plans)}
+        assert [bool(each.crowded) for each in maps.values()] == [i == crowded for i in range(2)]
+        monkeypatch.setattr(Repair, "repaired", lambda self, plan, maps=maps: (plan, (), maps[plan]))
+        for needs_pairs in (False, True):
+            placed = crowded is None or not needs_pairs
+            assert repaired_plans(both, both.accelerator, plans, needs_pairs) == (list(plans), (), placed)
+
+
 def _map_of(repair: Repair, plan: Partition, lost: Partition) -> AddressMap | None:
     return None if plan is lost else address_map(repair.network, plan, repair.accelerator)
