@@ -273,6 +273,20 @@ class Network:
         """Whether all numbers have the bits of the paper: INT8."""
         return all(layer.bits == INT8 for layer in self.layers) and all(t.number == INT8_NUMBER for t in self.inputs)
 
+    def in_batch(self, samples: int) -> Network:
+        """Return the same network with the experts in use given: those that all tokens of so many samples use.
+
+        Examples
+        --------
+        >>> import workloads
+        >>> network = workloads.load("mixtral_8x7b", phase="decode", past=1, layers=1)
+        >>> [network.in_batch(samples).weight_bytes for samples in (1, 4, 8)]
+        [394297344, 1098940416, 1451261952]
+        """
+        if all(layer.experts is None or layer.experts.used is not None for layer in self.layers):
+            return self
+        return replace(self, layers=tuple(_in_batch(layer, samples) for layer in self.layers))
+
     def with_bits(self, bits: Bits) -> Network:
         """Return the same network with these bits in every layer, and in what it reads."""
         layers = tuple(replace(layer, bits=bits) for layer in self.layers)
@@ -315,6 +329,13 @@ class Network:
     def names(self, layers: Iterable[int]) -> tuple[str, ...]:
         """Names of the given layer or tensor ids."""
         return tuple(self.tensors[i].name for i in layers)
+
+
+def _in_batch(layer: Layer, samples: int) -> Layer:
+    if layer.experts is None:
+        return layer
+    tokens = samples * layer.height * layer.width
+    return replace(layer, experts=replace(layer.experts, used=layer.experts.in_use(tokens)))
 
 
 def _with_bits(tensor: Tensor, bits: Bits) -> Tensor:
