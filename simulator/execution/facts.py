@@ -6,12 +6,14 @@ Whoever prices has the properties of workloads.network.layer; nothing of them is
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import astuple, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from math import prod
 
 from workloads.network.layer import Layer
 from workloads.network.network import Network
+from workloads.network.types import Experts
 
 WEIGHTED = ("conv", "fc", "conv_transpose")
 COMBINING = ("add", "mul", "lrn", "softmax", "layernorm")  #: of each operand an element
@@ -21,20 +23,21 @@ NEARLY = Decimal("1e-40")  #: what rounding leaves of a whole number of experts
 
 def with_experts(network: Network, samples: int) -> Network:
     """Return the network with as many experts given as all tokens of so many samples use."""
-    if all(layer.experts is None for layer in network.layers):
+    if all(layer.experts is None or layer.experts.used is not None for layer in network.layers):
         return network
-    return replace(network, layers=tuple(_with_experts(layer, samples) for layer in network.layers))
+    layers = tuple(replace(layer, experts=_experts(layer, samples)) for layer in network.layers)
+    return replace(network, layers=layers)
 
 
-def _with_experts(layer: Layer, samples: int) -> Layer:
-    experts = layer.experts
-    if experts is None or experts.used is not None:
-        return layer
-    return replace(layer, experts=replace(experts, used=distinct(experts.count, experts.active, _positions(layer, samples))))
+def _experts(layer: Layer, samples: int) -> Experts | None:
+    if layer.experts is None or layer.experts.used is not None:
+        return layer.experts
+    count, active, _ = astuple(layer.experts)
+    return Experts(count, active, distinct(count, active, samples * layer.height * layer.width))
 
 
 def distinct(count: int, active: int, tokens: int) -> int:
-    """Return how many of so many experts tokens are expected to use, rounded up: each leaves 1 - active / count of them.
+    """Return how many experts tokens are expected to use, rounded up: each leaves a share of 1 - active / count.
 
     Examples
     --------
@@ -107,7 +110,7 @@ def elements(layer: Layer) -> int:
 
 
 def taps(network: Network, v: int) -> int:
-    """Return of how many elements of a channel of its input an element is made; of element-wise layers of each operand.
+    """Return of how many elements of a channel of its input an element is made; element-wise: one of each operand.
 
     Examples
     --------
@@ -120,12 +123,15 @@ def taps(network: Network, v: int) -> int:
     if layer.op in COMBINING:
         return len(network.operands[v])
     found = 1 if layer.frames is None else layer.frames.kernel
-    source = network.tensors[network.operands[v][0]]
-    for axis, extent in enumerate((source.height, source.width)):
+    for axis, windows in enumerate((layer.height, layer.width)):
         spread, gap = layer.upsample[axis], layer.dilation[axis]
-        rests = [tap * gap % spread for tap in range(layer.kernel[axis])]  # those with the same one meet elements together
-        met = max(map(rests.count, set(rests)))
-        found *= min(met, extent) if layer.op == "resize" else met  # which repeats an element, but does not add to it
+        rests = Counter(tap * gap % spread for tap in range(layer.kernel[axis]))  # those with the same meet elements
+        met = max(rests.values())
+        if layer.op == "resize":  # an element that repeats is met once; so many lie under all windows, without padding
+            span = layer.stride[axis] * (windows - 1) + reach(layer)[axis]
+            span -= layer.padding[axis] + layer.padding[axis + 2]
+            met = min(met, max(1, len(range(0, span, spread))))
+        found *= met
     return found
 
 
@@ -146,7 +152,8 @@ def matrix(network: Network, v: int) -> int:
 
 def loaded_bytes(layer: Layer, weights: int, bits: int | None = None) -> int:
     """Return the bytes of so many weights that a position meets, with those of the other experts in use."""
-    used, active = (1, 1) if layer.experts is None else (layer.experts.used or 0, layer.experts.active)
+    experts = _experts(layer, 1)
+    used, active = (1, 1) if experts is None or experts.used is None else (experts.used, experts.active)
     return -(-weights * used * (layer.bits.weights if bits is None else bits) // (8 * active))
 
 
@@ -163,6 +170,13 @@ def weight_bytes(network: Network, v: int) -> int:
     return loaded_bytes(network.layers[v], matrix(network, v))
 
 
+def keys_of(network: Network, v: int) -> int:
+    """Return the positions of the keys of an attention: of the first half of its operands after the queries."""
+    operands = network.operands[v]
+    keys = (network.tensors[u] for u in operands[1 : 1 + len(operands) // 2])
+    return sum(tensor.height * tensor.width for tensor in keys)
+
+
 def operations(network: Network, v: int, made: int) -> int:
     """Return the MACs or light operations of so many elements of the output.
 
@@ -174,11 +188,6 @@ def operations(network: Network, v: int, made: int) -> int:
         source = network.tensors[network.operands[v][0]]
         return source.height * source.width * matrix(network, v)
     if layer.op == "attention":
-        width, second = layer.channels // layer.groups, network.operands[v][1 : 1 + len(network.operands[v]) // 2]
-        keys = sum(network.tensors[u].height * network.tensors[u].width for u in second)
-        return made // width * keys * (_inputs(network, v) + 1 + width)
+        width = layer.channels // layer.groups
+        return made // width * keys_of(network, v) * (_inputs(network, v) + 1 + width)
     return made * taps(network, v) * (_inputs(network, v) if layer.op in (*WEIGHTED, "matmul") else 1)
-
-
-def _positions(layer: Layer, samples: int) -> int:
-    return samples * layer.height * layer.width

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from simulator.execution.facts import row_bytes
 from simulator.execution.pace import Pace, derive_pace, derive_steps
 from simulator.execution.part import COLUMNS, ROWS, Part
-from workloads.network.types import row_bytes
 
 
 @dataclass(frozen=True)
