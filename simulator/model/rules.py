@@ -115,8 +115,8 @@ def _check_shared(network: Network, alignment: int) -> None:
     for v, layer in enumerate(network.layers):
         tensors = [network.tensors[u] for u in (v, *network.operands[v])]
         word = gcd(alignment, *(each.channels for each in tensors))
-        weights = gcd(alignment, layer.channels) * (layer.weight_elements // layer.channels) * layer.bits.weights
-        if weights % 8 or any(word * each.bits % 8 for each in tensors):
+        weights = gcd(alignment, layer.channels) * layer.weight_elements * layer.bits.weights
+        if weights % (8 * layer.channels) or any(word * each.bits % 8 for each in tensors):
             raise NetworkError(
                 f"layer {layer.name!r} has no price on several cores: words of its channels do not fill whole bytes"
             )
