@@ -15,7 +15,7 @@ from workloads.network.kinds import check_input
 from workloads.network.layer import Concat, Layer, Note, Tensor
 from workloads.network.ops import OPS
 from workloads.network.shapes import Shape, check_layer, check_name, check_tensor
-from workloads.network.types import INT8, KINDS, Bits, Number, bits_of
+from workloads.network.types import INT8, KINDS, Bits, Experts, Number, bits_of
 
 if TYPE_CHECKING:
     import networkx
@@ -286,6 +286,11 @@ class Network:
         if all(layer.experts is None or layer.experts.used is not None for layer in self.layers):
             return self
         return replace(self, layers=tuple(_in_batch(layer, samples) for layer in self.layers))
+
+    def experts_of(self, samples: int = 1) -> tuple[tuple[Experts, int], ...]:
+        """Return which mixtures of experts the layers have, each with the tokens of so many samples that share it."""
+        found = ((layer.experts, samples * layer.height * layer.width) for layer in self.layers)
+        return tuple(dict.fromkeys((experts, tokens) for experts, tokens in found if experts is not None))
 
     def with_bits(self, bits: Bits) -> Network:
         """Return the same network with these bits in every layer, and in what it reads."""
