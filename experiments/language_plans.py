@@ -54,7 +54,7 @@ def by_hand(name: str, phase: str) -> dict[str, int]:
     width, head = model.width, model.head_width or model.width // model.heads
     before = PAST if phase == "decode" else 0
     count, active = model.experts
-    used = Experts.expected(count, active, new).used if count else 1
+    used = Experts(count, active).in_use(new) if count else 1
     keys = model.key_heads * head
     attention = 2 * width * model.heads * head + 2 * width * keys
     feed_forward = (3 if model.gated else 2) * width * model.feed_forward * used + width * count

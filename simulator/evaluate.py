@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -184,8 +184,17 @@ class Evaluation:
             "totals": totals,
             "subgraphs": [cost.to_json() for cost in self.subgraphs],
             **kept,
+            **({"experts": experts} if (experts := self._experts()) else {}),
             **({"memory": self.accelerator.memory_json()} if self.accelerator.has_tables else {}),
         }
+
+    def _experts(self) -> list[dict[str, Any]]:
+        """Return how many experts are in use; nothing of a network without."""
+        found = () if self.source is None else self.source[0].experts_of(self.accelerator.batch)
+        return [
+            asdict(each) | {"tokens": tokens, "used": each.in_use(tokens), "given": each.used is not None}
+            for each, tokens in found
+        ]
 
 
 _TOTALS = (

@@ -116,7 +116,8 @@ def _of_network(problem: Problem, hulls: Hulls, i: int, extras: Sequence[Traffic
             times = _crossings(hulls, offset + u, readers, u in outputs)
         crossings += times * tensor.size_bytes
     maps = problem.accelerator.batch * crossings + sum(extras[offset + v].maps for v in range(count))
-    return Traffic(network.weight_bytes + sum(extras[offset + v].weights for v in range(count)), maps)
+    weights = sum(problem.weight_bytes[offset : offset + count])
+    return Traffic(weights + sum(extras[offset + v].weights for v in range(count)), maps)
 
 
 def _crossings(hulls: Hulls, u: int, readers: Sequence[int], is_output: bool) -> int:

@@ -13,7 +13,6 @@ from cocco.output.text.numbers import counted
 from workloads.errors import NetworkError
 from workloads.network.in_blocks import LEFT, MADE, attention_text
 from workloads.network.network import Network
-from workloads.zoo.language import DECODERS
 
 SHOWN = 4  #: operators that a note names
 STEP = ("phase", "length", "past", "layers", "attention")  #: options of networks: all but the last of language models
@@ -33,9 +32,6 @@ def _read(name: str, options: Namespace) -> Network:
     attention = asked.pop("attention", "layers")
     if not _is_onnx(name):
         _check_extents(name, options)
-        batch = getattr(options, "batch", 1)
-        if batch > 1 and name in DECODERS and DECODERS[name].experts[1]:
-            asked["batch"] = batch  # all its tokens share the experts in use
         return workloads.load(name, attention=attention, **asked)
     if asked:
         raise NetworkError(f"{name}: takes no option {next(iter(asked))!r}; only language models that are built in do")

@@ -110,8 +110,8 @@ class Problem:
 
     @cached_property
     def weight_bytes(self) -> tuple[int, ...]:
-        """Bytes of each layer's weights."""
-        return tuple(layer.weight_bytes for network in self.networks for layer in network.layers)
+        """Bytes of each layer's weights, of experts those that the batch uses."""
+        return tuple(size for rules in self.rules for size in rules.geometry.weight_bytes)
 
     @property
     def metric(self) -> Metric:

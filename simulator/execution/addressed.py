@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from simulator.execution.arithmetic import Block
-from simulator.execution.executor import Execution, Miss, Span, TensorMemory, ring_cells
+from simulator.execution.executor import Execution, Miss, Room, Span, TensorMemory, ring_cells
 from simulator.model.held import BufferPlan, Memory, tensor_id, weights_id
 from simulator.model.regions import Region
 
@@ -113,7 +113,7 @@ class AddressedMemory:
 class _Addressed(TensorMemory):
     """MAIN and SIDE of one tensor as views of a memory's bytes; what it holds is known beside them."""
 
-    def __init__(self, given: TensorMemory, executed: Region, claimed: Region, place: Bytes, mark: int) -> None:
+    def __init__(self, given: TensorMemory, executed: Room, claimed: Region, place: Bytes, mark: int) -> None:
         super().__init__(given.name, given.main.shape[0], executed)
         self.main_bytes = ByteCells(self.main, place[: claimed.main_bytes], mark & 0xFFFF)
         self.side_bytes = ByteCells(self.side, place[claimed.main_bytes :], mark >> 16)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from simulator.execution.facts import has_weights, reach
 from workloads.network.layer import Layer
 from workloads.network.network import Network
 from workloads.network.ops import ELEMENTWISE_OPS, PRODUCT_OPS
@@ -29,7 +30,7 @@ class Arithmetic:
         self.network = network
         self.rng = np.random.default_rng(seed)
         self.channels = self._channels(channel_limit)
-        self.weights = {i: self._weights(i, layer) for i, layer in enumerate(network.layers) if layer.has_weights}
+        self.weights = {i: self._weights(i, layer) for i, layer in enumerate(network.layers) if has_weights(layer)}
 
     def model_inputs(self) -> dict[int, Block]:
         """Return random values for the model inputs by tensor id."""
@@ -77,7 +78,7 @@ class Arithmetic:
         spans, clipped = [], []
         for axis, (first, last), extent in ((0, rows, tensor.height), (1, columns, tensor.width)):
             start = first * layer.stride[axis] - layer.padding[axis]
-            stop = (last - 1) * layer.stride[axis] - layer.padding[axis] + layer.reach[axis]
+            stop = (last - 1) * layer.stride[axis] - layer.padding[axis] + reach(layer)[axis]
             spans.append((start, stop))  # on the map with its empty rows; element i of the tensor is at i * upsample
             begin, end = (-(-position // layer.upsample[axis]) for position in (start, stop))
             clipped.append((min(max(begin, 0), extent), max(min(end, extent), min(max(begin, 0), extent))))
@@ -107,7 +108,7 @@ class Arithmetic:
                 ]
                 if layer.op == "maxpool":
                     np.maximum(result, np.where(is_map[place], window[place], 0), out=result)
-                elif layer.has_weights:
+                elif has_weights(layer):
                     result += np.tensordot(self.weights[v][:, :, i, j], window[place], axes=1)
                 else:
                     result += window[place][: len(result)]
@@ -151,7 +152,7 @@ class Arithmetic:
                 channels[v] = max(sources)
             elif layer.op == "slice":
                 channels[v] = min(channels[v], sum(sources))
-            elif not layer.has_weights and layer.op not in PRODUCT_OPS | {"rearrange"}:
+            elif not has_weights(layer) and layer.op not in PRODUCT_OPS | {"rearrange"}:
                 channels[v] = sum(sources)
         return channels
 

@@ -6,13 +6,15 @@ Whoever prices has a closed form for it (simulator/mapping/closed.py), of which 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
+from simulator.execution.facts import has_weights, is_depthwise, keys_of, taps
 from simulator.execution.part import Part
 from simulator.technology import LANE_BITS, Technology
-from workloads.network.attention import steps_of
 from workloads.network.layer import Layer
+from workloads.network.network import Network
 
 LOOPS = ("outputs", "inputs", "rows", "columns")  #: of a layer; each axis of the array takes one
 
@@ -23,33 +25,39 @@ class Work(NamedTuple):
     layer: Layer
     channels: int
     columns: int
+    taps: int
 
     def extents(self) -> dict[str, int]:
         """Return how much there is of each loop; a layer without a sum over channels has one input."""
         layer = self.layer
-        inputs = 1 if layer.is_depthwise else layer.in_channels // layer.groups
+        inputs = 1 if is_depthwise(layer) else layer.in_channels // layer.groups
         return {"outputs": self.channels, "inputs": inputs, "rows": layer.height, "columns": self.columns}
 
 
 def part_cycles(part: Part, samples: int, technology: Technology) -> int:
     """Return the cycles of one core that computes so many samples of all layers of a part."""
-    layers = (step for v in part.layers for step in _steps(part.network.layers[v]))
-    return samples * sum(array_cycles(Work(each, each.channels, each.width), technology) for each in layers)
+    works = (work for v in part.layers for work in works_of(part.network, v))
+    return samples * sum(array_cycles(work, technology) for work in works)
 
 
-def _steps(layer: Layer) -> tuple[Layer, ...]:
+def works_of(network: Network, v: int) -> tuple[Work, ...]:
     """Return what a layer computes, one after the other: of an attention scores, softmax and context."""
-    return steps_of(layer) if layer.op == "attention" else (layer,)
+    layer = network.layers[v]
+    if layer.op != "attention":
+        return (Work(layer, layer.channels, layer.width, taps(network, v)),)
+    scores = layer.groups * keys_of(network, v)
+    product = replace(layer, op="matmul", keys=0)
+    return (
+        Work(product, scores, layer.width, 1),
+        Work(replace(product, op="softmax"), scores, layer.width, 1),
+        Work(replace(product, in_channels=scores), layer.channels, layer.width, 1),
+    )
 
 
 def array_cycles(work: Work, technology: Technology) -> int:
     """Return the cycles of the array for one sample, in the best of the ways to give its two axes a loop each."""
     ways = product(LOOPS, repeat=2)
-    return (
-        passes_of(work.layer)
-        * work.layer.taps
-        * min(_turns(work, lanes_of(work.layer, way, technology)) for way in ways)
-    )
+    return passes_of(work.layer) * work.taps * min(_turns(work, lanes_of(work.layer, way, technology)) for way in ways)
 
 
 def passes_of(layer: Layer) -> int:
@@ -62,7 +70,7 @@ def passes_of(layer: Layer) -> int:
     1
     """
     meet = [layer.bits.activations]
-    meet += [layer.bits.weights] if layer.has_weights else []
+    meet += [layer.bits.weights] if has_weights(layer) else []
     meet += [layer.bits.cache] if layer.op == "matmul" else []
     return len(range(0, max(meet), LANE_BITS))
 
@@ -76,7 +84,7 @@ def lanes_of(layer: Layer, way: Sequence[str], technology: Technology) -> dict[s
     >>> lanes_of(workloads.load("vgg16").layers[1], ("outputs", "rows"), Technology())
     {'outputs': 32, 'inputs': 8, 'rows': 4, 'columns': 1}
     """
-    light = layer.is_depthwise
+    light = is_depthwise(layer)
     lanes = {
         "outputs": technology.pe_light_channels if light else technology.pe_outputs,
         "inputs": 1 if light else technology.pe_inputs, "rows": 1, "columns": 1,

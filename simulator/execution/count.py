@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.execution.array import part_cycles
+from simulator.execution.facts import has_weights, operations, position_bytes, row_bytes, size_bytes, weight_bytes
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.scheme import Scheme, derive_scheme
@@ -21,7 +22,7 @@ from simulator.execution.walk import Walk
 from simulator.technology import units_of_numbers
 from workloads.network.layer import Layer
 from workloads.network.network import Network
-from workloads.network.types import Number, row_bytes
+from workloads.network.types import Number
 
 
 class Plan(NamedTuple):
@@ -103,7 +104,7 @@ class Moves:
 
 def weights_of(part: Part) -> int:
     """Return the bytes of all weights of a part."""
-    return sum(part.network.layers[v].weight_bytes for v in part.layers)
+    return sum(weight_bytes(part.network, v) for v in part.layers)
 
 
 def count_moves(scheme: Scheme, found: Walk) -> Moves:
@@ -113,17 +114,17 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
     updates = {v: len(found.rows[v]) * len(found.columns[v]) for v in part.layers}
     readings = [reading for v in part.layers for reading in part.operands[v]]
     sizes = {u: count * position_bytes(part.network, u) for u, count in made.items()}
-    elements = {v: made[v] * part.network.layers[v].channels for v in part.layers}
+    work = {v: operations(part.network, v, made[v] * part.network.layers[v].channels) for v in part.layers}
     return Moves(
         updates,
         loads=sum(sizes[u] for u in part.loaded),
         stores=sum(sizes[v] for v in part.outputs),
         results=sum(sizes[v] for v in part.layers),
         windows=sum(_window_bytes(part, found, each) for each in readings if each.local),
-        wholes=sum(updates[v] * part.network.tensors[u].size_bytes for u, v, _, whole in readings if whole),
+        wholes=sum(updates[v] * size_bytes(part.network, u) for u, v, _, whole in readings if whole),
         copies=2 * _row_bytes(part, found.restored),
-        operations=sum(operations(part.network.layers[v], elements[v]) for v in part.layers),
-        extra=sum(extra_units(part.network, v, operations(part.network.layers[v], elements[v])) for v in part.layers),
+        operations=sum(work.values()),
+        extra=sum(extra_units(part.network, v, count) for v, count in work.items()),
     )
 
 
@@ -133,7 +134,7 @@ def extra_units(network: Network, v: int, operations: int) -> int:
     if layer.op == "attention":
         return _extra_of_attention(layer, numbers, operations)
     widest = sorted(numbers, key=lambda number: (number.bits, number.significand, number.kind))[-1]
-    second = layer.bits.of_weights if layer.has_weights else numbers[1] if layer.op == "matmul" else widest
+    second = layer.bits.of_weights if has_weights(layer) else numbers[1] if layer.op == "matmul" else widest
     first = numbers[0] if layer.op == "matmul" else widest
     return operations * (units_of_numbers(first, second) - units_of_numbers(Number(), Number()))
 
@@ -148,22 +149,6 @@ def _extra_of_attention(layer: Layer, numbers: list[Number], operations: int) ->
     return sum(scores * width * (units_of_numbers(*pair) - plain) for width, pair in zip(widths, pairs))
 
 
-def operations(layer: Layer, made: int) -> int:
-    """Return the MACs or light operations of so many elements of the output.
-
-    Of an attention a score takes as many MACs as a query is wide, a power, and as many MACs as a head of the output is.
-
-    Of a transposed convolution those of all inputs, each of which meets every tap, whatever is made of them.
-    """
-    if layer.op == "conv_transpose":
-        return layer.macs
-    if layer.op == "attention":
-        width = layer.channels // layer.groups
-        return made // width * layer.keys * (layer.in_channels // layer.groups + 1 + width)
-    reduced = layer.in_channels // layer.groups if layer.has_weights or layer.op == "matmul" else 1
-    return made * layer.taps * reduced
-
-
 def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: int, moves: Moves) -> Count:
     """Return the count of the whole batch: samples at once, round after round, beside weights that stay.
 
@@ -171,7 +156,7 @@ def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: i
     """
     samples, often = setting.accelerator.batch, plan.channel_groups
     rounds, batch = -(-samples // plan.at_once) * often, samples * often
-    used = rounds * sum(times * part.network.layers[v].weight_bytes for v, times in moves.updates.items())
+    used = rounds * sum(times * weight_bytes(part.network, v) for v, times in moves.updates.items())
     return Count(
         activation_bytes=activations,
         weight_bytes=weights,
@@ -210,8 +195,3 @@ def _window_bytes(part: Part, found: Walk, reading: Reading) -> int:
     rows = _length(part.window(reading, ROWS, span) for span in found.rows[reading.layer])
     columns = _length(part.window(reading, COLUMNS, span) for span in found.columns[reading.layer])
     return rows * columns * position_bytes(part.network, reading.tensor)
-
-
-def position_bytes(network: Network, u: int) -> int:
-    """Return the bytes of all channels of a position of a tensor."""
-    return row_bytes(network.tensors[u].channels, network.tensors[u].bits)

@@ -2,25 +2,36 @@
 
 Every tensor lives in a MAIN and a SIDE region of exactly the claimed elements, and nowhere else on chip. Each cell
 knows which element it holds; a read of an element that was overwritten or never made is a `Miss`. DRAM counts what
-crosses. Of tiling.py only the sizes and steps under test are used: the order of events is derived in pace.py.
+crosses. The order of events is derived in pace.py.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from simulator.execution.arithmetic import Arithmetic, Block
 from simulator.execution.miss import Miss
 from simulator.execution.pace import derive_pace
-from simulator.execution.part import Part
-from simulator.model.regions import Region, Tiling
-from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.execution.part import COLUMNS, ROWS, Part
 
 Span = tuple[int, int]
+
+
+class Room(Protocol):
+    """What a tensor has on chip, in rows and columns."""
+
+    @property
+    def main(self) -> tuple[int, int]:
+        """MAIN."""
+
+    @property
+    def side(self) -> tuple[int, int]:
+        """SIDE; (0, 0) where there is none."""
 
 
 @dataclass
@@ -38,7 +49,7 @@ class Counts:
 class TensorMemory:
     """The MAIN and SIDE region of one tensor: cells that know which element they hold."""
 
-    def __init__(self, name: str, channels: int, region: Region) -> None:
+    def __init__(self, name: str, channels: int, region: Room) -> None:
         self.name = name
         self.main_shape, self.side_shape = region.main, region.side
         self.main = np.zeros((channels, *region.main), dtype=np.int64)
@@ -92,54 +103,53 @@ class TensorMemory:
 class Execution:
     """One subgraph at work. `dram` holds whole maps by tensor id; `stored` is what the run writes back.
 
-    stays: the memories of tensors that are on chip whole, by tensor id; there: those that an earlier step left.
+    steps: elements of an update of each tensor, of rows and of columns. stays: the memories of tensors that are on chip
+    whole, by tensor id; there: those that an earlier step left.
     """
 
     def __init__(
         self,
-        subgraph: Subgraph,
-        tiling: Tiling,
-        regions: dict[int, Region],
+        part: Part,
+        steps: Sequence[Mapping[int, int]],
+        regions: Mapping[int, Room],
         arithmetic: Arithmetic,
         dram: Mapping[int, Block],
         stays: Mapping[int, TensorMemory] | None = None,
         there: Set[int] = frozenset(),
     ) -> None:
-        self.subgraph, self.tiling, self.regions = subgraph, tiling, regions
-        self.part = Part(subgraph.geometry.network, subgraph.layers)
+        self.part, self.steps, self.regions = part, steps, regions
         self.arithmetic, self.there = arithmetic, there
-        self.inputs = set(subgraph.inputs)
-        self.dram = {u: _loaded(dram, u, subgraph) for u in subgraph.inputs if u not in there}
-        tensors, channels = subgraph.geometry.network.tensors, arithmetic.channels
-        self.memory = {u: TensorMemory(tensors[u].name, channels[u], regions[u]) for u in subgraph.tensors}
+        self.inputs = set(part.inputs)
+        self.dram = {u: _loaded(dram, u, part) for u in part.inputs if u not in there}
+        tensors, channels = part.network.tensors, arithmetic.channels
+        self.memory = {u: TensorMemory(tensors[u].name, channels[u], regions[u]) for u in part.tensors}
         self.memory |= {u: whole for u, whole in (stays or {}).items() if u in self.memory}
-        self.made = {u: np.zeros((tensors[u].height, tensors[u].width), dtype=bool) for u in subgraph.tensors}
-        self.stored = {v: np.zeros_like(dram_map(arithmetic, v)) for v in subgraph.outputs}
+        self.made = {u: np.zeros((tensors[u].height, tensors[u].width), dtype=bool) for u in part.tensors}
+        self.stored = {v: np.zeros_like(dram_map(arithmetic, v)) for v in part.outputs}
         self.counts = Counts()
 
     def run(self) -> Counts:
         """Run all tiles; raises Miss at the first element that is not where the plan claims it."""
-        height, width = self.subgraph.geometry.extent
+        width = self.part.extent[COLUMNS]
         room = [{u: region.main[axis] for u, region in self.regions.items()} for axis in (ROWS, COLUMNS)]
-        steps = [{u: tile.step for u, tile in tiles.items()} for tiles in (self.tiling.rows, self.tiling.columns)]
-        full_width = all(room[COLUMNS][u] == width[u] for u in self.subgraph.tensors)
+        full_width = all(room[COLUMNS][u] == width[u] for u in self.part.tensors)
         if full_width:
-            for event in derive_pace(self.part, ROWS, steps[ROWS]).events(room[ROWS]):
+            for event in derive_pace(self.part, ROWS, self.steps[ROWS]).events(room[ROWS]):
                 self._advance(event.tensor, (event.start, event.stop), (0, width[event.tensor]))
         else:
-            columns = derive_pace(self.part, COLUMNS, steps[COLUMNS]).events(room[COLUMNS])
-            for operation in self._row_operations(steps[ROWS], room[ROWS]):
+            columns = derive_pace(self.part, COLUMNS, self.steps[COLUMNS]).events(room[COLUMNS])
+            for operation in self._row_operations(room[ROWS]):
                 for event in columns:
                     self._advance(event.tensor, operation[event.tensor], (event.start, event.stop))
         self._check_complete()
         return self.counts
 
-    def _row_operations(self, steps: dict[int, int], room: dict[int, int]) -> list[dict[int, Span]]:
-        height = self.subgraph.geometry.extent[ROWS]
-        everything = all(room[u] == height[u] for u in self.subgraph.tensors)
-        if everything and not self.subgraph.has_whole_edge:
-            return [{u: (0, height[u]) for u in self.subgraph.tensors}]
-        return derive_pace(self.part, ROWS, steps).merged().operations(room)
+    def _row_operations(self, room: dict[int, int]) -> list[dict[int, Span]]:
+        height = self.part.extent[ROWS]
+        everything = all(room[u] == height[u] for u in self.part.tensors)
+        if everything and not self.part.needed_whole:
+            return [{u: (0, height[u]) for u in self.part.tensors}]
+        return derive_pace(self.part, ROWS, self.steps[ROWS]).merged().operations(room)
 
     def _advance(self, u: int, rows: Span, columns: Span) -> None:
         """Bring the kept rows of these columns back, make or load the new rows, keep the last ones for later."""
@@ -151,7 +161,7 @@ class Execution:
                 self.counts.side_read[u] += memory.restore((top, rows[0]), columns)
         if rows[1] > rows[0]:
             self.counts.updates[u] += 1
-            rows_at_once = rows[1] - rows[0] if self.subgraph.readers[u] else self.tiling.rows[u].step
+            rows_at_once = rows[1] - rows[0] if self.part.readers[u] else self.steps[ROWS][u]
             for first in range(rows[0], rows[1], rows_at_once):
                 self._make(u, (first, min(first + rows_at_once, rows[1])), columns)
         if kept and rows[1] > 0:
@@ -192,10 +202,10 @@ class Execution:
                 raise Miss(f"tensor {self.memory[u].name!r}: element {tuple(np.argwhere(~made)[0])} is never made")
 
 
-def _loaded(dram: Mapping[int, Block], u: int, subgraph: Subgraph) -> Block:
+def _loaded(dram: Mapping[int, Block], u: int, part: Part) -> Block:
     """Return a map that DRAM has; raises Miss where nobody has written it."""
     if u not in dram:
-        raise Miss(f"tensor {subgraph.geometry.network.tensors[u].name!r} is loaded, and DRAM does not have it")
+        raise Miss(f"tensor {part.name(u)!r} is loaded, and DRAM does not have it")
     return dram[u]
 
 

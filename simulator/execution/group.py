@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.execution.facts import has_weights, second_heads
 from simulator.execution.miss import Miss
 from simulator.execution.part import Part
 from simulator.execution.stays import Lies
@@ -51,14 +52,14 @@ def _check(network: Network, v: int, groups: int) -> None:
     layer = network.layers[v]
     channels = [network.tensors[u].channels for u in network.operands[v]]
     if layer.op == "matmul":
-        is_apart = layer.second_heads % groups == 0 and layer.groups % groups == 0
+        is_apart = second_heads(layer) % groups == 0 and layer.groups % groups == 0
     elif layer.op == "softmax":
         is_apart = _heads(network, v) % groups == 0
     elif layer.op in JOIN_OPS:
         is_apart = set(channels) == {layer.channels}
     elif layer.op in WINDOW_OPS and len(channels) == 1:
-        inputs = layer.in_channels // layer.groups if layer.has_weights else 1  # that an output reads
-        is_apart = layer.groups % groups == 0 if layer.has_weights else inputs * layer.channels == layer.in_channels
+        inputs = layer.in_channels // layer.groups if has_weights(layer) else 1  # that an output reads
+        is_apart = layer.groups % groups == 0 if has_weights(layer) else inputs * layer.channels == layer.in_channels
     else:
         is_apart = False
     if not is_apart:

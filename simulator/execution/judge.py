@@ -9,6 +9,7 @@ from simulator.accelerator import Accelerator
 from simulator.execution.checks import EXTRA, WRITTEN, Check, add, check_memory, compare, numbers, slots_of
 from simulator.execution.claims import count_of, plan_of, subgraph_claims, total_claims
 from simulator.execution.count import Count, Plan, Setting, kept_bytes
+from simulator.execution.facts import with_experts
 from simulator.execution.miss import Miss
 from simulator.execution.orders import run_plan
 from simulator.execution.part import Part
@@ -30,6 +31,7 @@ class Counted:
 
 def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counted:
     """Return the count of one subgraph; no cycles and traffic of the buffers where a mapper looks at every update."""
+    network = with_experts(network, accelerator.batch)
     part = Part(network, plan.layers, plan.lies)
     kept = kept_bytes(network, plan.lies, accelerator.technology.channel_alignment, accelerator)
     setting = Setting(accelerator, accelerator.activation_capacity - kept, accelerator.weight_capacity)
@@ -47,6 +49,7 @@ def judge(
     network: Network, accelerator: Accelerator, partition: Partition, prices: Sequence[Price]
 ) -> tuple[tuple[Check, ...], str]:
     """Return a check of every number of a priced partition, and the first that is wrong in words ("" if none is)."""
+    network = with_experts(network, accelerator.batch)
     try:
         lies = run_steps(network, partition.subgraphs, [each.span for each in partition.keep])
     except Miss as miss:

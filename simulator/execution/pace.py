@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from simulator.execution.miss import Span
+from simulator.execution.facts import reach
+from simulator.execution.miss import Miss, Span
 from simulator.execution.part import Part
 
 
@@ -109,6 +110,15 @@ class Pace:
         return 1 if all(min(self._end(u, 1), extent[u]) <= room[u] for u in held) else None
 
 
+def paper_span(part: Part, axis: int, steps: Mapping[int, int], tensor: int) -> int:
+    """Return the elements that the windows of one update span, by the paper's rule (Cocco, Sec. 3.1, chi)."""
+    if tensor in part.needed_whole:
+        return part.extent[axis][tensor]
+    layers = [part.network.layers[each.layer] for each in part.readers[tensor]]
+    beyond = [-(-(reach(layer)[axis] - layer.stride[axis]) // layer.upsample[axis]) for layer in layers]
+    return steps[tensor] + max([0, *beyond])
+
+
 def derive_pace(part: Part, axis: int, steps: Mapping[int, int]) -> Pace:
     """Return how each tensor advances along one axis in updates of so many elements."""
     updates = _updates(part, axis, steps)
@@ -146,6 +156,8 @@ def _updates(part: Part, axis: int, steps: Mapping[int, int]) -> dict[int, int]:
                 if near not in position:
                     position[near] = position[u] * ratio
                     queue.append(near)
+                elif position[near] != position[u] * ratio:
+                    raise Miss(f"tensor {part.name(near)!r}: two paths to it have different strides")
         counts = {u: position[u] / steps[u] for u in queue}
         scale = math.lcm(*[count.denominator for count in counts.values()])
         whole = {u: int(count * scale) for u, count in counts.items()}

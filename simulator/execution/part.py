@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from simulator.execution.facts import reach
 from simulator.execution.miss import Span
 from simulator.execution.stays import NOTHING_STAYS, Lies
 from workloads.network.network import Network
@@ -64,7 +65,7 @@ class Part:
     def end(self, layer: int, axis: int, outputs: int) -> int:
         """Return the element after the last that the windows of so many outputs meet, unclipped."""
         of = self.network.layers[layer]
-        place = (outputs - 1) * of.stride[axis] - of.padding[axis] + of.reach[axis]  # with the empty rows of the map
+        place = (outputs - 1) * of.stride[axis] - of.padding[axis] + reach(of)[axis]  # with the empty rows of the map
         return -(-place // of.upsample[axis])
 
     def window(self, reading: Reading, axis: int, outputs: Span) -> Span:

@@ -7,11 +7,11 @@ next row of tiles reads again. Both are found by running the sweeps of rows and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from simulator.execution.pace import Pace, derive_pace, derive_steps
+from simulator.execution.facts import row_bytes
+from simulator.execution.pace import Pace, derive_pace, derive_steps, paper_span
 from simulator.execution.part import COLUMNS, ROWS, Part
-from workloads.network.types import row_bytes
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,16 @@ class Cells:
     channels: int  #: of one sample, rounded up to the layout's alignment
     samples: int = 1
     bits: int = 8  #: of an element
+
+    @property
+    def main(self) -> tuple[int, int]:
+        """Rows and columns of MAIN."""
+        return self.rows, self.columns
+
+    @property
+    def side(self) -> tuple[int, int]:
+        """Rows and columns of SIDE."""
+        return (self.kept, self.width) if self.kept else (0, 0)
 
     @property
     def size_bytes(self) -> int:
@@ -47,6 +57,22 @@ class Scheme:
     tile: tuple[int, int]
     is_alone: bool
     is_single: bool
+
+    @property
+    def steps(self) -> tuple[Mapping[int, int], Mapping[int, int]]:
+        """Elements of an update of each tensor: of rows, one update at a time, and of columns."""
+        return derive_steps(self.part, ROWS, self.tile[ROWS]), self.columns.steps
+
+    @property
+    def update_count(self) -> int:
+        """Updates of all tensors."""
+        return sum(self._updates(ROWS, u) * self._updates(COLUMNS, u) for u in self.part.tensors)
+
+    def _updates(self, axis: int, u: int) -> int:
+        """Return the updates of a tensor along an axis, about as many as there are steps in its extent."""
+        if (axis == ROWS and self.is_single) or (axis == COLUMNS and self.is_alone):
+            return 1
+        return -(-self.part.extent[axis][u] // (self.rows, self.columns)[axis].steps[u])
 
     @property
     def activation_bytes(self) -> int:
@@ -75,3 +101,16 @@ def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: in
         channels = -(-tensor.channels // alignment) * alignment
         cells[u] = Cells(down[u], across[u], kept, width[u], channels, samples, tensor.bits)
     return Scheme(part, rows, columns, cells, tile, is_alone, is_single)
+
+
+def paper_cells(scheme: Scheme) -> dict[int, Cells]:
+    """Return MAIN and SIDE as the paper has them: of what one update reads, and the rows of it that are read again."""
+    part, found, cells = scheme.part, {}, scheme.cells
+    steps = [derive_steps(part, axis, scheme.tile[axis]) for axis in (ROWS, COLUMNS)]
+    for u in part.tensors:
+        rows, columns = (paper_span(part, axis, steps[axis], u) for axis in (ROWS, COLUMNS))
+        height, width = (extent[u] for extent in part.extent)
+        has_side = part.readers[u] and columns < width and rows < height
+        kept = rows - steps[ROWS][u] if has_side else 0
+        found[u] = replace(cells[u], rows=min(rows, height), columns=min(columns, width), kept=kept)
+    return found

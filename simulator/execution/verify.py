@@ -27,16 +27,14 @@ from simulator.execution.layer import LayerPlan, run_parts, run_scaled
 from simulator.execution.miss import Miss
 from simulator.execution.part import Part
 from simulator.execution.residents import Residents
+from simulator.execution.scheme import derive_scheme, paper_cells
 from simulator.execution.stays import NOTHING_STAYS
 from simulator.execution.verification import Verification
 from simulator.model.held import make_plan
 from simulator.model.price import Price, Shortage
 from simulator.model.priced import PricedPartition, price_partition
 from simulator.model.pricing import SubgraphModel
-from simulator.model.regions import allocate_regions, derive_tiling
-from simulator.model.subgraph import Geometry, Subgraph
 from simulator.model.tiling import TileRule
-from simulator.model.updates import derive_updates
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
 from simulator.timing.simulation import simulate_priced
@@ -52,10 +50,9 @@ FACTORS = (1, 2, 4, 8, 16, 32)  #: our choice: how far maps are scaled down
 class Scaled:
     """The network at one scale, and the values of all its tensors from running layer by layer."""
 
-    def __init__(self, network: Network, factor: int, technology: Technology, channels: int | None = CHANNELS) -> None:
+    def __init__(self, network: Network, factor: int, channels: int | None = CHANNELS) -> None:
         self.factor, self.channels = factor, channels
         self.network = shrink(network, factor) if factor > 1 else network
-        self.geometry = Geometry(self.network, technology)
 
     @cached_property
     def arithmetic(self) -> Arithmetic:
@@ -137,14 +134,14 @@ def verify(
             return Verification(False, f"{where(names)}: {price.reason}", (), 0)
         prices.append(price)
     memory = None if addresses is None else _addressed(priced, addresses)
-    scales = {1: Scaled(network, 1, accelerator.technology, None if full else max(CHANNELS, accelerator.cores))}
+    scales = {1: Scaled(network, 1, None if full else max(CHANNELS, accelerator.cores))}
     checks, message = judge(network, accelerator, partition, prices)
     checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
     if checks == ():
         return Verification(False, message, (), 0)
     shrunk: dict[int, int] = {}
     smaller = 0
-    affordable = [_affordable(network, *each, scales, tile_rule) for each in zip(priced.models, prices)]
+    affordable = [_affordable(network, *each, scales) for each in zip(priced.models, prices)]
     stays = None
     if partition.keep:  # what stays on chip has one scale over all steps
         affordable = [max(affordable, key=lambda each: each.factor)] * len(affordable)
@@ -193,18 +190,16 @@ def _residents(priced: PricedPartition, scale: Scaled, memory: AddressedMemory |
     return Residents(scale.network, priced.partition, scale.arithmetic.channels, inputs, sizes, memory)
 
 
-def _affordable(
-    network: Network, model: SubgraphModel, price: Price, scales: dict[int, Scaled], tile_rule: TileRule
-) -> Scaled:
+def _affordable(network: Network, model: SubgraphModel, price: Price, scales: dict[int, Scaled]) -> Scaled:
     """Return the network at the largest scale at which this subgraph takes no more than UPDATES tile updates."""
     best = scales[1]
     for factor in FACTORS:
         if factor not in scales:
             try:
-                scales[factor] = Scaled(network, factor, best.geometry.technology, best.channels)
+                scales[factor] = Scaled(network, factor, best.channels)
             except NetworkError:  # a kernel no longer fits its map
                 break
-        updates = _updates(Subgraph(scales[factor].geometry, model.subgraph.layers), price, tile_rule)
+        updates = _updates(Part(scales[factor].network, model.subgraph.layers), price)
         if updates is None:  # a map of one row is no longer enlarged: two paths to it have other strides
             break
         best = scales[factor]
@@ -213,15 +208,12 @@ def _affordable(
     return best
 
 
-def _updates(subgraph: Subgraph, price: Price, tile_rule: TileRule) -> int | None:
-    """Return the updates to execute, None where maps this small have no tiling; loops have a scale of their own."""
-    if price.loops is not None:
-        return 0
-    tiling = derive_tiling(subgraph, price.tile, tile_rule)
-    if tiling is None:
+def _updates(part: Part, price: Price) -> int | None:
+    """Return about the updates to execute, None where maps this small have no pace; loops have a scale of their own."""
+    try:
+        return 0 if price.loops is not None else derive_scheme(part, price.tile, 1).update_count
+    except Miss:
         return None
-    rows, columns = derive_updates(subgraph, tiling)
-    return sum(rows[u].times * columns[u].times for u in subgraph.tensors)
 
 
 def run_subgraph(
@@ -236,18 +228,18 @@ def run_subgraph(
     Returns whether a single layer ran smaller than it is. stays: what other steps left on chip and in DRAM. The loops
     of a layer run on their own; what it finds there is compared, and what it leaves put there, whole.
     """
-    subgraph, rules = Subgraph(scale.geometry, model.subgraph.layers, model.kept), model.rules
+    rules, lies = model.rules, NOTHING_STAYS if stays is None else stays.here
+    part = Part(scale.network, model.subgraph.layers, lies)
     if stays is not None and price.loops is not None:
-        stays.check_inputs(subgraph.layers, scale.values)
-        for v in subgraph.layers:
+        stays.check_inputs(part.layers, scale.values)
+        for v in part.layers:
             stays.write_whole(v, scale.values[v])
     if price.loops is not None:
         if memory is not None:
             memory.fill()
-        (v,) = subgraph.layers
+        (v,) = part.layers
         plan = LayerPlan._make(price.loops[: len(LayerPlan._fields)])
         word = rules.geometry.technology.channel_alignment
-        lies = NOTHING_STAYS if stays is None else stays.here
         if price.scheme in ("channels", "held"):
             cores, is_full = rules.cores, scale.channels is None
             return run_parts(rules.geometry.network, v, plan, price.scheme, cores, rules.batch, word, is_full)
@@ -255,16 +247,15 @@ def run_subgraph(
     if rules.cores > 1:
         run_on_cores(model, price, scale, stays, memory)
         return False
-    found = derive_tiling(subgraph, price.tile, rules.tile_rule)
-    assert found is not None, "it was priced"
-    regions = allocate_regions(Subgraph(scale.geometry, subgraph.layers), found)  # the pace is as if nothing stayed
+    scheme = derive_scheme(part, price.tile, 1)
+    regions = scheme.cells if rules.tile_rule == "exact" else paper_cells(scheme)
     if stays is None:
-        execution = Execution(subgraph, found, regions, scale.arithmetic, scale.values)
+        execution = Execution(part, scheme.steps, regions, scale.arithmetic, scale.values)
     else:
-        execution = Execution(subgraph, found, regions, scale.arithmetic, stays.dram, stays.memory, stays.here.there)
+        execution = Execution(part, scheme.steps, regions, scale.arithmetic, stays.dram, stays.memory, lies.there)
     if memory is not None:
         memory.put(execution)
-    check_traffic(subgraph, execution.run(), subgraph.input_bytes, subgraph.output_bytes)
+    check_traffic(part, execution.run())
     for v, result in execution.stored.items():
         if not np.array_equal(result, scale.values[v]):
             raise Miss(f"tensor {scale.network.layers[v].name!r}: differs from running the layers one by one")
@@ -303,12 +294,13 @@ def run_on_cores(
                 stays.write_whole(u, scale.values[u])
 
 
-def check_traffic(subgraph: Subgraph, counts: Counts, read: int, written: int) -> None:
-    """Raise Miss unless what was counted is what the model claims of one sample: its EMA."""
-    size, names = subgraph.geometry.row_bytes, subgraph.geometry.network.names
-    loads = sum(count * size[u] for u, count in counts.dram_read.items())
-    stores = sum(count * size[v] for v, count in counts.dram_written.items())
-    if loads != read:
-        raise Miss(f"DRAM loads {loads} bytes of {', '.join(names(subgraph.inputs))}; the model has {read}")
-    if stores != written:
-        raise Miss(f"DRAM stores {stores} bytes of {', '.join(names(subgraph.outputs))}; the model has {written}")
+def check_traffic(part: Part, counts: Counts) -> None:
+    """Raise Miss unless what comes from DRAM came once, and what goes there went once."""
+    sizes = [height * width for height, width in zip(*part.extent)]
+    for name, counted, tensors in (
+        ("loads", counts.dram_read, part.loaded), ("stores", counts.dram_written, part.outputs)
+    ):  # fmt: skip
+        for u in {*counted, *tensors}:
+            once = sizes[u] if u in tensors else 0
+            if counted[u] != once:
+                raise Miss(f"DRAM {name} {counted[u]} positions of {part.name(u)}, which has {once} to move")

@@ -124,8 +124,9 @@ def _bits(network: Network, v: int, producers: list[int], whole: list[int]) -> L
         tensors[network.operands[v][1]].bits if layer.op in PRODUCT_OPS else layer.bits.weights,
         layer.output_bits, -(-layer.bits.sums // 8),
     )  # fmt: skip
-    if layer.experts is not None and layer.experts.used > layer.experts.active:
-        return bits._replace(used=layer.experts.used, active=layer.experts.active)
+    experts = layer.experts
+    if experts is not None and (used := experts.in_use(layer.height * layer.width)) > experts.active:
+        return bits._replace(used=used, active=experts.active)
     is_plain = {*bits.producers, *bits.whole, bits.weights, bits.output} == {8} and bits.sum_bytes == 4
     return INT8_BITS if is_plain else bits
 

@@ -31,6 +31,7 @@ class PricingRules:
         check_metric(metric)
         if geometry.technology != technology:
             raise ValueError("geometry and accelerator have different technologies; they must have the same")
+        geometry = geometry.in_batch(accelerator.batch)
         if accelerator.cores > 1:
             _check_shared(geometry.network, technology.channel_alignment)
         if not accelerator.mapper.is_flat:
@@ -110,15 +111,12 @@ def _check_attention(network: Network) -> None:
 
 
 def _check_shared(network: Network, alignment: int) -> None:
-    """Raise NetworkError for what several cores cannot share: experts that pass by, words that fill no whole bytes."""
-    for layer in network.layers:
-        if layer.experts is not None and layer.experts.used > layer.experts.active:
-            raise NetworkError(f"layer {layer.name!r} has no price on several cores: more experts are used than active")
+    """Raise NetworkError for what several cores cannot share: words that fill no whole bytes."""
     for v, layer in enumerate(network.layers):
         tensors = [network.tensors[u] for u in (v, *network.operands[v])]
         word = gcd(alignment, *(each.channels for each in tensors))
-        weights = gcd(alignment, layer.channels) * (layer.weight_elements // layer.channels) * layer.bits.weights
-        if weights % 8 or any(word * each.bits % 8 for each in tensors):
+        weights = gcd(alignment, layer.channels) * layer.weight_elements * layer.bits.weights
+        if weights % (8 * layer.channels) or any(word * each.bits % 8 for each in tensors):
             raise NetworkError(
                 f"layer {layer.name!r} has no price on several cores: words of its channels do not fill whole bytes"
             )

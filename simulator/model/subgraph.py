@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import gcd
 from typing import NamedTuple
 
 from simulator.model.kept import Kept
@@ -61,6 +62,11 @@ class Geometry:
             for tensor, consumers in enumerate(network.consumers)
         ]
 
+    def in_batch(self, samples: int) -> Geometry:
+        """Return the same with the experts that so many samples use."""
+        network = self.network.in_batch(samples)
+        return self if network is self.network else Geometry(network, self.technology)
+
     def held_bytes(self, tensor: int, groups: int = 1, cores: int = 1) -> int:
         """Return the bytes of a position in a buffer: words of channels, of one of so many groups of them.
 
@@ -91,9 +97,9 @@ def _check_numbers(network: Network) -> None:
                     f"layer {layer.name!r} has no price: {elements} numbers of {bits} bits do not fill whole bytes"
                 )
         experts = layer.experts
-        if experts is not None and experts.used > experts.active:
-            is_whole = 8 * layer.bits.weights * experts.used % experts.active == 0
-            if layer.channels % 8 or layer.in_channels % 8 or not is_whole:
+        if experts is not None:
+            word = gcd(8, layer.channels) * gcd(8, layer.in_channels) * layer.bits.weights
+            if word * experts.in_use(layer.height * layer.width) % (8 * experts.active):
                 raise NetworkError(
                     f"layer {layer.name!r} has no price: words of 8 x 8 weights are no whole share of "
                     f"{experts.active} experts"

@@ -55,6 +55,7 @@ def operators_of(
         raise ValueError(f"concat must be one of {', '.join(CONCATS)}, got {concat!r}")
     if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= MAX_BYTES:
         raise ValueError(f"batch must be a whole number from 1 to {MAX_BYTES}, got {shown(batch)}")
+    network = network.in_batch(batch)
     copied = network.concats if concat == "copy" else ()
     reads = concats.sources(network) if copied else {layer.name: layer.inputs for layer in network.layers}
     sizes = {tensor.name: batch * tensor.size_bytes for tensor in network.tensors}

@@ -6,6 +6,7 @@ import numpy as np
 
 from simulator.execution.arithmetic import Arithmetic
 from simulator.execution.executor import Execution
+from simulator.execution.part import Part
 from simulator.execution.verify import check_traffic
 from simulator.model.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph import Geometry, Subgraph
@@ -28,9 +29,11 @@ def execute(network, tile, rule="exact", layers=None, change=lambda regions: reg
     arithmetic = Arithmetic(network)
     values = arithmetic.run_layers(arithmetic.model_inputs())
     regions = change(allocate_regions(subgraph, tiling))
-    execution = Execution(subgraph, tiling, regions, arithmetic, values)
+    steps = [{u: tile.step for u, tile in tiles.items()} for tiles in (tiling.rows, tiling.columns)]
+    part = Part(network, subgraph.layers)
+    execution = Execution(part, steps, regions, arithmetic, values)
     counts = execution.run()
-    check_traffic(subgraph, counts, subgraph.input_bytes, subgraph.output_bytes)
+    check_traffic(part, counts)
     for v, stored in execution.stored.items():
         assert np.array_equal(stored, values[v])
     return counts

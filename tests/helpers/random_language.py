@@ -50,7 +50,7 @@ def _with_experts(rng: random.Random) -> Network:
     features = 8 * rng.randint(1, 4)
     x = b.input("x", rng.randint(1, 9), 1, features)
     for i in range(rng.randint(1, 2)):
-        active, used = rng.choice(((1, 3), (2, 2), (2, 5), (4, 6)))
+        active, used = rng.choice(((1, 3), (1, None), (2, 2), (2, 5), (2, None), (4, 6), (4, None)))
         experts, inner = Experts(8, active, used), 8 * active * rng.randint(1, 3)
         y = b.layernorm(f"norm{i}", x)
         parts = [b.fc(f"up{i}{part}", y, inner, experts=experts) for part in range(rng.randint(1, 2))]
@@ -113,7 +113,7 @@ def random_language_problem(seed: int, kind: str, is_given: bool = False) -> Pro
     rng = random.Random(seed)
     network = random_language_net(seed, kind)
     shared = {
-        "cores": rng.choice((1, 1, 1, 2, 3)) if kind in ("rows", "bits", "blocks") else 1,
+        "cores": rng.choice((1, 1, 1, 2, 3)) if kind in ("rows", "bits", "blocks", "experts") else 1,
         "batch": rng.choice((1, 1, 2, 3, 8)),
         "max_regions": rng.choice((64, 64, None, 5)),
         "groups_apart": kind == "apart",

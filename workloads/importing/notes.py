@@ -16,7 +16,7 @@ HOW = {
     "not loaded": "weights that no layer reads: constants are made of them, or nothing needs them",
     "cache": "rows of earlier steps: a model input of the products that need them; new rows are appended in DRAM",
     "recurrent": "steps in order: all of them are one layer for each gate",
-    "experts": "rows are spread evenly over experts, of which as many are loaded as there are rows to use them",
+    "experts": "rows take an expert each, routed uniformly; as many are loaded as all of the batch are expected to use",
     "chosen": "rows of it are chosen by an input: they are a model input, the table is not loaded",
     "batch": "read as a batch of 1",
     "extent": "a symbolic extent that was given, or a batch of 1",

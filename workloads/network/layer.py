@@ -166,9 +166,12 @@ class Layer:
 
     @property
     def weight_elements(self) -> int:
-        """kernel x in_channels / groups x out_channels of the experts in use, without bias; 0 without weights."""
-        elements = self._reduced_elements
-        return elements if self.experts is None else elements // self.experts.active * self.experts.used
+        """kernel x in_channels / groups x out_channels of the experts in use, without bias; 0 without weights.
+
+        Experts in use are those of one sample: more may be in use of a batch (`Network.in_batch`).
+        """
+        elements, experts = self._reduced_elements, self.experts
+        return elements if experts is None else elements // experts.active * experts.in_use(self.height * self.width)
 
     @property
     def parameters(self) -> int:

@@ -15,7 +15,7 @@ from workloads.network.kinds import check_input
 from workloads.network.layer import Concat, Layer, Note, Tensor
 from workloads.network.ops import OPS
 from workloads.network.shapes import Shape, check_layer, check_name, check_tensor
-from workloads.network.types import INT8, KINDS, Bits, Number, bits_of
+from workloads.network.types import INT8, KINDS, Bits, Experts, Number, bits_of
 
 if TYPE_CHECKING:
     import networkx
@@ -273,6 +273,25 @@ class Network:
         """Whether all numbers have the bits of the paper: INT8."""
         return all(layer.bits == INT8 for layer in self.layers) and all(t.number == INT8_NUMBER for t in self.inputs)
 
+    def in_batch(self, samples: int) -> Network:
+        """Return the same network with the experts in use given: those that all tokens of so many samples use.
+
+        Examples
+        --------
+        >>> import workloads
+        >>> network = workloads.load("mixtral_8x7b", phase="decode", past=1, layers=1)
+        >>> [network.in_batch(samples).weight_bytes for samples in (1, 4, 8)]
+        [394297344, 1098940416, 1451261952]
+        """
+        if all(layer.experts is None or layer.experts.used is not None for layer in self.layers):
+            return self
+        return replace(self, layers=tuple(_in_batch(layer, samples) for layer in self.layers))
+
+    def experts_of(self, samples: int = 1) -> tuple[tuple[Experts, int], ...]:
+        """Return which mixtures of experts the layers have, each with the tokens of so many samples that share it."""
+        found = ((layer.experts, samples * layer.height * layer.width) for layer in self.layers)
+        return tuple(dict.fromkeys((experts, tokens) for experts, tokens in found if experts is not None))
+
     def with_bits(self, bits: Bits) -> Network:
         """Return the same network with these bits in every layer, and in what it reads."""
         layers = tuple(replace(layer, bits=bits) for layer in self.layers)
@@ -315,6 +334,13 @@ class Network:
     def names(self, layers: Iterable[int]) -> tuple[str, ...]:
         """Names of the given layer or tensor ids."""
         return tuple(self.tensors[i].name for i in layers)
+
+
+def _in_batch(layer: Layer, samples: int) -> Layer:
+    if layer.experts is None:
+        return layer
+    tokens = samples * layer.height * layer.width
+    return replace(layer, experts=replace(layer.experts, used=layer.experts.in_use(tokens)))
 
 
 def _with_bits(tensor: Tensor, bits: Bits) -> Tensor:

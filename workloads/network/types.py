@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from workloads.errors import NetworkError, shown
@@ -162,45 +163,55 @@ def row_bytes(channels: int, bits: int) -> int:
 
 @dataclass(frozen=True)
 class Experts:
-    """Of a fully connected layer with several experts: how many there are, take part for a token, and are in use.
+    """Of a fully connected layer with several experts: how many there are, and how many take part for a token.
 
     Examples
     --------
     Of 8 experts 2 for each token, 4 tokens are expected to use 6: 8 (1 - (1 - 2/8)^4) = 5.5, rounded up.
 
     >>> from workloads import Experts
-    >>> Experts.expected(8, 2, tokens=4)
-    Experts(count=8, active=2, used=6)
+    >>> Experts(8, 2).in_use(tokens=4), Experts(8, 2, used=3).in_use(tokens=4)
+    (6, 3)
     """
 
     count: int
     active: int  #: for each token
-    used: int  #: for all tokens: whose weights are loaded
+    used: int | None = None  #: for all tokens, where it is given: whose weights are loaded
+
+    def in_use(self, tokens: int) -> int:
+        """Return how many are used, and loaded: as given, or as expected of tokens that are routed uniformly.
+
+        Our choice: the expectation n (1 - (1 - k/n)^t), rounded up.
+        """
+        if self.used is not None:
+            return self.used
+        return _expected(self.count, self.active, tokens)
 
     def said(self, tokens: int) -> str:
         """Return how many are in use, and whether that is what so many tokens are expected to use.
 
         Examples
         --------
-        >>> Experts(8, 2, 6).said(4)
+        >>> Experts(8, 2).said(4)
         '6 of 8 in use, as 4 tokens of 2 each are expected to, routed uniformly (our choice): 8 (1 - (1 - 2/8)^4)'
         >>> Experts(8, 2, 3).said(4)
         '3 of 8 in use, as given'
         """
-        first = f"{self.used} of {self.count} in use"
-        if self != Experts.expected(self.count, self.active, tokens):
+        first = f"{self.in_use(tokens)} of {self.count} in use"
+        if self.used is not None:
             return f"{first}, as given"
         return (
             f"{first}, as {tokens:,} token{'s' * (tokens > 1)} of {self.active} each are expected to, routed uniformly "
             f"(our choice): {self.count} (1 - (1 - {self.active}/{self.count})^{tokens})"
         )
 
-    @staticmethod
-    def expected(count: int, active: int, tokens: int) -> Experts:
-        """Return the experts that so many tokens are expected to use, routed uniformly (our choice), rounded up."""
-        check_experts("experts", Experts(count, active, active))
-        left = (count - active) ** tokens  # of count ** tokens: an expert that no token takes
-        return Experts(count, active, count - count * left // count**tokens)
+
+@lru_cache
+def _expected(count: int, active: int, tokens: int) -> int:
+    if tokens * active >= count * count.bit_length():  # (1 - k/n)^t < exp(-k t / n) < 1/n
+        return count
+    left = (count - active) ** tokens  # of count ** tokens: an expert that no token takes
+    return count - count * left // count**tokens
 
 
 def check_experts(name: str, experts: object) -> None:
@@ -208,10 +219,10 @@ def check_experts(name: str, experts: object) -> None:
     if not isinstance(experts, Experts):
         raise NetworkError(f"layer {name!r} has experts {shown(experts)}; it must be None or Experts")
     least, rule = 1, "integers with 1 <= active <= used <= count <= 2**16"
-    for value in (experts.active, experts.used, experts.count):
+    used = experts.active if experts.used is None else experts.used
+    for value in (experts.active, used, experts.count):
         if type(value) is not int or not least <= value <= MAX_EXPERTS:
             raise NetworkError(
-                f"layer {name!r} has experts {experts.count}, {experts.active} active, {experts.used} used; "
-                f"they must be {rule}"
+                f"layer {name!r} has experts {experts.count}, {experts.active} active, {used} used; they must be {rule}"
             )
         least = value

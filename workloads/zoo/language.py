@@ -88,13 +88,9 @@ def mixture(
     past: int | None = None,
     layers: int | None = None,
     experts: int | None = None,
-    batch: int | None = None,
 ) -> Network:
-    """Return a step of a model with experts; `experts`: how many of a layer are in use, as expected unless told.
-
-    batch: samples that run together (1 unless told): their tokens share what is loaded.
-    """
-    return _build(name, phase, length, past, layers, experts, batch)
+    """Return a step of a model with experts; `experts`: how many of a layer are in use, as expected unless told."""
+    return _build(name, phase, length, past, layers, experts)
 
 
 gpt2 = partial(decoder, "gpt2")
@@ -107,9 +103,8 @@ gemma2_9b = partial(decoder, "gemma2_9b")
 
 
 def _build(
-    name: str, phase: Phase, length: int | None, past: int | None, layers: int | None, experts: int | None = None,
-    batch: int | None = None,
-) -> Network:  # fmt: skip
+    name: str, phase: Phase, length: int | None, past: int | None, layers: int | None, experts: int | None = None
+) -> Network:
     model = DECODERS[name]
     if phase not in get_args(Phase):
         raise NetworkError(f"network {name!r} has phase {shown(phase)}; it must be {' or '.join(get_args(Phase))}")
@@ -117,14 +112,13 @@ def _build(
     new = option(name, "length", length, 1, MAX_LENGTH, 1 if is_decode else LENGTH)
     before = option(name, "past", past, 0, MAX_LENGTH, PAST if is_decode else 0)
     count = option(name, "layers", layers, 1, model.layers, model.layers)
-    used = _experts(name, model, new * option(name, "batch", batch, 1, MAX_LENGTH, 1), experts)
+    mixed = _experts(name, model, experts)
     said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", past)) if value]
     said += [f"layers{layers}"] * (layers is not None) + [f"experts{experts}"] * (experts is not None)
-    said += [f"batch{batch}"] * (batch is not None)
     b = Builder("_".join([name, *said]))
     x = b.input("tokens", new, 1, model.width)
     for i in range(1, count + 1):
-        x = _feed_forward(b, model, f"l{i}", _attention(b, model, f"l{i}", x, before, i), used)
+        x = _feed_forward(b, model, f"l{i}", _attention(b, model, f"l{i}", x, before, i), mixed)
     if layers is None:
         x = b.layernorm("norm", x)
         if is_decode:
@@ -143,12 +137,11 @@ def option(name: str, what: str, value: object, least: int, most: int, default: 
     return value
 
 
-def _experts(name: str, model: Decoder, tokens: int, used: int | None) -> Experts | None:
+def _experts(name: str, model: Decoder, used: int | None) -> Experts | None:
     count, active = model.experts
-    if not count:
-        return None
-    found = Experts.expected(count, active, tokens)
-    return Experts(count, active, option(name, "experts", used, active, count, found.used))
+    if used is not None:
+        option(name, "experts", used, active, count, count)
+    return Experts(count, active, used) if count else None
 
 
 def _attention(b: Builder, model: Decoder, name: str, x: str, past: int, layer: int) -> str:

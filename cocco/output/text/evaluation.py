@@ -64,10 +64,7 @@ def layers_table(network: Network) -> str:
 
 def experts_text(network: Network, batch: int = 1) -> str:
     """Return how many experts of a layer are in use; nothing of a network without."""
-    tokens = {
-        layer.experts: batch * layer.height * layer.width for layer in network.layers if layer.experts is not None
-    }
-    return "; ".join(experts.said(count) for experts, count in tokens.items())
+    return "; ".join(experts.said(tokens) for experts, tokens in network.experts_of(batch))
 
 
 def _types_text(network: Network) -> str:
@@ -99,7 +96,9 @@ def evaluation_text(evaluation: Evaluation) -> str:
         f"{evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
         f"{buffers(accelerator)}{machine(accelerator)}{rule}"
     )
-    return "\n\n".join([title, totals_text(evaluation), energy_text(evaluation), subgraphs_text(evaluation)])
+    experts = experts_text(evaluation.source[0], accelerator.batch) if evaluation.source else ""
+    totals = totals_text(evaluation) + (f"\n  experts                 {experts}" if experts else "")
+    return "\n\n".join([title, totals, energy_text(evaluation), subgraphs_text(evaluation)])
 
 
 def infeasible_text(evaluation: Evaluation) -> str:

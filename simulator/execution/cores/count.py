@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.execution.array import Work, array_cycles
+from simulator.execution.array import array_cycles, works_of
 from simulator.execution.cores.mirrored import mirror_team
 from simulator.execution.cores.share import wanted
 from simulator.execution.cores.team import Team, deal_team
 from simulator.execution.cores.weights import hold_weights
-from simulator.execution.count import Count, Plan, extra_units, operations, position_bytes
+from simulator.execution.count import Count, Plan, extra_units
+from simulator.execution.facts import elements, operations, position_bytes, row_bytes, size_bytes
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.walk import Walk, walk_rows
 from simulator.technology import Technology
-from workloads.network.types import row_bytes
 
 CoreScheme = Literal["channels", "rotated", "held"]
 SCHEMES: tuple[CoreScheme, ...] = (
@@ -112,10 +112,13 @@ def count_cores(part: Part, plan: Plan, accelerator: Accelerator, room: int, wei
 
 def lock_step_cycles(team: Team, technology: Technology) -> int:
     """Return the cycles of one sample where all wait, layer by layer, for the core that takes longest."""
-    layers = team.part.network.layers
+    works = {v: works_of(team.part.network, v)[0] for v in team.part.layers}  # an attention is not shared so
     return sum(
-        max(array_cycles(Work(layers[v], len(each.channels[v]), each.extent(v)), technology) for each in team.shares)
-        for v in team.part.layers
+        max(
+            array_cycles(work._replace(channels=len(each.channels[v]), columns=each.extent(v)), technology)
+            for each in team.shares
+        )
+        for v, work in works.items()
     )
 
 
@@ -127,7 +130,7 @@ def samples_of(plan: Plan, accelerator: Accelerator) -> list[int]:
 
 def count_moves(team: Team) -> Moves:
     """Run rows and columns on intervals, and return what moves; raises Miss."""
-    part, tensors = team.part, team.part.network.tensors
+    part = team.part
     check_columns(team)
     found = walk_rows(team.scheme, {u: [(0, part.extent[COLUMNS][u])] for u in part.tensors})
     updates = {}
@@ -138,8 +141,8 @@ def count_moves(team: Team) -> Moves:
                 columns = [count + (a < b) for count, (a, b) in zip(columns, sweep.pieces)]
         has_any = [bool(share.channels[v]) for share in team.shares]
         updates[v] = [len(found.rows[v]) * count * any_ for count, any_ in zip(columns, has_any)]
-    sizes = {u: tensors[u].size_bytes for u in part.tensors}
-    work = {v: operations(part.network.layers[v], part.network.layers[v].elements) for v in part.layers}
+    sizes = {u: size_bytes(part.network, u) for u in part.tensors}
+    work = {v: operations(part.network, v, elements(part.network.layers[v])) for v in part.layers}
     moved = [_reads(team, found, each) for v in part.layers for each in part.operands[v]]
     return Moves(
         updates,

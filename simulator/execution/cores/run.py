@@ -15,6 +15,7 @@ from simulator.execution.arithmetic import PRIME, Arithmetic, Block
 from simulator.execution.cores.memory import CoreMemory
 from simulator.execution.cores.share import wanted
 from simulator.execution.cores.team import Team
+from simulator.execution.facts import second_heads
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import ROWS
 from simulator.execution.scheme import Cells
@@ -43,9 +44,9 @@ class HeadedArithmetic(Arithmetic):
         if layer.op != "matmul":
             return super().block(v, rows, columns, read, whole)
         left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
-        rows = [np.split(whole(u), layer.second_heads) for u in operands[1:]]
+        rows = [np.split(whole(u), second_heads(layer)) for u in operands[1:]]
         second = [np.concatenate([part.reshape(-1) for part in parts]) for parts in zip(*rows)]
-        outputs, shared = self.channels[v] // layer.groups, layer.groups // layer.second_heads
+        outputs, shared = self.channels[v] // layer.groups, layer.groups // second_heads(layer)
         parts = enumerate(np.split(left, layer.groups))
         return np.concatenate([Arithmetic._matmul(self, part, second[i // shared], outputs) for i, part in parts])
 

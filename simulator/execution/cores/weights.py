@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.execution.cores.share import Share
+from simulator.execution.facts import loaded_bytes, matrix, weight_bytes
 from simulator.execution.part import Part
-from workloads.network.types import row_bytes
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Weights:
 
 def hold_weights(part: Part, scheme: str, shares: Sequence[Share], cores: int, teams: int) -> Weights:
     """Return where the weights of a part lie under a scheme; cores: of the machine, also those without work."""
-    sizes = {v: part.network.layers[v].weight_bytes for v in part.layers}
+    sizes = {v: weight_bytes(part.network, v) for v in part.layers}
     total = sum(sizes.values())
     if scheme == "channels":
         own = {v: _with_outputs(part, v, shares) for v in part.layers}
@@ -66,6 +66,5 @@ def hold_weights(part: Part, scheme: str, shares: Sequence[Share], cores: int, t
 
 
 def _with_outputs(part: Part, v: int, shares: Sequence[Share]) -> list[int]:
-    layer = part.network.layers[v]
-    of_channel = layer.weight_elements // layer.channels
-    return [row_bytes(of_channel * len(share.channels[v]), layer.bits.weights) for share in shares]
+    layer, weights = part.network.layers[v], matrix(part.network, v)
+    return [loaded_bytes(layer, weights * len(share.channels[v]) // layer.channels) for share in shares]

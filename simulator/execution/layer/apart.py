@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from simulator.execution.facts import has_weights
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.held import LOST, Map, at, deliver, sweep
 from simulator.execution.layer.plan import LayerPlan, cuts
@@ -18,7 +19,7 @@ def run_apart(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> 
     for u, values in problem.maps.items():
         often = problem.places(u)
         for channels in cuts(values.shape[1], plan.apart):
-            weights = len(often) * len(channels) * layer.kernel[0] * layer.kernel[1] if layer.has_weights else 0
+            weights = len(often) * len(channels) * layer.kernel[0] * layer.kernel[1] if has_weights(layer) else 0
             chip.weights.hold("weights", weights)
             chip.load_weights(weights)
             for samples in cuts(problem.batch, plan.at_once):

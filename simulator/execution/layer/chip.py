@@ -7,10 +7,10 @@ from collections import Counter
 
 import numpy as np
 
-from simulator.execution.count import Count, operations
+from simulator.execution.count import Count
+from simulator.execution.facts import operations, row_bytes
 from simulator.execution.miss import Miss
-from workloads.network.layer import Layer
-from workloads.network.types import row_bytes
+from workloads.network.network import Network
 
 
 class Memory:
@@ -138,11 +138,11 @@ class Chip:
             for region, size in theirs.most.items():
                 mine.hold(region, size)
 
-    def count(self, layer: Layer, batch: int) -> Count:
+    def count(self, network: Network, v: int, batch: int) -> Count:
         """Return what was counted of all samples of a layer."""
         return Count(
             self.activations.size_bytes, self.weights.size_bytes, self.ema_weights, self.ema_inputs, self.ema_outputs,
             self.global_buffer, self.weight_buffer, 0,
-            batch * operations(layer, self.results // batch) + self.rescalings,
+            batch * operations(network, v, self.results // batch) + self.rescalings,
             global_written_bytes=self.global_written, weight_written_bytes=self.weight_written,
         )  # fmt: skip

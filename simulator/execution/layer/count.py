@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from simulator.execution.count import Count, extra_units, position_bytes
+from simulator.execution.count import Count, extra_units
+from simulator.execution.facts import position_bytes, size_bytes
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count_apart import count_apart, count_copy, count_joined, count_sums
 from simulator.execution.layer.count_attention import count_attention
@@ -57,7 +58,7 @@ def count_layer(
     (True, True)
     """
     chip, (one, place) = count_on_chip(network, v, plan, batch, word, lies), folded(network, v)
-    found = chip.count(one.layers[place], batch)
+    found = chip.count(one, place, batch)
     own = (found.operations or 0) - chip.rescalings  # which take what one of INT8 does
     return found._replace(operation_extra=extra_units(network, v, own))
 
@@ -94,7 +95,7 @@ def count_on_chip(
         count_apart(network, v, chip, plan, batch, on_chip)
     chip.load_input(batch * _unmet_bytes(network, v, on_chip))  # what no window meets passes by once
     for u in ids & lies.on_chip - lies.there:  # kept from here on
-        chip.load_input(batch * whole.tensors[u].size_bytes)
+        chip.load_input(batch * size_bytes(whole, u))
     return chip
 
 

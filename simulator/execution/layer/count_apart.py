@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import product
 
-from simulator.execution.count import position_bytes
+from simulator.execution.facts import elements, has_weights, output_bits, position_bytes, row_bytes, size_bytes
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.plan import LayerPlan, channel_steps, is_mixed, pieces
 from simulator.execution.layer.sweeps import pour, sweep
@@ -13,7 +13,6 @@ from simulator.execution.layer.windows import lines_of, masks, union
 from simulator.execution.miss import Miss
 from workloads.network.layer import Layer
 from workloads.network.network import Network
-from workloads.network.types import row_bytes
 
 
 def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
@@ -24,8 +23,8 @@ def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
     for u in dict.fromkeys(ids):
         often, bits = ids.count(u), network.tensors[u].bits
         for channels, times in pieces(network.tensors[u].channels, plan.apart):
-            room, made = chip.rounded(channels, bits), chip.rounded(channels, layer.output_bits)
-            weights = often * channels * layer.kernel[0] * layer.kernel[1] if layer.has_weights else 0
+            room, made = chip.rounded(channels, bits), chip.rounded(channels, output_bits(layer))
+            weights = often * channels * layer.kernel[0] * layer.kernel[1] if has_weights(layer) else 0
             weights = row_bytes(weights, layer.bits.weights)
             chip.weights.hold("weights", weights)
             chip.load_weights(times * weights)
@@ -39,7 +38,7 @@ def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
                     chip.copy(moved * found.copies)
                     chip.activations.hold("MAIN", samples * room * found.main)
                     chip.activations.hold("SIDE", samples * room * found.side)
-    chip.store(batch * layer.elements, batch * layer.size_bytes)
+    chip.store(batch * elements(layer), batch * size_bytes(network, v))
 
 
 def count_sums(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
@@ -56,7 +55,7 @@ def count_sums(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[in
             chip.activations.hold("row", across * chip.rounded(chip.word, network.tensors[u].bits) * (down > 0))
         chip.activations.hold("sums", sum_bytes(layer) * chip.word * most * sums)
     chip.copy(2 * sum_bytes(layer) * batch * additions * layer.width * layer.channels)
-    chip.store(batch * layer.elements, batch * layer.size_bytes)
+    chip.store(batch * elements(layer), batch * size_bytes(network, v))
 
 
 def sum_bytes(layer: Layer) -> int:
@@ -76,8 +75,8 @@ def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: i
     for u in dict.fromkeys(network.operands[v]):
         _count_operand(network, v, one, plan, u, u in on_chip)
     tile = min(plan.tile[0], layer.height) * min(plan.tile[1], layer.width)
-    one.hold_results(tile * one.rounded(min(plan.apart, layer.channels), layer.output_bits))
-    one.store(layer.elements, layer.size_bytes)
+    one.hold_results(tile * one.rounded(min(plan.apart, layer.channels), output_bits(layer)))
+    one.store(elements(layer), size_bytes(network, v))
     chip.add(one, batch)
 
 
@@ -87,7 +86,7 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
     kept, steps = channel_steps(layer.channels, plan)
     bits, size = network.tensors[network.operands[v][0]].bits, sum_bytes(layer)
     rooms = [chip.rounded(len(each), bits) for each in steps]
-    made = max(chip.rounded(len(each), layer.output_bits) for each in steps)
+    made = max(chip.rounded(len(each), output_bits(layer)) for each in steps)
     staying = sum(room for each, room in zip(steps, rooms) if each.start < kept)
     passing = max((room for each, room in zip(steps, rooms) if each.start >= kept), default=0)
     for (down, lower), (across, further) in product(
@@ -105,7 +104,7 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
                 reads = not is_first or i > 0  # read and written; the first written only, then read only
                 chip.global_buffer += times * area * (coming + 2 * size * reads)
                 chip.write(times * area * 2 * size * is_first)
-    chip.store(batch * layer.elements, batch * layer.size_bytes)
+    chip.store(batch * elements(layer), batch * size_bytes(network, v))
 
 
 def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int, is_there: bool) -> None:
@@ -134,17 +133,17 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
         size = tensor.height * tensor.width
         most = tensor.channels if plan.order == "TC" else max(channels for channels, _ in steps)
         chip.activations.hold(f"operand {u}", size * chip.rounded(most, tensor.bits))
-        chip.load_input(tensor.size_bytes)
+        chip.load_input(size_bytes(network, u))
     elif comes_once:
-        chip.load_input(tensor.size_bytes)
+        chip.load_input(size_bytes(network, u))
 
 
 def count_copy(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
     """Copy: a word at a time, read once and written wherever it belongs."""
-    size = sum(network.tensors[u].size_bytes for u in dict.fromkeys(network.operands[v]))
-    bits = max(network.layers[v].output_bits, *(network.tensors[u].bits for u in network.operands[v]))
+    size = sum(size_bytes(network, u) for u in dict.fromkeys(network.operands[v]))
+    bits = max(output_bits(network.layers[v]), *(network.tensors[u].bits for u in network.operands[v]))
     chip.activations.hold("word", chip.rounded(chip.word, bits))
-    there = sum(network.tensors[u].size_bytes for u in dict.fromkeys(network.operands[v]) if u in on_chip)
+    there = sum(size_bytes(network, u) for u in dict.fromkeys(network.operands[v]) if u in on_chip)
     chip.load_input(batch * (size - there))
     chip.global_buffer += batch * size
-    chip.store(batch * network.layers[v].elements, batch * network.layers[v].size_bytes)
+    chip.store(batch * elements(network.layers[v]), batch * size_bytes(network, v))

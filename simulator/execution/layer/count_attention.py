@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import product
 
+from simulator.execution.facts import elements, output_bits, row_bytes, size_bytes
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count_apart import sum_bytes
 from simulator.execution.layer.folded import Rows, rows_within
 from simulator.execution.layer.plan import LayerPlan, cuts, pieces
 from workloads.network.network import Network
-from workloads.network.types import row_bytes
 
 
 def count_attention(
@@ -32,7 +32,7 @@ def count_attention(
                 head.add(tile, times)
             is_first = False
     chip.add(head, batch * layer.groups)
-    chip.store(batch * layer.elements, batch * layer.size_bytes)
+    chip.store(batch * elements(layer), batch * size_bytes(network, v))
 
 
 def _one_tile(
@@ -55,10 +55,10 @@ def _one_tile(
             if rows_within(there, range(2 * layer.keys)) < 2 * layer.keys:
                 chip.activations.hold(f"rows {below}", len(block) * chip.rounded(channels, tensor.bits))
             chip.global_buffer += len(block) * row_bytes(channels, tensor.bits)
-        chip.activations.hold("scores", area * chip.rounded(len(block), layer.output_bits))
-        chip.copy(2 * area * row_bytes(len(block), layer.output_bits))
+        chip.activations.hold("scores", area * chip.rounded(len(block), output_bits(layer)))
+        chip.copy(2 * area * row_bytes(len(block), output_bits(layer)))
         if len(blocks) == 1:
-            chip.hold_results(area * chip.rounded(made, layer.output_bits))
+            chip.hold_results(area * chip.rounded(made, output_bits(layer)))
             continue
         chip.activations.hold("sums", area * size * (-(-made // chip.word) * chip.word + 2))
         sums = area * size * (made + 2)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from simulator.execution.facts import loaded_bytes, output_bits, row_bytes
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.dense import slices_of_words
 from simulator.execution.layer.folded import Rows, rows_within
@@ -18,7 +19,6 @@ from simulator.execution.layer.sweeps import Lines, Sweep, sweep, sweep_with_row
 from simulator.execution.layer.windows import lines_of
 from workloads.network.layer import Layer
 from workloads.network.network import Network
-from workloads.network.types import row_bytes
 
 
 def count_dense(
@@ -85,9 +85,7 @@ class _Numbers:
 
     def weights(self, elements: int) -> int:
         """Return the bytes of so many weights, with those of the other experts in use."""
-        experts = self.layer.experts
-        used, active = (1, 1) if experts is None else (experts.used, experts.active)
-        return -(-elements * self.bits * used // (8 * active))
+        return loaded_bytes(self.layer, elements, self.bits)
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ class _Run:
         """Write a chunk of the whole map and bring it to DRAM, so often."""
         rows, columns = self.lines
         positions = times * samples * rows.outputs * columns.outputs
-        self.chip.store(positions * outputs, positions * row_bytes(outputs, self.numbers.layer.output_bits))
+        self.chip.store(positions * outputs, positions * row_bytes(outputs, output_bits(self.numbers.layer)))
 
     def sums(self, samples: int, outputs: int, slices: int, times: int) -> None:
         """Hold sums of a tile; those of the map are written in all slices but the last, read in all but the first."""
@@ -182,7 +180,7 @@ class _Run:
 
     def tile_bytes(self, samples: int, outputs: int) -> int:
         """Return the bytes of the results of the largest tile."""
-        return samples * self.positions * self.chip.rounded(outputs, self.numbers.layer.output_bits)
+        return samples * self.positions * self.chip.rounded(outputs, output_bits(self.numbers.layer))
 
     @property
     def positions(self) -> int:

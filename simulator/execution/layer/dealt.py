@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.execution.array import Work, array_cycles
+from simulator.execution.array import array_cycles, works_of
 from simulator.execution.cores.share import deal_words
 from simulator.execution.count import Count, extra_units
+from simulator.execution.facts import has_weights, is_depthwise
 from simulator.execution.layer.attending import attended
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count import count_on_chip
@@ -27,7 +28,6 @@ from simulator.execution.layer.scaled import FULL_WORK, WORK, run_scaled
 from simulator.execution.layer.work import estimate_work
 from simulator.execution.miss import Miss
 from simulator.technology import Technology
-from workloads.network.attention import steps_of
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
 from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, PRODUCT_OPS
@@ -79,7 +79,7 @@ def count_dealt(network: Network, v: int, plan: LayerPlan, scheme: str, cores: i
             own = plan_of_core(plan, mine.network.layers[0])
             seen[key] = count_on_chip(mine.network, 0, own, len(mine.samples), word, kind=kind)
         chips.append(seen[key])
-        made += seen[key].count(mine.network.layers[0], len(mine.samples)).operations or 0
+        made += seen[key].count(mine.network, 0, len(mine.samples)).operations or 0
         anew += seen[key].rescalings
     weights, inputs = sum(each.ema_weights for each in chips), sum(each.ema_inputs for each in chips)
     heard = 0
@@ -103,20 +103,17 @@ def dealt_cycles(
     network: Network, v: int, scheme: str, cores: int, batch: int, word: int, technology: Technology
 ) -> int:
     """Return the cycles of the core that takes longest; batch: all samples."""
-    layer, (one, place) = network.layers[v], folded(network, v)
-    most = 0
+    (one, place), most = folded(network, v), 0
+    of = one.layers[place].channels
     for mine in deal_layer(one, place, scheme, cores, batch, word):
-        most = max(most, len(mine.samples) * _cycles(layer, len(mine.outputs), one.layers[place].channels, technology))
+        most = max(most, len(mine.samples) * _cycles(network, v, len(mine.outputs), of, technology))
     return most
 
 
-def _cycles(layer: Layer, outputs: int, of: int, technology: Technology) -> int:
+def _cycles(network: Network, v: int, outputs: int, of: int, technology: Technology) -> int:
     """Return the cycles of one sample of a core that makes so many of the outputs of a layer, as its loops run it."""
-    if layer.op == "attention":
-        heads, channels, inputs = (size * outputs // of for size in (layer.groups, layer.channels, layer.in_channels))
-        steps = steps_of(replace(layer, groups=heads, channels=channels, in_channels=inputs, operand_heads=0))
-        return sum(array_cycles(Work(each, each.channels, each.width), technology) for each in steps)
-    return array_cycles(Work(layer, layer.channels * outputs // of, layer.width), technology)
+    works = (work._replace(channels=work.channels * outputs // of) for work in works_of(network, v))
+    return sum(array_cycles(work, technology) for work in works)
 
 
 def run_dealt(
@@ -183,8 +180,8 @@ def run_parts(
 def shares(layer: Layer, scheme: str) -> str:
     """Return what comes from DRAM once for all cores: "inputs", "weights", "" for nothing."""
     if scheme == "held":
-        return "weights" if layer.has_weights else ""
-    return "" if _has_parts(layer) or layer.op in ELEMENTWISE_OPS or layer.is_depthwise else "inputs"
+        return "weights" if has_weights(layer) else ""
+    return "" if _has_parts(layer) or layer.op in ELEMENTWISE_OPS or is_depthwise(layer) else "inputs"
 
 
 def plan_of_core(plan: LayerPlan, layer: Layer) -> LayerPlan:
@@ -196,7 +193,7 @@ def plan_of_core(plan: LayerPlan, layer: Layer) -> LayerPlan:
 
 def _has_parts(layer: Layer) -> bool:
     """Return whether groups of a convolution or heads of a product are dealt."""
-    return layer.groups > 1 and not layer.is_depthwise
+    return layer.groups > 1 and not is_depthwise(layer)
 
 
 def _of_core(network: Network, v: int, outputs: range, batch: int) -> Mine:
@@ -248,7 +245,7 @@ def _operands(layer: Layer, tensors: Sequence[Tensor], outputs: range) -> Iterat
 
 
 def _is_apart(layer: Layer) -> bool:
-    return layer.op in JOIN_OPS or layer.is_depthwise
+    return layer.op in JOIN_OPS or is_depthwise(layer)
 
 
 def _alone(
@@ -275,7 +272,7 @@ def _problem_of(problem: Problem, mine: Mine) -> Problem:
             own.maps[u] = values.reshape(*values.shape[:2], -1, 1)[:, :, part]
         else:
             own.maps[u] = values[:, part]
-    if problem.layer.has_weights:
+    if has_weights(problem.layer):
         own.weights = problem.weights[mine.outputs.start : mine.outputs.stop]
     return own
 

@@ -10,6 +10,7 @@ from collections.abc import Set
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
+from simulator.execution.facts import second_heads
 from workloads.network.attention import keys_and_values
 from workloads.network.layer import Tensor
 from workloads.network.network import Network
@@ -39,13 +40,13 @@ def folded(network: Network, v: int) -> tuple[Network, int]:
     if layer.op != "matmul" or (len(operands) == 2 and not layer.operand_heads):
         return network, v
     first, second = network.tensors[operands[0]], network.tensors[operands[1]]
-    sharing = layer.groups // layer.second_heads
+    sharing = layer.groups // second_heads(layer)
     positions = sum(network.tensors[u].height * network.tensors[u].width for u in operands[1:])
     rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
     whole = Tensor("second", positions, 1, second.channels, bits=second.bits)
     one = replace(
         layer, inputs=("rows", "second"), height=layer.height * sharing, channels=layer.channels // sharing,
-        in_channels=layer.in_channels // sharing, groups=layer.second_heads, operand_heads=0, whole=(1,),
+        in_channels=layer.in_channels // sharing, groups=second_heads(layer), operand_heads=0, whole=(1,),
     )  # fmt: skip
     return Network("folded", (rows, whole), (one,)), 0
 
@@ -55,7 +56,7 @@ def _folded_attention(network: Network, v: int) -> tuple[Network, int]:
     layer, operands = network.layers[v], network.operands[v]
     if len(operands) == 3 and not layer.operand_heads:
         return network, v
-    first, sharing = network.tensors[operands[0]], layer.groups // layer.second_heads
+    first, sharing = network.tensors[operands[0]], layer.groups // second_heads(layer)
     rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
     maps = [
         Tensor(name, layer.keys, 1, network.tensors[each[0]].channels, bits=network.tensors[each[0]].bits)
@@ -63,7 +64,7 @@ def _folded_attention(network: Network, v: int) -> tuple[Network, int]:
     ]
     one = replace(
         layer, inputs=("rows", "keys", "values"), height=layer.height * sharing, channels=layer.channels // sharing,
-        in_channels=layer.in_channels // sharing, groups=layer.second_heads, operand_heads=0, whole=(1, 2),
+        in_channels=layer.in_channels // sharing, groups=second_heads(layer), operand_heads=0, whole=(1, 2),
     )  # fmt: skip
     return Network("folded", (rows, *maps), (one,)), 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from simulator.execution.facts import has_weights, is_depthwise
 from simulator.execution.miss import Miss
 from workloads.network.layer import Layer
 from workloads.network.network import Network
@@ -82,8 +83,8 @@ def _orders(layer: Layer) -> tuple[str, ...]:
         return ("copy",)
     if layer.op in ELEMENTWISE_OPS:
         return ("CT", "TC", "TCC") if layer.op in NORM_OPS else ("CT", "TC")
-    if layer.is_depthwise:
-        return ("CT",) if layer.has_weights else ("CT", "RS")
+    if is_depthwise(layer):
+        return ("CT",) if has_weights(layer) else ("CT", "RS")
     return DENSE
 
 

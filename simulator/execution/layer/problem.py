@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 
 import numpy as np
 
+from simulator.execution.facts import elements, has_weights, is_depthwise, size_bytes
 from simulator.execution.layer.folded import Rows
 from simulator.execution.layer.plan import kind_of
 from simulator.execution.layer.statistics import normalized, statistics_of
@@ -37,7 +38,7 @@ class Problem:
         }
         layer = self.layer
         sizes = (layer.channels, layer.in_channels // layer.groups, *layer.kernel)
-        self.weights = rng.integers(1, 9, sizes) if layer.has_weights else np.zeros(0, dtype=np.int64)
+        self.weights = rng.integers(1, 9, sizes) if has_weights(layer) else np.zeros(0, dtype=np.int64)
         self.windows = Windows(lines_of(network, v))
         self.seen = np.zeros(self.windows.extent, dtype=bool)
         self.starts = np.cumsum([0, *(t.channels for t in self.tensors)])  #: first channel of each operand
@@ -82,7 +83,7 @@ class Problem:
     def factors(self) -> Values:
         """Return a factor for each channel and tap of a layer whose channels are apart."""
         layer = self.layer
-        if layer.has_weights:
+        if has_weights(layer):
             return self.weights[:, 0]
         taps = np.arange(1, layer.kernel[0] * layer.kernel[1] + 1).reshape(layer.kernel)
         return np.broadcast_to(taps, (layer.in_channels, *layer.kernel))
@@ -97,8 +98,8 @@ class Problem:
 
     def origins(self) -> Values:
         """Return for each element of a rearranged output which of `elements` it is."""
-        count = sum(self.network.tensors[u].size_bytes for u in self.maps)
-        return np.random.default_rng(7).permutation(np.resize(np.arange(count), self.layer.size_bytes))
+        count = sum(size_bytes(self.network, u) for u in self.maps)
+        return np.random.default_rng(7).permutation(np.resize(np.arange(count), elements(self.layer)))
 
     def direct(self) -> Values:
         """Return the output."""
@@ -112,7 +113,7 @@ class Problem:
         if layer.op in ELEMENTWISE_OPS:
             return join(layer.op, [np.broadcast_to(self.maps[u], shape) for u in self.ids])
         stacked = np.concatenate([self.maps[u] for u in self.ids], axis=1)
-        if layer.is_depthwise:
+        if is_depthwise(layer):
             found = reduce_apart(self.windows.taps, stacked, self.factors(), rows, columns, layer.op)
             return found[:, : layer.channels]
         return convolve(self.windows.taps, stacked, self.full_weights(), rows, columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.execution.count import Count
+from simulator.execution.facts import is_depthwise, size_bytes
 from simulator.execution.layer.apart import run_apart, run_copy, run_sums
 from simulator.execution.layer.attending import attended, run_attention
 from simulator.execution.layer.chip import Chip
@@ -78,11 +79,11 @@ def run_layer(
     output = np.full((batch, layer.channels, layer.height, layer.width), LOST)
     run_loops(problem, chip, plan, output)
     for u in set(whole.operands[original]) & lies.on_chip - lies.there:  # kept from here on
-        chip.load_input(batch * whole.tensors[u].size_bytes)
+        chip.load_input(batch * size_bytes(whole, u))
     direct = attended(problem) if layer.op == "attention" else problem.direct()
     if (output != direct).any():
         raise Miss(f"tensor {layer.name!r}: differs from the output computed directly")
-    return chip.count(layer, batch)
+    return chip.count(network, v, batch)
 
 
 def run_loops(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
@@ -103,7 +104,7 @@ def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
         run_product(problem, chip, plan, output)
     elif problem.layer.op in ELEMENTWISE_OPS:
         run_joined(problem, chip, plan, output)
-    elif problem.layer.is_depthwise:
+    elif is_depthwise(problem.layer):
         run_apart(problem, chip, plan, output)
     else:
         run_convolution(problem, chip, plan, output)

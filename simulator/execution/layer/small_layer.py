@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
+from simulator.execution.facts import has_weights, is_depthwise, size_bytes
 from simulator.execution.layer.plan import LayerPlan, kind_of
 from simulator.execution.layer.smaller import Axis, Parts, Small, shrink_axis, shrink_cut, shrink_parts
 from simulator.execution.layer.windows import Line, lines_of, masks, union
@@ -60,7 +61,7 @@ def shrink_layer(network: Network, v: int, plan: LayerPlan, batch: int, word: in
     elif op == "matmul":
         found = one.product()
     else:
-        found = one.apart() if network.layers[v].is_depthwise else one.dense()
+        found = one.apart() if is_depthwise(network.layers[v]) else one.dense()
     return SmallLayer(*found, cut.lengths[0])
 
 
@@ -82,8 +83,8 @@ class _Shrinking:
 
     def copied(self) -> tuple[Network, LayerPlan]:
         """Words, one after the other; of an output as much larger or smaller than its inputs."""
-        sizes = {u: self.network.tensors[u].size_bytes for u in self.ids}
-        total, made = sum(sizes.values()), self.layer.size_bytes
+        sizes = {u: size_bytes(self.network, u) for u in self.ids}
+        total, made = sum(sizes.values()), size_bytes(self.network, self.v)
         (count,), *_ = shrink_cut([total], self.word, Small(self.word), self.scale.most)
         count = max(count, len(sizes))
         ends = [0]
@@ -125,7 +126,7 @@ class _Shrinking:
             outputs = self._first(layer.channels, channels, step, apart)
         network = self._build(
             self._with_channels([channels[u] for u in self.ids]), **self._window(), channels=outputs,
-            in_channels=inputs, groups=inputs if layer.has_weights else 1,
+            in_channels=inputs, groups=inputs if has_weights(layer) else 1,
         )  # fmt: skip
         return network, self.plan._replace(apart=self.plan.apart if self.plan.order == "RS" else apart)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.execution.facts import elements, is_depthwise, operations, size_bytes, taps
 from simulator.execution.layer.plan import DENSE, LayerPlan
 from workloads.network.network import Network
 from workloads.network.ops import ELEMENTWISE_OPS
@@ -20,19 +21,20 @@ def estimate_work(network: Network, v: int, plan: LayerPlan, batch: int, word: i
     """
     layer, ids = network.layers[v], network.operands[v]
     rows, columns = (-(-extent // size) for extent, size in zip((layer.height, layer.width), plan.tile))
-    tiles, met = rows * columns, layer.height * layer.width * layer.taps
-    size = sum(network.tensors[u].size_bytes for u in set(ids))
-    moved = batch * (size + layer.size_bytes) // ELEMENTS
+    tiles, met = rows * columns, layer.height * layer.width * taps(network, v)
+    size = sum(size_bytes(network, u) for u in set(ids))
+    moved = batch * (size + size_bytes(network, v)) // ELEMENTS
     if plan.order == "copy":
-        return moved + batch * size * (CALL + layer.size_bytes // (2 * PRODUCTS))
+        return moved + batch * size * (CALL + size_bytes(network, v) // (2 * PRODUCTS))
     if layer.op == "attention":
         heads, blocks = batch * layer.groups, -(-layer.keys // plan.slice)
-        return moved + heads * tiles * (STEP * blocks + met // 8) + batch * layer.macs // PRODUCTS
+        products = batch * operations(network, v, elements(layer)) // PRODUCTS
+        return moved + heads * tiles * (STEP * blocks + met // 8) + products
     if layer.op in ELEMENTWISE_OPS:
         steps = tiles * -(-layer.channels // plan.apart)
-        return moved + batch * steps * (STEP + PIECE * len(ids)) + batch * layer.size_bytes * len(ids) // ELEMENTS
+        return moved + batch * steps * (STEP + PIECE * len(ids)) + batch * size_bytes(network, v) * len(ids) // ELEMENTS
     sweep = (rows * layer.height + tiles * layer.width) // 8 + tiles * (layer.height + layer.width) // 8
-    if layer.is_depthwise:
+    if is_depthwise(layer):
         apart, rounds = (word, batch) if plan.order == "RS" else (plan.apart, -(-batch // plan.at_once))
         steps = rounds * sum(-(-network.tensors[u].channels // apart) for u in set(ids))
         tiles = met if plan.order == "RS" else tiles

@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 import workloads
+from simulator import Accelerator, MiB, Partition, evaluate
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from workloads import Builder
 
@@ -45,6 +46,26 @@ def test_experts_of_a_batch_share_what_is_loaded():
     text = cocco("partition", *asked, "--batch", 4, "--metric", "ema").stdout
     assert "experts         6 of 8 in use, as 4 tokens of 2 each are expected to, routed uniformly (our choice)" in text
     assert "experts: 2 of 8 in use, as 1 token" in cocco("show", *asked[:7]).stdout
+
+
+@pytest.mark.parametrize(
+    ("batch", "used", "weights"), [(1, 2, 394_297_344), (4, 6, 1_098_940_416), (8, 8, 1_451_261_952)]
+)
+def test_experts_in_use_are_the_same_by_command_by_python_and_of_a_file(batch, used, weights, tmp_path):
+    """41,975,808 B of attention and router + used experts of 3 x 4096 x 14336 B, of a token of each sample."""
+    network = workloads.load("mixtral_8x7b", phase="decode", past=1, layers=1)
+    workloads.save(network, tmp_path / "saved.json")
+    plan, chip = Partition.layerwise(network), Accelerator(shared_buffer=4 * MiB, batch=batch)
+    found = evaluate(network, plan, chip)
+    assert weights == 41_975_808 + used * 3 * 4096 * 14336 == found.ema_weight_bytes
+    machine = ("--partition", "layerwise", "--shared-buffer", "4MB", "--batch", batch)
+    built_in = ("mixtral_8x7b", "--phase", "decode", "--past", 1, "--layers", 1)
+    for asked in (built_in, ("saved.json",)):
+        said = answer(cocco("evaluate", asked[0], *machine, *asked[1:], "--verify", "--json", folder=tmp_path))
+        assert said["verified"] and said["totals"] == found.to_json()["totals"]
+        assert said["experts"] == [{"count": 8, "active": 2, "used": used, "tokens": batch, "given": False}]
+        text = cocco("evaluate", asked[0], *machine, *asked[1:], folder=tmp_path).stdout
+        assert f"  experts                 {used} of 8 in use, as {batch} token" in text
 
 
 def test_attention_in_blocks_is_one_layer_that_is_verified():

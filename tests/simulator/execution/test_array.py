@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from simulator.execution.array import LOOPS, Work, array_cycles, lanes_of
+from simulator.execution.array import LOOPS, Work, array_cycles, lanes_of, works_of
 from simulator.mapping import layer_cycles
 from simulator.technology import Technology
 from tests.helpers.graphs import conv
@@ -18,7 +18,7 @@ PAPER = Technology()
 
 
 def whole(layer) -> Work:
-    return Work(layer, layer.channels, layer.width)
+    return Work(layer, layer.channels, layer.width, layer.taps)
 
 
 def test_a_convolution_by_hand():
@@ -69,5 +69,6 @@ def test_the_closed_form_says_the_same(seed):
     rng = random.Random(seed)
     network = random_layer(rng)
     technology = Technology(pe_rows=rng.randint(1, 6), pe_columns=rng.randint(1, 6))
-    for layer in network.layers:
-        assert array_cycles(whole(layer), technology) == layer_cycles(layer, technology=technology)
+    for v, layer in enumerate(network.layers):
+        (work,) = works_of(network, v)
+        assert array_cycles(work, technology) == layer_cycles(layer, technology=technology)

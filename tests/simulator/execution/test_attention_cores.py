@@ -208,12 +208,11 @@ def test_words_that_fill_no_whole_bytes_are_refused_in_one_line():
     assert evaluate(network, plan, Accelerator(shared_buffer=2**22)).fits
 
 
-def test_experts_that_pass_by_are_refused_and_those_of_one_token_are_not():
-    for length, is_refused in ((4, True), (1, False)):
+def test_several_cores_load_the_experts_of_all_their_samples_once():
+    """4 tokens use 6 of 8 experts, of one sample or of four, whichever core has which of them."""
+    for length, batch in ((4, 1), (1, 4), (2, 2)):
         network = workloads.load("mixtral_8x7b", phase="decode", length=length, past=4, layers=1)
-        plan, chip = Partition.layerwise(network), Accelerator(shared_buffer=2**26, cores=2)
-        if is_refused:
-            with pytest.raises(NetworkError, match="more experts are used than active"):
-                evaluate(network, plan, chip)
-        else:
-            assert evaluate(network, plan, chip).fits
+        plan, chip = Partition.layerwise(network), Accelerator(shared_buffer=2**26, cores=2, batch=batch)
+        found = evaluate(network, plan, chip)
+        assert found.ema_weight_bytes == 1_098_940_416
+        assert judge(network, chip, plan, price_partition(network, plan, chip).prices)[1] == ""

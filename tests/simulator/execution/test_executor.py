@@ -10,10 +10,10 @@ from simulator import Accelerator, KiB
 from simulator.execution import executor
 from simulator.execution.executor import Counts, Miss
 from simulator.execution.pace import Event
+from simulator.execution.part import Part
 from simulator.execution.verify import Scaled, check_traffic, run_subgraph
 from simulator.model.pricing import PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry, Subgraph
-from simulator.technology import Technology
+from simulator.model.subgraph import Geometry
 from tests.helpers.executions import execute
 from tests.helpers.graphs import chain, conv, residual
 from workloads.network.layer import Layer, Tensor
@@ -78,26 +78,29 @@ def test_a_side_region_one_column_short_is_caught_where_its_rows_come_back():
         execute(residual(), 2, change=narrower)
 
 
-def test_a_byte_more_or_less_than_the_model_has_is_caught():
-    """a of the chain: 16x16x8 = 2048 bytes in, 16x16x16 = 4096 out."""
-    subgraph, counts = Subgraph(Geometry(chain()), [0]), Counts()
+def test_a_position_that_moves_again_or_never_is_caught():
+    """a of the chain: 16x16 positions in, as many out."""
+    part, counts = Part(chain(), [0]), Counts()
     counts.dram_read[3], counts.dram_written[0] = 256, 256
-    check_traffic(subgraph, counts, 2048, 4096)
-    for read, written, what in (
-        (2047, 4096, "loads 2048 bytes of x; the model has 2047"),
-        (2049, 4096, "loads 2048 bytes of x; the model has 2049"),
-        (2048, 4095, "stores 4096 bytes of a; the model has 4095"),
-        (2048, 4097, "stores 4096 bytes of a; the model has 4097"),
+    check_traffic(part, counts)
+    for moved, u, count, what in (
+        (counts.dram_read, 3, 255, "loads 255 positions of x, which has 256 to move"),
+        (counts.dram_read, 3, 257, "loads 257 positions of x, which has 256 to move"),
+        (counts.dram_written, 0, 0, "stores 0 positions of a, which has 256 to move"),
+        (counts.dram_written, 1, 1, "stores 1 positions of b, which has 0 to move"),
     ):
+        before = moved[u]
+        moved[u] = count
         with pytest.raises(Miss, match=what):
-            check_traffic(subgraph, counts, read, written)
+            check_traffic(part, counts)
+        moved[u] = before
 
 
 def priced(tile):
     """Return the model of a residual block, its network at full scale, and its price with another tile."""
     chip = Accelerator(shared_buffer=64 * KiB)
     model = SubgraphModel(PricingRules(Geometry(residual()), chip, "exact"), range(3))
-    return model, Scaled(residual(), 1, Technology()), model.price(64 * KiB, 0)._replace(tile=tile)
+    return model, Scaled(residual(), 1), model.price(64 * KiB, 0)._replace(tile=tile)
 
 
 @pytest.mark.parametrize("tile", [(3, 14), (5, 14), (12, 14), (1, 14), (3, 5), (2, 2)])

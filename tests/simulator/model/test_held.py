@@ -178,7 +178,7 @@ def test_an_overlap_in_any_core_fails(core):
     partition = parts(chain(), 1)
     plan = plan_of(chain(), partition, machine)
     priced = price_partition(chain(), partition, machine)
-    scale, (model,), (price,) = Scaled(chain(), 1, machine.technology, 3), priced.models, priced.prices
+    scale, (model,), (price,) = Scaled(chain(), 1, 3), priced.models, priced.prices
     for is_changed in (False, True):
         memory = AddressedCores(plan, stacked(plan))
         memory.begin(0)

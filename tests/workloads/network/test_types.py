@@ -1,5 +1,6 @@
 """Bits, shared heads, caches and experts of layers: rules, bytes, files."""
 
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -62,6 +63,32 @@ def test_files_keep_caches_and_heads(past, own):
     assert decode(encode(network) | {"bits": {"weights": 4, "cache": 16, "sums": 24}}) == bits
 
 
+@pytest.mark.parametrize(("rows", "numbers", "used"), [(3, [4, 2, 4], None), (3, [4, 2, 3], 3), (1, [4, 2, 2], None)])
+def test_files_of_version_0_2_say_how_many_experts_one_sample_uses(rows, numbers, used):
+    """3 tokens are expected to use 4 (1 - 0.5^3) = 3.5 of 4 experts, 1 token 2: other numbers were given."""
+    b = Builder("experts")
+    b.fc("up", b.input("x", rows, 1, 8), 2 * 16, experts=Experts(4, 2, used))
+    content = encode(b.build())
+    assert content["nodes"][-1]["experts"] == [4, 2]
+    content["nodes"][-1]["experts"] = numbers
+    content["nodes"][-1].pop("experts_used", None)
+    assert decode(content) == b.build()
+
+
+@pytest.mark.parametrize("used", [None, 3])
+def test_experts_in_use_follow_the_batch_unless_they_are_given(used, tmp_path):
+    """8 tokens of 2 of 4 experts use all; files and pickles keep what is known, and not what one batch uses."""
+    b = Builder("experts")
+    b.fc("up", b.input("x", 2, 1, 8), 2 * 16, experts=Experts(4, 2, used))
+    network = b.build()
+    workloads.save(network, tmp_path / "saved.json")
+    for each in (network, workloads.load(tmp_path / "saved.json"), pickle.loads(pickle.dumps(network))):
+        assert each == network
+        loaded = [each.in_batch(samples).weight_bytes for samples in (1, 4)]
+        assert loaded == [3 * 8 * 16, (4 if used is None else 3) * 8 * 16]
+        assert each.in_batch(4).in_batch(1) == each.in_batch(4)
+
+
 def test_files_keep_experts_and_bits_of_a_layer():
     b = Builder("experts")
     x = b.input("x", 3, 1, 8)
@@ -96,7 +123,7 @@ def test_malformed_marks_of_nodes_are_one_line():
         ("bits", {"width": 4}, "'k'.*'width'; known are"),
         ("bits", 4, "'k'.*bits are 4"),
         ("appended", "yes", "'k'.*appended 'yes'.*true or false"),
-        ("experts", [4, 2], "'k'.*experts.*3 integers"),
+        ("experts", [4], "'k'.*experts.*2 integers"),
         ("experts", [4, 2, 1], "'k'.*1 used"),
     ):
         nodes = [node | {key: value} if node["name"] == "k" else node for node in content["nodes"]]

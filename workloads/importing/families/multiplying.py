@@ -24,9 +24,12 @@ from workloads.importing.views import (
     without_repeats,
 )
 from workloads.network.layer import Layer, Note
+from workloads.network.types import Experts
 
 
-def linear(sketch: Sketch, value: Value, features: int, weights: Value | None = None) -> Value:
+def linear(
+    sketch: Sketch, value: Value, features: int, weights: Value | None = None, experts: Experts | None = None
+) -> Value:
     """Return the product of the last dimension with weights to so many features; a constant is a model input."""
     if value.rank == 0:
         raise NetworkError("multiplies a number with a matrix")
@@ -44,7 +47,8 @@ def linear(sketch: Sketch, value: Value, features: int, weights: Value | None = 
             *others, last = value.dims
         kernel, extents = (1, 1), (height, width)
     assert value.source is not None
-    name = sketch.dense(Layer("", "fc", (value.source,), *extents, features, channels, kernel), weights)
+    layer = Layer("", "fc", (value.source,), *extents, features, channels, kernel, experts=experts)
+    name = sketch.dense(layer, weights)
     return Value(shape, name, (*others, full(CHANNELS, features)))
 
 
@@ -106,21 +110,14 @@ def _by_batch(sketch: Sketch, value: Value, weights: Value, shape: tuple[int, ..
 def by_expert(sketch: Sketch, value: Value, weights: Value) -> Value:
     """Return rows [rows, inner], each multiplied with the weights of one of several experts [experts, inner, features].
 
-    Our choice: rows are spread evenly, and as many experts are loaded as there are rows to use them, at most all:
-    groups of channels, with the rows of one expert as positions.
+    Our choice: each row takes one expert, routed uniformly, whatever the other rows of its token take.
     """
-    (rows, inner), (experts, _, features) = value.shape, weights.shape
-    unused = (experts - min(experts, rows)) * inner * features
-    used = min(experts, rows)
-    each = -(-rows // used)
-    value = sketch.rearranged([sketch.settle(value)], (used, each, inner), [1])
-    assert value.source is not None
-    layer = Layer("", "conv", (value.source,), each, 1, used * features, used * inner, groups=used)
-    name = sketch.dense(layer, weights)
-    sketch.notes.append(Note(name, f"{used} of {experts} experts", "experts", unused))
-    made = Value((used, each, features), name, _product_dims(value, (used, each, features)))
-    sketch.at = f"{name}.rows"
-    return sketch.rearranged([made], (rows, features), [0])
+    (rows, inner), (count, _, features) = value.shape, weights.shape
+    found = linear(sketch, value, features, weights, Experts(count, 1))
+    used = Experts(count, 1).in_use(rows)
+    note = Note(found.source or "", f"{used} of {count} experts", "experts", (count - used) * inner * features)
+    sketch.notes.append(note)
+    return found
 
 
 def windowed(sketch: Sketch, value: Value, weights: Value, groups: int, taps: int, shape: tuple[int, ...]) -> Value:

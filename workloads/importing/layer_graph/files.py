@@ -36,7 +36,8 @@ Language models (workloads/network/types.py):
                               where the second operand has fewer heads than the first, each for several of them
     input                     cache: true of the rows of earlier positions, of which each sample has its own
     appended: true            rows of this output are appended to a cache: they go to DRAM, whoever reads them
-    experts: [n, k, d]        of an fc: n experts, k for each token, d of them in use and loaded
+    experts: [n, k]           of an fc: n experts, k for each token; as many are loaded as all tokens of the batch are
+                              expected to use, or experts_used: d, where that is given
     bits: {"weights": 4}      of a node: weights, activations (its output), cache (of rows that a cache gets), sums;
                               beside "nodes" those of all nodes that say none. Otherwise 8, 8, 8 and 32. In place of a
                               number of bits, which are those of integers: "fp8", "bf16", "fp16", "fp32"

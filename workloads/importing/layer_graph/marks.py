@@ -10,7 +10,7 @@ from workloads.errors import NetworkError
 from workloads.importing.layer_graph.node import Node
 from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
-from workloads.network.types import INT8, Bits, Experts, bits_of
+from workloads.network.types import INT8, Bits, Experts, bits_of, check_experts
 
 MARKS = ("bits", "appended", "experts")
 
@@ -40,13 +40,30 @@ def marks_of(of: Layer | Tensor, default: Bits = INT8) -> dict[str, Any]:
     if of.appended:
         found["appended"] = True
     if of.experts is not None:
-        found["experts"] = [of.experts.count, of.experts.active, of.experts.used]
+        found["experts"] = [of.experts.count, of.experts.active]
+        if of.experts.used is not None:
+            found["experts_used"] = of.experts.used
     return found | ({"bits": of.bits.to_json()} if of.bits != default else {})
 
 
 def _marked(layer: Layer, node: Node, default: Bits) -> Layer:
-    experts = Experts(*node.numbers("experts", 3)) if "experts" in node.content else None
-    return replace(layer, bits=_bits(node, default), appended=node.flag("appended"), experts=experts)
+    marked = replace(layer, bits=_bits(node, default), appended=node.flag("appended"))
+    return marked if "experts" not in node.content else replace(marked, experts=_experts(layer, node))
+
+
+def _experts(layer: Layer, node: Node) -> Experts:
+    """Return the experts of a layer.
+
+    Files of version 0.2 have a third number: how many are used. Given it is where one sample is expected to use others.
+    """
+    content = node.content["experts"]
+    count, active, *rest = node.numbers("experts", 3 if type(content) is list and len(content) == 3 else 2)
+    experts = Experts(count, active)
+    used = rest[0] if rest else None
+    if "experts_used" in node.content:
+        used = node.number("experts_used")
+    check_experts(layer.name, replace(experts, used=used))
+    return experts if rest and used == experts.in_use(layer.height * layer.width) else replace(experts, used=used)
 
 
 def _of_input(tensor: Tensor, node: Node, default: Bits) -> Tensor:
