@@ -10,7 +10,7 @@ import pytest
 
 from cocco.allocation import address_map as addresses
 from simulator import Partition
-from tests.helpers.command_line import answer, assert_malformed, cocco
+from tests.helpers.command_line import answer, assert_malformed, cocco, write_json
 from tests.helpers.tiny_network import write_tiny
 from workloads import load
 
@@ -21,7 +21,10 @@ EVERYTHING = "partitions into connected subgraphs, orders of execution, kept int
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return write_tiny(tmp_path_factory.mktemp("network") / "tiny.json")
+    """The first six of its layers: a block, and two convolutions of the next."""
+    path = Path(write_tiny(tmp_path_factory.mktemp("network") / "tiny.json"))
+    content = json.loads(path.read_text())
+    return str(write_json(path, content | {"nodes": content["nodes"][:7]}))
 
 
 @pytest.fixture(scope="module")
