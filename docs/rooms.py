@@ -49,6 +49,7 @@ ROOMS = (
     "simulator.execution",
     "simulator",
     "cocco.problem",
+    "cocco.second_opinion",
     "cocco.search.keeping",
     "cocco.search.kernel",
     "cocco.search.pricing",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.allocation.address_map import AddressMap, address_map
 from cocco.cli.hardware import accelerator_of
+from cocco.cli.opinion import Asked, add_prove, second_opinion_of
 from cocco.cli.options import (
     add_addresses,
     add_buffers,
@@ -65,6 +66,7 @@ def add_options(parser: Parser) -> None:
         help="count every number that is printed by running the partition, and execute it tile by tile with integers: "
         "two channels of each tensor, or with 'full' all of them",
     )  # fmt: skip
+    add_prove(parser)
     parser.add_argument(
         "--explain", action="store_true",
         help="for each subgraph that does not fit, and for the five most expensive: which tensors take the bytes, the "
@@ -93,6 +95,7 @@ class Answer(NamedTuple):
     addresses: AddressMap | None
     verification: Verification | None
     choice: KeptChoice | None = None
+    opinion: Asked | None = None
 
     @property
     def is_placed(self) -> bool:
@@ -106,6 +109,8 @@ class Answer(NamedTuple):
             content |= {"verified": None} if self.verification is None else self.verification.to_json()
         if self.addresses is not None:
             content["addresses"] = self.addresses.to_json()
+        if self.opinion is not None:
+            content["second_opinion"] = self.opinion.to_json()
         return content | (self.explanation.to_json() if self.explanation else {})
 
     def paragraphs(self) -> Iterator[str]:
@@ -119,6 +124,8 @@ class Answer(NamedTuple):
             yield map_text(self.addresses)
         if self.verification is not None:
             yield verification_text(self.verification, AT_ADDRESSES if self.is_placed else IN_REGIONS)
+        if self.opinion is not None:
+            yield self.opinion.text()
 
 
 def run(options: Namespace) -> int:
@@ -131,6 +138,7 @@ def run(options: Namespace) -> int:
     partition, choice = _partition(options, plan, network, accelerator)
     with ready_files(output, table, trace):
         found = _ask(options, network, partition, accelerator)._replace(choice=choice)
+        found = found._replace(opinion=second_opinion_of(options, plan, network, found.evaluation))
         if table and found.addresses:
             write_table(table, found.addresses)
         if output:
@@ -140,7 +148,8 @@ def run(options: Namespace) -> int:
     notes = hardware_notes(options, accelerator)
     print_answer(options, found.to_json, lambda: "\n\n".join(found.paragraphs()), notes)
     fits = found.is_placed if options.addresses else found.evaluation.fits
-    return 0 if fits and (found.verification is None or found.verification.verified) else 1
+    is_proved = found.opinion is None or found.opinion.is_confirmed
+    return 0 if fits and is_proved and (found.verification is None or found.verification.verified) else 1
 
 
 def _outputs(options: Namespace) -> tuple[Path | None, Path | None]:
