@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cocco.output.folders.code import code_version
+from cocco.problem.code import code_version
 from workloads.errors import FileFormatError, shown
 from workloads.files import MAX_JSON_BYTES, read_mapping, write_atomic
 
