@@ -12,7 +12,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -53,8 +53,9 @@ class Machines:
         try:
             while not all(each.done() for each in futures):
                 try:
-                    wait(futures, timeout=LOOK_SECONDS)
-                except (TimeoutError, asyncio.CancelledError):
+                    with self.client.as_current():
+                        wait(futures, timeout=LOOK_SECONDS)
+                except (TimeoutError, CancelledError):
                     self._look()
             return [self._answer(future, each) for future, each in zip(futures, asked)]
         finally:

@@ -63,5 +63,3 @@ def _layer_by_layer(problem: Problem, memory: Memory) -> float:
 def _price(name: str, claimed: float, found: float) -> str:
     same = bool(np.isclose(claimed, found, rtol=ROUNDING, atol=0.0))
     return "" if same else f"the {name} of its plan is {found!r}, it says {claimed!r}"
-
-

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextvars import Context
+from functools import cache
 from threading import Thread
 from typing import Any
 
@@ -24,6 +25,7 @@ def begin(parent: int) -> None:
     end_with(parent)
 
 
+@cache
 def end_with(parent: int) -> None:
     """Let this process end as soon as that is not its parent any more."""
 

@@ -50,7 +50,7 @@ def code_version() -> str:
 def difference(theirs: object) -> str:
     """Return what `made_by` of another process has that ours has not, '' where they are equal."""
     if not isinstance(theirs, Mapping):
-        return f"no cocco that answers: {shown(theirs)}"
+        return f"no cocco that says what made it: {shown(theirs)}"
     ours = made_by()
     told = [f"{name} {theirs.get(name)} (here {ours[name]})" for name in ours if theirs.get(name) != ours[name]]
     return ", ".join(told)
