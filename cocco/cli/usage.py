@@ -119,7 +119,7 @@ class Version(argparse.Action):
     """Looks the version up only when it is asked for: that takes longer than parsing."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from cocco.output.folders.about import version
+        from cocco.problem.code import version
 
         print(f"cocco {version('cocco')}")
         parser.exit()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.explore import explore
+from cocco.exploration.processes import ATTEMPTS, DIED
 from cocco.exploration.result import Result
 from cocco.problem.shown import Shown
 from cocco.problem.status import Interrupted, Status
@@ -154,7 +157,17 @@ def _searched(search: Any, counts: tuple[int, ...], workers: int) -> Iterator[Re
         return
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=workers, return_as="generator")(delayed(search)(cores=count) for count in counts)
+    left = list(counts)
+    for _ in range(ATTEMPTS):
+        try:
+            start = Parallel(n_jobs=workers, return_as="generator")
+            for result in start(delayed(search)(cores=count) for count in tuple(left)):
+                del left[0]
+                yield result
+            return
+        except BrokenProcessPool:
+            warnings.warn(DIED, RuntimeWarning, stacklevel=2)
+    yield from (search(cores=count) for count in left)
 
 
 def _axis(counts: tuple[int, ...], done: Sequence[Result]) -> CoresAxis:

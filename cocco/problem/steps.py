@@ -54,7 +54,8 @@ class Store(Protocol):
 
 
 Jobs = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Sequence[Any]]
-"""Computes a function of several arguments, and returns the answers in order."""
+"""Computes a function of several arguments, and returns the answers in order, LOST where those who compute died."""
+LOST = object()
 
 
 class Steps:
@@ -90,7 +91,7 @@ class Steps:
             return
         left = [(key, asked) for key, asked in keyed if not self._is_there(key)]
         found = self.jobs(function, [asked for _, asked in left])
-        self._early |= dict(zip([key for key, _ in left], found))
+        self._early |= {key: answer for (key, _), answer in zip(left, found) if answer is not LOST}
 
     def _is_there(self, key: str) -> bool:
         return key in self._early or (self.store is not None and self.store.find(key) is not None)

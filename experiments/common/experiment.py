@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,8 +95,6 @@ class Experiment:
 
 
 def _contents(point: Point) -> Point:
-    """Return what distinguishes points on a network from a file that was changed in between; {} for built-in ones."""
-    source = point.get("network")
-    if not isinstance(source, str) or not Path(source).is_file():
-        return {}
-    return {"network_sha256": hashlib.sha256(Path(source).read_bytes()).hexdigest()}
+    """Return what distinguishes points on files that were changed in between; {} for what is built in."""
+    files = {name: value for name, value in point.items() if isinstance(value, str) and os.path.isfile(value)}
+    return {f"{name}_sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest() for name, path in files.items()}

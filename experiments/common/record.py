@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.output.folders.about import version
 from cocco.output.folders.about import versions as search_versions
-from experiments.sweep.points import code_version
+from cocco.problem.code import code_version, version
 from workloads.files import write_atomic
 
 if TYPE_CHECKING:

@@ -1,23 +1,21 @@
 """A sweep over several machines: the workers of a dask scheduler compute, the caller stores (extra `dask`).
 
-The workers need this package in the same version, and no common disk. A worker that dies loses the points it was
-computing; the scheduler gives them to another. Where the scheduler drops this client, as a busy one may, what is left
-is submitted again.
+The workers need the same code, libraries and function (cocco.problem.code), and no common disk. A worker that dies
+loses the points it was computing; the scheduler gives them to another. Where the scheduler drops this client, as a busy
+one may, what is left is submitted again.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from experiments.sweep.points import Point, SweepError, code_version
+from cocco.exploration.machines import MachinesError, check_workers, connected
+from cocco.problem.code import code_version, difference, made_by
+from experiments.sweep.points import Point, SweepError, source_of
 from experiments.sweep.task import Ended, Task, compute, message_of, printable
 from workloads.errors import one_line
 
-ANSWER_SECONDS = 4.0  #: for the scheduler to answer, and again for a first worker to be there; our choice
 ATTEMPTS = 3  #: connections to a scheduler that drops its clients; our choice
 
 
@@ -54,74 +52,48 @@ def _until_dropped(task: Task, left: Mapping[str, Point], client: Any, address: 
 
     try:
         futures = {
-            client.submit(_compute, task, key, point, key=f"cocco-{code_version()}-{key}", pure=False): key
+            client.submit(_compute, made_by(), task, key, point, key=f"cocco-{code_version()}-{key}", pure=False): key
             for key, point in left.items()
         }
         waiting = as_completed(list(futures), loop=client.loop)
         for future in waiting:
-            yield _outcome(future, futures.pop(future), address)
+            yield _outcome(future, task, futures.pop(future), address)
             future.release()
     finally:
         client.close(timeout=2)
 
 
-def _compute(task: Task, key: str, point: Point) -> tuple[str, Ended]:
-    """Compute a point on the other machine, and say by which code."""
-    return code_version(), compute(task, key, point)
+def _compute(made: Mapping[str, str], task: Task, key: str, point: Point) -> tuple[Mapping[str, str], str, Ended]:
+    """Compute a point on the other machine, and say by which code; nothing where it is another than here."""
+    ours, source = made_by(), source_of(task.run, task.source)
+    same = ours == made and source == task.source
+    return ours, source, compute(task, key, point) if same else Ended(key)
 
 
 def _connected(address: str) -> Any:
-    """Return a client of the scheduler, with a worker at least."""
+    """Return a client of the scheduler, with a worker at least, all of them made as this machine is."""
     try:
-        from distributed import Client
-    except ImportError:
-        raise SweepError("a sweep over machines needs the extra 'dask': pip install 'cocco[dask]'") from None
-    for name in ("distributed.client", "distributed.comm", "distributed.core", "distributed.scheduler"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is said in one line, by us
-    _check_scheduler(address)
-    client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
-    try:
-        client.wait_for_workers(1, timeout=ANSWER_SECONDS)
-    except (OSError, TimeoutError):
-        client.close(timeout=2)
-        raise SweepError(f"dask scheduler {address}: has no workers; start some with: dask worker {address}") from None
+        client = connected(address)
+        try:
+            check_workers(client, address, list(client.nthreads()))
+        except BaseException:
+            client.close(timeout=2)
+            raise
+    except MachinesError as error:
+        raise SweepError(printable(one_line(error))) from None
     return client
 
 
-def _check_scheduler(address: str) -> None:
-    """Ask who answers there, before a client that would take its time to give up."""
-
-    def ask() -> str:
-        return asyncio.run(asyncio.wait_for(_kind(address), ANSWER_SECONDS))
-
-    try:
-        with ThreadPoolExecutor(1) as thread:  # the caller's may run an event loop, as notebooks do
-            kind = thread.submit(ask).result()
-    except Exception as error:  # whatever it is that answers there, it may send anything
-        reason = printable(one_line(error)) or type(error).__name__
-        reason = "nothing in time" if isinstance(error, TimeoutError) else reason
-        raise SweepError(f"dask scheduler {address}: does not answer: {reason}") from None
-    if kind != "Scheduler":
-        raise SweepError(f"dask scheduler {address}: is no scheduler but a {kind}")
-
-
-async def _kind(address: str) -> str:
-    """Return what the process at an address of dask says it is: Scheduler, Worker or Nanny."""
-    from distributed import rpc
-
-    async with rpc(address, timeout=ANSWER_SECONDS) as remote:
-        return str((await remote.identity())["type"])
-
-
-def _outcome(future: Any, key: str, address: str) -> Ended:
+def _outcome(future: Any, task: Task, key: str, address: str) -> Ended:
     """Return the outcome in a future that is done; a point whose workers died again and again has failed."""
     if future.status in ("cancelled", "lost"):
         raise _DroppedError
     error = future.exception()
     if error is not None:
         return Ended(key, failure=message_of(error))
-    version, outcome = future.result()
-    if version != code_version():
-        raise SweepError(f"dask scheduler {address}: a worker has cocco {version}, this machine {code_version()}")
+    made, source, outcome = future.result()
+    told = difference(made) or ("" if source == task.source else f"another text of {task.run_name}")
+    if told:
+        raise SweepError(f"dask scheduler {address}: a worker has {told}; install the same there as here")
     found: Ended = outcome
     return found

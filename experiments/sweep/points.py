@@ -1,22 +1,24 @@
 """Where the points of a sweep are stored: one file each, whole or not there, in a folder that one sweep has at a time.
 
 FOLDER/.sweep                 says that the folder is ours, and is locked while a sweep runs
-FOLDER/points/<key>.json      a finished point: its settings, the version, what `run` answered
+FOLDER/points/<key>.json      a finished point: its settings, the version, the text of `run`, what that answered
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cocco.output.folders.code import code_version
+from cocco.problem.code import DIGITS, code_version, digest_of
 from workloads.errors import FileFormatError, shown
 from workloads.files import MAX_JSON_BYTES, read_mapping, write_atomic
 
@@ -49,6 +51,25 @@ def name_of(run: Run) -> str:
     return f"{module}.{name}"
 
 
+@cache
+def source_of(run: Run, otherwise: str = "") -> str:
+    """Return a fingerprint of the file of the module in which a function is defined, or of its own text.
+
+    It is taken once, near to when the function was loaded: an edit after that is not what runs.
+    otherwise: where there is neither, as of a built-in function, or where this process has the function by value.
+    """
+    if run.__module__ == "__main__" and otherwise:
+        return otherwise
+    path = getattr(sys.modules.get(run.__module__), "__file__", None)
+    if path is not None and Path(path).is_file():
+        return digest_of({"": Path(path)})
+    try:
+        text = inspect.getsource(run)
+    except (OSError, TypeError):
+        return otherwise
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
 def key_of(run_name: str, point: Point) -> str:
     """Return the name of a point's file: the same settings have the same key, in whatever order."""
     text = json.dumps({"run": run_name, "point": point}, sort_keys=True, separators=(",", ":"))
@@ -63,10 +84,14 @@ def plain(value: Any) -> Any:
     return json.loads(json.dumps(value, allow_nan=False, default=_item))
 
 
-def text_of(run_name: str, point: Point, answer: Any) -> str:
+def about(run_name: str, source: str) -> dict[str, str]:
+    """Return what the file of a point says of who answered: all that decides the answer beside the settings."""
+    return {"format": FORMAT, "version": code_version(), "run": run_name, "source": source}
+
+
+def text_of(about: Mapping[str, str], point: Point, answer: Any) -> str:
     """Return the file of a finished point. Raises ValueError or TypeError where the answer is no JSON or too large."""
-    about = {"format": FORMAT, "version": code_version(), "run": run_name, "point": point}
-    text = json.dumps(about | {"answer": answer}, allow_nan=False, default=_item) + "\n"
+    text = json.dumps({**about, "point": point, "answer": answer}, allow_nan=False, default=_item) + "\n"
     if len(text.encode()) > MAX_JSON_BYTES:
         raise ValueError(f"the answer takes more than {MAX_JSON_BYTES} bytes as JSON, the most that is read again")
     return text
@@ -87,7 +112,7 @@ def store(path: Path, text: str) -> None:
         os.close(handle)
 
 
-def load(folder: Path, key: str, run_name: str, point: Point) -> tuple[Any] | None:
+def load(folder: Path, key: str, about: Mapping[str, str], point: Point) -> tuple[Any] | None:
     """Return the stored answer, in a tuple because it may be None; None where there is no such file.
 
     Raises SweepError where the file is not what this sweep would have written.
@@ -99,8 +124,7 @@ def load(folder: Path, key: str, run_name: str, point: Point) -> tuple[Any] | No
         found = read_mapping(path)
     except FileFormatError as error:
         raise SweepError(f"{error}; {_way_out(folder)}") from None
-    expected = {"format": FORMAT, "version": code_version(), "run": run_name, "point": point}
-    for name, value in expected.items():
+    for name, value in {**about, "point": point}.items():
         if found.get(name) != value:
             have = f"has {name} {shown(found.get(name))}, this sweep {shown(value)}"
             raise SweepError(f"{path}: the stored point {have}; {_way_out(folder)}")

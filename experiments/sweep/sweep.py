@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
 from os import PathLike
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
+from cocco.exploration.worker import end_with
 from experiments.sweep import points as stored
 from experiments.sweep.points import Point, Run, SweepError
 from experiments.sweep.task import Ended, Task, compute_and_keep, keep
 from workloads.errors import one_line, shown
 
 ATTEMPTS = 3  #: rounds with all workers before the points run one by one; our choice
-PARENT_SECONDS = 1.0  #: between two looks of a worker at whether its parent lives; our choice
 
 Progress = Callable[[int, int], object]  #: points done, points in total
 
@@ -75,34 +72,25 @@ def sweep(
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
-    task, settings = Task(run, stored.name_of(run), Path(folder)), _checked(points)
+    task, settings = Task(run, stored.name_of(run), Path(folder), stored.source_of(run)), _checked(points)
     keys = [stored.key_of(task.run_name, point) for point in settings]
-    wanted = dict(zip(keys, settings))
+    wanted, about = dict(zip(keys, settings)), stored.about(task.run_name, task.source)
     with stored.opened(task.folder):
-        answers = {key: stored.load(task.folder, key, task.run_name, point) for key, point in wanted.items()}
+        answers = {key: stored.load(task.folder, key, about, point) for key, point in wanted.items()}
         left = {key: wanted[key] for key, answer in answers.items() if answer is None}
         with _watched(progress, len(wanted), len(wanted) - len(left)) as moved:
             failed = _compute_all(task, dict(left), workers, dask, moved) if left else {}
         if failed:
             raise _failure(task.folder, {key: failed[key] for key in wanted if key in failed}, wanted)
-        answers |= {key: stored.load(task.folder, key, task.run_name, point) for key, point in left.items()}
+        answers |= {key: stored.load(task.folder, key, about, point) for key, point in left.items()}
     return [_found(answers[key], task.folder) for key in keys]
 
 
 def in_worker(parent: int, task: Task, key: str, point: Point) -> Ended:
     """Compute a point and store it in a worker process, which ends with its parent, however that dies."""
-    _watch_parent(parent)
+    if parent != os.getpid():  # joblib computes in this one where it has no others
+        end_with(parent)
     return compute_and_keep(task, key, point)
-
-
-@cache
-def _watch_parent(parent: int) -> None:
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PARENT_SECONDS)
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
 
 
 def _checked(points: Sequence[Mapping[str, Any]]) -> list[Point]:

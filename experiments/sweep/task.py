@@ -22,6 +22,7 @@ class Task(NamedTuple):
     run: Run
     run_name: str
     folder: Path
+    source: str  #: a fingerprint of the module of `run`
 
 
 class Ended(NamedTuple):
@@ -40,7 +41,7 @@ def compute(task: Task, key: str, point: Point) -> Ended:
             answer = task.run(stored.plain(point))
         if _is_half(answer):
             return Ended(key, failure="its search was stopped; half of a search is not stored")
-        return Ended(key, stored.text_of(task.run_name, point, answer))
+        return Ended(key, stored.text_of(stored.about(task.run_name, task.source), point, answer))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a point that raises SystemExit does not end the sweep either

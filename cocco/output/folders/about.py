@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from cocco.problem.code import version
+
 RESULT = "result.json"
 HISTORY = "history.csv"  #: of a run: a row per generation
 SAMPLES = "samples.csv"  #: a row per sample
@@ -80,13 +82,3 @@ def _ends(networks: Sequence[str]) -> list[str]:
 def versions() -> dict[str, str]:
     """Return what a result is computed with."""
     return {"python": platform.python_version(), **{name: version(name) for name in ("cocco", "numpy", "deap")}}
-
-
-def version(package: str) -> str:
-    """Return the version of an installed package, or 'not installed' (a checkout on the path)."""
-    from importlib import metadata
-
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from cocco.output.folders.code import code_version
+from cocco.problem.code import code_version
 from workloads.errors import FileFormatError, shown
 from workloads.files import read_mapping, write_atomic, write_whole
 

@@ -13,7 +13,7 @@ import pytest
 import cocco
 import workloads
 from cocco.bounds import kept_memories
-from cocco.exploration import jobs, kept, kept_pareto
+from cocco.exploration import jobs, kept, kept_pareto, worker
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator
 from tests.helpers.command_line import ROOT
@@ -35,10 +35,9 @@ def here(monkeypatch):
 
     def run(function: Any, asked: Any) -> list[Any]:
         given.append(len(asked))
-        return [jobs.in_worker(function, each) for each in asked]
+        return [worker.in_worker(function, each) for each in asked]
 
     monkeypatch.setattr(jobs, "_jobs", lambda *_: run)
-    monkeypatch.setattr(jobs.signal, "signal", lambda *_: None)
     for module in (kept, kept_pareto):
         monkeypatch.setattr(module, "QUICK_STEPS", 64)
     return given
@@ -67,7 +66,7 @@ FORKED = """
 import os, signal
 from contextlib import ExitStack
 from threading import Thread, Event
-from cocco.exploration.jobs import Forked, may_fork
+from cocco.exploration.processes import Processes, may_fork
 from cocco.problem.stages import PROGRESS, tell, watched_by
 
 def seen(number):
@@ -78,7 +77,7 @@ if __name__ == "__main__":
     end = Event()
     with ExitStack() as stack:
         stack.enter_context(watched_by(lambda stage: print(stage.name)))
-        run = Forked(2, stack).run
+        run = Processes(2, stack).run
         answers = [*run(seen, [(1,), (2,)]), *run(seen, [(3,), (4,)])]
     processes = {process for _, process, _ in answers}
     print([number for number, *_ in answers], os.getpid() in processes, len(processes) <= 2)
@@ -111,7 +110,7 @@ def test_processes_give_the_same_answer():
 
 def test_a_worker_remembers_problems_and_what_it_worked_out():
     first, again, other = (on_hardware(chain(4), Accelerator(shared_buffer=size)) for size in (4096, 4096, 8192))
-    seen = [jobs.in_worker(kept_memories.KeptBounds, (each,)).problem for each in (first, again, other)]
+    seen = [worker.in_worker(kept_memories.KeptBounds, (each,)).problem for each in (first, again, other)]
     assert seen[0] is seen[1] and seen[1] is not seen[2]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep import machines
+from cocco.exploration import machines
 from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep
 from tests.helpers import sweep_tasks
@@ -144,8 +144,8 @@ def test_faults_of_points_and_workers_are_one_line(tmp_path: Path, monkeypatch: 
         with pytest.raises(SweepError, match=r"1 of 4 points failed.*'x': 2.*ZeroDivisionError"):
             sweep(sweep_tasks.fails_at_two, asked, tmp_path / "bad", dask=address)
         assert len(files(tmp_path / "bad")) == 3
-        with monkeypatch.context() as patch, pytest.raises(SweepError, match=r"a worker has cocco .*this machine 0"):
-            patch.setattr(machines, "code_version", lambda: "0")
+        with monkeypatch.context() as patch, pytest.raises(SweepError, match=r"worker tcp\S* has numpy .* \(here 0\)"):
+            patch.setattr(code, "made_by", lambda: {**code_made_by(), "numpy": "0"})
             sweep(sweep_tasks.square, asked, tmp_path / "other", dask=address)
         assert files(tmp_path / "other") == {}
 

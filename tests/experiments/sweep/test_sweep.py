@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cocco.output.folders import code
+from cocco.problem import code
 from experiments.sweep import points as stored
 from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep
@@ -76,8 +76,8 @@ def test_key_does_not_depend_on_the_order_of_the_settings():
 
 
 def test_version_changes_with_the_code_that_answers(tmp_path: Path):
-    """A file that is edited, renamed or added; a picture beside it, or an experiment, changes nothing."""
-    assert code.code_version().endswith(f"+{code.fingerprint(ROOT)}")
+    """A file that is edited, renamed or added, a table of memories; a picture beside it changes nothing."""
+    assert code.made_by()["code"] == code.fingerprint(ROOT)
     seen = [code.fingerprint(tmp_path)]
     (tmp_path / "cocco" / "search").mkdir(parents=True)
     file = tmp_path / "cocco" / "search" / "greedy.py"
@@ -85,10 +85,13 @@ def test_version_changes_with_the_code_that_answers(tmp_path: Path):
         lambda: file.write_text("1"),
         lambda: file.write_text("2"),
         lambda: file.rename(tmp_path / "cocco" / "a.pyx"),
+        lambda: (tmp_path / "cocco" / "sram.csv").write_text("1"),
+        lambda: (tmp_path / "experiments").mkdir(),
+        lambda: (tmp_path / "experiments" / "pareto.py").write_text("1"),
     ):
         change()
         seen.append(code.fingerprint(tmp_path))
-    assert len(set(seen)) == 4 and code.fingerprint(ROOT) not in seen
+    assert len(set(seen)) == 6 and code.fingerprint(ROOT) not in seen
     (tmp_path / "cocco" / "a.png").write_text("")
     (tmp_path / "a.py").write_text("")
     assert code.fingerprint(tmp_path) == seen[-1]

@@ -1,0 +1,65 @@
+"""What an answer from another machine must be: the prices it claims are those of the simulator here.
+
+A plan is priced here; of a proof it is checked that no plan that is known here costs less than it says any can. What a
+proof rules out beyond that nobody can see in its answer: it is believed because the worker has the same code.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cocco.bounds.kept_memories import Solved
+from cocco.exploration.divided_search import Part
+from cocco.exploration.improve import Improved
+from cocco.problem.planned import ROUNDING, Memory, priced
+from cocco.problem.problem import Problem
+from cocco.search.genetic.engine import make_engine
+from simulator.evaluate import evaluate
+from simulator.partition.partition import Partition
+
+
+def refuted(asked: tuple[Any, ...], answer: Any) -> str:
+    """Return in words what does not hold of a step's answer, '' where nothing is found; asked: its arguments."""
+    if isinstance(answer, Solved):
+        return _solved(asked[0], asked[1], asked[4] if len(asked) > 4 else math.inf, answer)
+    if isinstance(answer, Improved) and answer.cost < math.inf:
+        return _price("cost", answer.cost, priced(asked[0], (), answer.partitions).value)
+    if isinstance(answer, Part):
+        found, (problem, *_), (settings, *_) = answer.population, asked, asked[5:]
+        again = make_engine(None, problem, settings).price(found.labels, found.capacities)
+        return next((_price("cost", *pair) for pair in zip(found.cost, again.cost) if _price("cost", *pair)), "")
+    return ""  # plans without prices: whoever asked prices them
+
+
+def _solved(problem: Problem, memory: Memory, below: float, answer: Solved) -> str:
+    """Return what does not hold of the proof of one memory."""
+    least, best = answer.bound, answer.best
+    if answer.is_decided:
+        least = below if best is None else best.cost
+    if best is not None:
+        if best.memory != memory:
+            return f"its plan is of memory {best.memory}, asked was {memory}"
+        again = priced(problem, memory, best.plans)
+        told = _price("cost", best.cost, again.cost) or _price("value", best.value, again.value)
+        if told:
+            return told
+    known = _layer_by_layer(problem, memory)
+    if known < (1 - ROUNDING) * least:
+        return f"no plan is to cost less than {least!r}, and one costs {known!r}"
+    return ""
+
+
+def _layer_by_layer(problem: Problem, memory: Memory) -> float:
+    """Return what a plan costs that everybody knows, inf where it does not fit."""
+    plans, machine = tuple(Partition.layerwise(each) for each in problem.networks), problem.accelerator_of(memory)
+    pairs = zip(problem.networks, plans)
+    fits = all(evaluate(network, plan, machine, problem.tile_rule).fits for network, plan in pairs)
+    return priced(problem, memory, plans).cost if fits else math.inf
+
+
+def _price(name: str, claimed: float, found: float) -> str:
+    same = bool(np.isclose(claimed, found, rtol=ROUNDING, atol=0.0))
+    return "" if same else f"the {name} of its plan is {found!r}, it says {claimed!r}"
