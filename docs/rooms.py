@@ -76,6 +76,8 @@ ROOMS = (
     "cocco.cli",
     "experiments.sweep",
     "experiments.common",
+    "experiments.paper",
+    "experiments.beyond",
     "experiments",
 )
 
