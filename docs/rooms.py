@@ -77,6 +77,8 @@ ROOMS = (
     "cocco.cli",
     "experiments.sweep",
     "experiments.common",
+    "experiments.paper",
+    "experiments.beyond",
     "experiments",
 )
 

@@ -1,14 +1,20 @@
-"""`python -m experiments [--quick]`: every figure and table of the paper, and of language models, a folder for each."""
+"""`python -m experiments [--quick]`: every figure and table of the paper, and of language models, a folder for each.
+
+With --list it says which scripts there are, in all folders.
+"""
 
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from cocco.cli.usage import Parser
+from experiments import FOLDERS
 from experiments.common import aims, command
 from experiments.common.experiment import Experiment, Seconds
 
@@ -30,11 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     question = "Every figure and table of the paper, and of language models, a folder for each below --output."
     parser = Parser(prog="python -m experiments", description=question, allow_abbrev=False)
     command.add_options(parser, Path("results"))
+    parser.add_argument("--list", action="store_true", help="say which scripts there are, what each asks and takes")
     experiments = [importlib.import_module(f"experiments.{name}").EXPERIMENT for name in SCRIPTS]
     taken = {name for each in experiments for name in each.taken}
     aims.add_aims(parser, taken, {})
     try:
         given = vars(parser.parse_args(arguments))
+        if given.pop("list"):
+            print("\n".join(listed()))
+            return 0
         aims.checked("experiments", sorted(taken), given)
     except ValueError as error:
         print(f"experiments: error: {error}", file=sys.stderr)
@@ -47,6 +57,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if code:
             return code
     return 0
+
+
+def listed() -> Iterator[str]:
+    """Yield the lines of --list: for each folder what its scripts are, then name, seconds and question of each."""
+    yield "Run one by `python -m experiments.NAME`; `python -m experiments` runs those with a star."
+    yield "Times: one core, with --quick, and in full."
+    for folder in FOLDERS:
+        yield f"\n{_purpose(importlib.import_module(f'experiments.{folder}'))}"
+        for module in _modules(f"experiments.{folder}"):
+            each = getattr(module, "EXPERIMENT", None)
+            if each is not None:
+                star = "*" if each.name in SCRIPTS else " "
+                quick, full = map(command.time_of, each.seconds)
+                yield f" {star} {each.name:22} {quick:>7} {full:>7}  {each.question}"
+    yield "\nThe tables of the pages, printed in Markdown in a second."
+    for module in _modules("experiments"):
+        yield f"   {module.__name__.rpartition('.')[2]:22} {'':15}  {_purpose(module)}"
+
+
+def _modules(package: str) -> Iterator[ModuleType]:
+    """Yield the modules of a folder, those of SCRIPTS first in their order, then the others by name."""
+    places = importlib.import_module(package).__path__
+    names = [each.name for each in pkgutil.iter_modules(places) if not each.ispkg and each.name != "__main__"]
+    for name in sorted(names, key=lambda name: (*SCRIPTS, *names).index(name)):
+        yield importlib.import_module(f"{package}.{name}")
+
+
+def _purpose(module: ModuleType) -> str:
+    return str(module.__doc__).splitlines()[0]
 
 
 def _of(experiment: Experiment, given: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas
 
-from experiments import allocation_time, learned_backtracking
+from experiments.paper.related import allocation_time, learned_backtracking
 from experiments.tables import markdown, reference
 
 

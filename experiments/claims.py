@@ -1,6 +1,6 @@
-"""`python -m experiments.claims`: what the papers claim, beside what the reference tables say of it; in Markdown.
+"""What the papers claim, beside what the reference tables say of it; in Markdown.
 
-A test keeps docs/experiments.md and docs/scheduling.md equal to them.
+`python -m experiments.claims` prints it; a test keeps docs/experiments.md and docs/scheduling.md equal to it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pandas
 
 from experiments.common.drawing import title
 from experiments.common.published import HEADLINE
-from experiments.common.schedules import BASELINES
+from experiments.paper.related.schedules import BASELINES
 from experiments.tables import FIXED, markdown, reference
 
 PLAIN, OURS = "Cocco (plain)", "Cocco"

@@ -1,6 +1,6 @@
-"""`python -m experiments.tables`: the tables of docs/experiments.md, in Markdown, from experiments/reference/*.csv.
+"""The tables of docs/experiments.md, in Markdown, from experiments/reference/*.csv.
 
-A test keeps the page equal to them.
+`python -m experiments.tables` prints them; a test keeps the page equal to them.
 """
 
 from __future__ import annotations

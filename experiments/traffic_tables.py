@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas
 
+from experiments.beyond.kept_tensors import MEMORY
 from experiments.common.drawing import TITLES
-from experiments.kept_tensors import MEMORY
 from experiments.tables import markdown, reference
 from simulator.technology import KiB
 

@@ -1,1 +1,1 @@
-"""What the scripts share: command line, record, drawing, the paper's numbers, searches and schedules."""
+"""What the scripts share: command line, record, drawing, the paper's numbers, searches, the least traffic."""

@@ -108,7 +108,16 @@ def estimate(seconds: Seconds, given: dict[str, Any]) -> str:
 
 def _time(seconds: float, given: dict[str, Any]) -> str:
     share = max(1.0, seconds / given["workers"])
-    text = f"{share:.0f} s" if share < 120 else f"{share / 60:.0f} min"
+    text = time_of(share)
     if given["dask"] is not None:
         return f"{text} of one core, shared by the workers of dask"
     return f"{text} on {given['workers']} worker{'s' if given['workers'] > 1 else ''}"
+
+
+def time_of(seconds: float) -> str:
+    """Return seconds as people say them.
+
+    >>> time_of(98), time_of(208)
+    ('98 s', '3 min')
+    """
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -9,7 +9,8 @@ import pytest
 
 import cocco
 import workloads
-from experiments import allocation_tables, claims, language_tables, tables, tensors_or_tiles
+from experiments import allocation_tables, claims, language_tables, tables
+from experiments.beyond import tensors_or_tiles
 from experiments.common.whole_tensors import plan_of, rounded
 from experiments.traffic_tables import PAGES
 from simulator.accelerator import Accelerator

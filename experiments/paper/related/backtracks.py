@@ -10,7 +10,7 @@ import numpy as np
 from cocco.allocation.complete import complete
 from cocco.allocation.problem import KERNEL, make_problem
 from cocco.allocation.telamalloc import Backtracking
-from experiments.common.boosting import Floats, Forest
+from experiments.paper.related.boosting import Floats, Forest
 
 FEATURES = (
     "size", "lifetime", "contention", "level", "levels_back", "blamed", "returns", "backtracks_below", "same_phase",

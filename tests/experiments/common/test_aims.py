@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from experiments import alpha_sweep, coexploration_shared, fusion_depth, pareto
+from experiments.beyond import pareto
 from experiments.common import aims, drawing
 from experiments.common.experiment import Experiment
+from experiments.paper import alpha_sweep, coexploration_shared, fusion_depth
 from tests.helpers.command_line import ROOT
 from tests.helpers.tiny_network import write_tiny
 
 SCRIPTS = sorted(
-    path.stem for path in (ROOT / "experiments").glob("*.py") if "EXPERIMENT = " in path.read_text(encoding="utf-8")
+    path.stem for path in (ROOT / "experiments").rglob("*.py") if "\nEXPERIMENT = " in path.read_text(encoding="utf-8")
 )
 
 

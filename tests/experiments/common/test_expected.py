@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from experiments import alpha_sweep, kept_tensors
+from experiments.beyond import kept_tensors
 from experiments.common import command, expected
 from experiments.common.searches import FOUR
+from experiments.paper import alpha_sweep
 
 FULL = {"networks": FOUR, "samples": 50_000, "alphas": (0.001, 0.002)}
 

@@ -21,9 +21,10 @@ from cocco.allocation.answer import Outcome
 from cocco.allocation.problem import AllocationProblem, make_problem
 from cocco.allocation.solvers import cp, ilp
 from cocco.allocation.telamalloc import telamalloc
-from experiments.common import command, instances
+from experiments.common import command
 from experiments.common.drawing import LINES, panels
 from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.paper.related import instances
 from experiments.sweep.points import Point
 from simulator.allocation.buffers import Allocation, Buffer
 from simulator.allocation.judge import check_allocation

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cocco.scheduling.budgets import NAMES
-from experiments.common import command, schedules
+from experiments.common import command
 from experiments.common.drawing import bars, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.paper.related import schedules
 from experiments.sweep.points import Point
 
 if TYPE_CHECKING:

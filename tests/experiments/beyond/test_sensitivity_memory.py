@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas
 import pytest
 
-from experiments.sensitivity_memory import ANSWERS, SAMPLES, cases, plot, recommend, rows, technology
+from experiments.beyond.sensitivity_memory import ANSWERS, SAMPLES, cases, plot, recommend, rows, technology
+from tests.helpers.command_line import ROOT
 
-ROOT = Path(__file__).parents[2]
 CSV = ROOT / "experiments" / "reference" / "sensitivity_memory.csv"
 
 

@@ -21,9 +21,9 @@ from pandas.testing import assert_frame_equal
 import workloads
 from cocco.problem.problem import on_hardware
 from experiments import __main__ as every
-from experiments import convergence, fusion_depth
 from experiments.common import published, searches
 from experiments.common.comparison import difference, with_paper
+from experiments.paper import convergence, fusion_depth
 from simulator.accelerator import Accelerator
 from tests.helpers.tiny_network import write_tiny
 

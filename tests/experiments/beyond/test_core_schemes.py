@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments import core_schemes
+from experiments.beyond import core_schemes
 from simulator.partition.schemes import CORE_SCHEMES
 from tests.helpers.tiny_network import write_tiny
 

@@ -9,8 +9,7 @@ import pandas
 import pytest
 from pandas.testing import assert_frame_equal
 
-from experiments import allocation_time
-from experiments.common import instances
+from experiments.paper.related import allocation_time, instances
 
 pytest.importorskip("ortools")
 pytest.importorskip("scipy")

@@ -1,4 +1,4 @@
-"""The experiments about mapping: their tables on a few layers, and pictures drawn from the CSV alone."""
+"""CoSA on lists of a few layers: the table, and the picture drawn from the CSV alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pandas
 import pytest
 from pandas.testing import assert_frame_equal
 
-from experiments import mapper_effect, mapping_quality
 from experiments.common import command
+from experiments.paper.related import mapping_quality
 from experiments.tables import reference
 from simulator.mapping import SIMBA
-from tests.helpers.tiny_network import write_tiny
+from tests.helpers.command_line import ROOT
 
 LIST = """layer,R,S,P,Q,C,K,N,stride_w,stride_h
 one,3,3,14,14,32,32,1,1,1
@@ -73,21 +73,8 @@ def test_the_machines_differ_in_what_their_names_say():
     assert [level.entries for level in deep.levels] == [1, 128, 32768, 8192, 131072, None]
 
 
-def test_the_effect_of_a_mapper_is_measured_against_the_default(tmp_path: Path):
-    network = write_tiny(tmp_path / "tiny.json")
-    table = mapper_effect.run(quick=True, seed=0, folder=tmp_path / "sweep", networks=[network], samples=20)
-    assert list(table["mapper"]) == ["enumerate", "tiled", "cosa"] * 2
-    plain = table[table["mapper"] == "enumerate"]
-    assert (plain["regret_percent"] == 0).all() and (plain["solved"] == 0).all()
-    assert (table["regret_percent"] >= 0).all()
-    cosa = table[table["mapper"] == "cosa"]
-    assert (cosa["solved"] > 0).all() and (cosa["asked"] > cosa["solved"]).all()
-    read = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
-    mapper_effect.plot(read).savefig(io.BytesIO(), format="png", dpi=30)
-
-
 def test_the_page_on_mapping_has_the_summary_of_the_reference():
-    page = (Path(__file__).parents[2] / "docs" / "mapping.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "mapping.md").read_text(encoding="utf-8")
     short = mapping_quality.summary(reference("mapping_quality"))
     assert short["layers"].sum() == short["proven"].sum() == 152
     for row in short.to_dict("records"):

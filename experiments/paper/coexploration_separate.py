@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from experiments.common import coexploration, command
+from experiments.common import command
 from experiments.common.experiment import Seconds
+from experiments.paper import coexploration
 
 QUESTION = "Which method finds the best memory, with separate buffers (Table 1)?"
 EXPERIMENT = coexploration.experiment("separate", QUESTION, Seconds(quick=25, full=208))

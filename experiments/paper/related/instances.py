@@ -12,7 +12,7 @@ from simulator.allocation.buffers import Buffer
 from simulator.allocation.files import read_buffers
 from simulator.allocation.judge import lower_bound
 
-FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "allocation" / "minimalloc"
+FOLDER = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "allocation" / "minimalloc"
 
 
 def found_files() -> tuple[str, ...]:

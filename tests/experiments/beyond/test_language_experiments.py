@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 import workloads
-from experiments import language_models, language_plans
+from experiments.beyond import language_models, language_plans
 from experiments.tables import reference
 
 

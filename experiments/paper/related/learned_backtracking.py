@@ -21,10 +21,11 @@ import numpy as np
 
 from cocco.allocation.problem import make_problem
 from cocco.allocation.telamalloc import Choose, telamalloc
-from experiments.common import backtracks, command, instances
-from experiments.common.boosting import Floats, Forest, fit
+from experiments.common import command
 from experiments.common.drawing import LINES, bars, panels
 from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.paper.related import backtracks, instances
+from experiments.paper.related.boosting import Floats, Forest, fit
 from experiments.sweep.points import Point
 from simulator.allocation.buffers import Allocation
 from simulator.allocation.judge import check_allocation

@@ -14,9 +14,8 @@ from pandas.testing import assert_frame_equal
 
 from cocco.allocation.problem import make_problem
 from cocco.allocation.telamalloc import Backtracking, DecisionPoint, telamalloc
-from experiments import learned_backtracking
-from experiments.common import backtracks, instances
-from experiments.common.boosting import Forest, fit
+from experiments.paper.related import backtracks, instances, learned_backtracking
+from experiments.paper.related.boosting import Forest, fit
 from simulator.allocation.buffers import Buffer
 
 

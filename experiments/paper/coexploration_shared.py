@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from experiments.common import coexploration, command
+from experiments.common import command
 from experiments.common.experiment import Seconds
+from experiments.paper import coexploration
 
 QUESTION = "Which method finds the best memory, with one shared buffer (Table 2)?"
 EXPERIMENT = coexploration.experiment("shared", QUESTION, Seconds(quick=15, full=206))

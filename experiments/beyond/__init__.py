@@ -1,0 +1,1 @@
+"""Our own questions, which none of the papers asks."""

@@ -1,0 +1,1 @@
+"""Figures and tables of related papers: COSMA (schedules), TelaMalloc (addresses), CoSA (mappings)."""
