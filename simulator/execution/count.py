@@ -13,7 +13,16 @@ from typing import Any, NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.execution.array import part_cycles
-from simulator.execution.facts import has_weights, operations, position_bytes, row_bytes, size_bytes, weight_bytes
+from simulator.execution.facts import (
+    has_weights,
+    number,
+    operations,
+    position_bytes,
+    row_bytes,
+    size_bytes,
+    tensor_of,
+    weight_bytes,
+)
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.scheme import Scheme, derive_scheme
@@ -130,19 +139,18 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
 
 def extra_units(network: Network, v: int, operations: int) -> int:
     """Return what so many operations of a layer take beyond INT8: by the numbers of an input, and of what it meets."""
-    layer, numbers = network.layers[v], [network.tensors[u].number for u in network.operands[v]]
+    layer, numbers = network.layers[v], [number(network, u) for u in network.operands[v]]
     if layer.op == "attention":
-        return _extra_of_attention(layer, numbers, operations)
-    widest = sorted(numbers, key=lambda number: (number.bits, number.significand, number.kind))[-1]
+        return _extra_of_attention(layer, number(network, v), numbers, operations)
+    widest = sorted(numbers, key=lambda each: (each.bits, each.significand, each.kind))[-1]
     second = layer.bits.of_weights if has_weights(layer) else numbers[1] if layer.op == "matmul" else widest
     first = numbers[0] if layer.op == "matmul" else widest
     return operations * (units_of_numbers(first, second) - units_of_numbers(Number(), Number()))
 
 
-def _extra_of_attention(layer: Layer, numbers: list[Number], operations: int) -> int:
+def _extra_of_attention(layer: Layer, made: Number, numbers: list[Number], operations: int) -> int:
     """Return the same of so many operations of an attention: of each score, its power, and its part of the outputs."""
     widths = layer.in_channels // layer.groups, 1, layer.channels // layer.groups
-    made = layer.output.number
     pairs = (numbers[0], numbers[1]), (made, made), (made, numbers[-1])
     scores = operations // sum(widths)
     plain = units_of_numbers(Number(), Number())
@@ -177,7 +185,7 @@ def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: i
 def kept_bytes(network: Network, lies: Lies, alignment: int, accelerator: Accelerator) -> int:
     """Return what all tensors take in a core that are on chip whole, their words of channels dealt to all cores."""
     total = 0
-    for tensor in (network.tensors[u] for u in lies.kept):
+    for tensor in (tensor_of(network, u) for u in lies.kept):
         words = -(-tensor.channels // alignment)
         total += tensor.height * tensor.width * row_bytes(-(-words // accelerator.cores) * alignment, tensor.bits)
     return total * accelerator.batch

@@ -11,9 +11,9 @@ from dataclasses import astuple, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from math import prod
 
-from workloads.network.layer import Layer
+from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
-from workloads.network.types import Experts
+from workloads.network.types import Experts, Number
 
 WEIGHTED = ("conv", "fc", "conv_transpose")
 COMBINING = ("add", "mul", "lrn", "softmax", "layernorm")  #: of each operand an element
@@ -100,8 +100,22 @@ def size_bytes(network: Network, u: int) -> int:
 
 def bits_of(network: Network, u: int) -> int:
     """Return the bits of an element of a tensor."""
-    count = len(network.layers)
-    return output_bits(network.layers[u]) if u < count else network.inputs[u - count].bits
+    return tensor_of(network, u).bits
+
+
+def number(network: Network, u: int) -> Number:
+    """Return what an element of a tensor is."""
+    tensor = tensor_of(network, u)
+    return Number(tensor.bits, tensor.number_as)
+
+
+def tensor_of(network: Network, u: int) -> Tensor:
+    """Return a tensor by its id: a model input, or what a layer makes."""
+    if u >= len(network.layers):
+        return network.inputs[u - len(network.layers)]
+    layer = network.layers[u]
+    kind = layer.bits.cache_as if layer.appended else layer.bits.activations_as
+    return Tensor(layer.name, layer.height, layer.width, layer.channels, bits=output_bits(layer), number_as=kind)
 
 
 def elements(layer: Layer) -> int:
@@ -191,3 +205,12 @@ def operations(network: Network, v: int, made: int) -> int:
         width = layer.channels // layer.groups
         return made // width * keys_of(network, v) * (_inputs(network, v) + 1 + width)
     return made * taps(network, v) * (_inputs(network, v) if layer.op in (*WEIGHTED, "matmul") else 1)
+
+
+def macs(network: Network, v: int) -> int:
+    """Return which of all operations of a layer are multiply-accumulates; the others are light."""
+    layer = network.layers[v]
+    if layer.op == "attention":
+        powers = layer.height * layer.width * layer.groups * keys_of(network, v)
+        return operations(network, v, elements(layer)) - powers
+    return operations(network, v, elements(layer)) if layer.op in (*WEIGHTED, "matmul") else 0

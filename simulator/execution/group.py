@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.execution.facts import has_weights, second_heads
+from simulator.execution.facts import has_weights, second_heads, tensor_of
 from simulator.execution.miss import Miss
 from simulator.execution.part import Part
 from simulator.execution.stays import Lies
@@ -27,7 +27,8 @@ def group_of(part: Part, groups: int) -> Part:
         if network.tensors[u].channels % groups:
             raise Miss(f"tensor {part.name(u)!r}: {network.tensors[u].channels} channels are not {groups} groups")
     inputs = tuple(
-        replace(network.tensors[u], channels=network.tensors[u].channels // groups, kind="input") for u in part.inputs
+        replace(tensor_of(network, u), channels=network.tensors[u].channels // groups, kind="input")
+        for u in part.inputs
     )
     layers = tuple(_layer(network.layers[v], groups) for v in part.layers)
     try:

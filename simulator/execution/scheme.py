@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from simulator.execution.facts import row_bytes
+from simulator.execution.facts import row_bytes, tensor_of
 from simulator.execution.pace import Pace, derive_pace, derive_steps, paper_span
 from simulator.execution.part import COLUMNS, ROWS, Part
 
@@ -97,7 +97,7 @@ def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: in
     for u in part.tensors:
         has_side = not is_single and across[u] < width[u]
         kept = min(rows.kept(u), height[u]) if has_side else 0
-        tensor = part.network.tensors[u]
+        tensor = tensor_of(part.network, u)
         channels = -(-tensor.channels // alignment) * alignment
         cells[u] = Cells(down[u], across[u], kept, width[u], channels, samples, tensor.bits)
     return Scheme(part, rows, columns, cells, tile, is_alone, is_single)

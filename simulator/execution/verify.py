@@ -22,6 +22,7 @@ from simulator.execution.cores import derive_team, run_team
 from simulator.execution.cores.run import HeadedArithmetic
 from simulator.execution.count import Plan
 from simulator.execution.executor import Counts, Execution
+from simulator.execution.inputs import wrong_input
 from simulator.execution.judge import judge, where
 from simulator.execution.layer import LayerPlan, run_parts, run_scaled
 from simulator.execution.miss import Miss
@@ -136,6 +137,8 @@ def verify(
     memory = None if addresses is None else _addressed(priced, addresses)
     scales = {1: Scaled(network, 1, None if full else max(CHANNELS, accelerator.cores))}
     checks, message = judge(network, accelerator, partition, prices)
+    if wrong := wrong_input(network, priced.rules.geometry, accelerator.batch):
+        return Verification(False, wrong, (), 0, checks, partition.names)
     checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
     if checks == ():
         return Verification(False, message, (), 0)

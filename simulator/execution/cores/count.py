@@ -16,7 +16,7 @@ from simulator.execution.cores.share import wanted
 from simulator.execution.cores.team import Team, deal_team
 from simulator.execution.cores.weights import hold_weights
 from simulator.execution.count import Count, Plan, extra_units
-from simulator.execution.facts import elements, operations, position_bytes, row_bytes, size_bytes
+from simulator.execution.facts import bits_of, elements, operations, position_bytes, row_bytes, size_bytes
 from simulator.execution.miss import Miss, Span
 from simulator.execution.part import COLUMNS, ROWS, Part, Reading
 from simulator.execution.walk import Walk, walk_rows
@@ -207,8 +207,8 @@ def _reads(team: Team, found: Walk, reading: Reading) -> tuple[int, int]:
     reads = own = 0
     for core, share in enumerate(team.shares):
         channels = wanted(part.network, v, u, share.channels[v])
-        mine = row_bytes(len(channels & set(share.channels[u])), part.network.tensors[u].bits)
-        heard = row_bytes(len(channels), part.network.tensors[u].bits)
+        mine = row_bytes(len(channels & set(share.channels[u])), bits_of(part.network, u))
+        heard = row_bytes(len(channels), bits_of(part.network, u))
         pieces = [sweep.pieces[core] for sweep in team.sweeps if sweep.tensor == v]
         for piece in (each for each in pieces if each[0] < each[1]):
             if local:

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from simulator.execution.cores.share import Share
 from simulator.execution.cores.team import Sweep, Team
+from simulator.execution.facts import bits_of
 from simulator.execution.miss import Miss, Span
 from simulator.execution.pace import Pace, derive_pace, derive_steps
 from simulator.execution.part import COLUMNS, ROWS, Part
@@ -59,7 +60,7 @@ def mirror_team(part: Part, tile: tuple[int, int], word: int, samples: int, core
     for u in part.tensors:
         kept = 0 if is_single or across[u] == band[u] else min(rows.kept(u), height[u])
         channels = -(-counts[u] // word) * word
-        cells[u] = Cells(down[u], across[u], kept, band[u], channels, samples, part.network.tensors[u].bits)
+        cells[u] = Cells(down[u], across[u], kept, band[u], channels, samples, bits_of(part.network, u))
     scheme = Scheme(part, rows, pace, cells, tile, is_alone, is_single)
     sweeps = _whole_bands(part, shares) if is_alone else _sweeps(pace, shares, units, across)
     return Team(scheme, shares, tuple(sweeps), (cells,) * cores)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simulator.execution.cores.share import Share, deal
+from simulator.execution.facts import bits_of
 from simulator.execution.miss import Span
 from simulator.execution.part import COLUMNS, Part
 from simulator.execution.scheme import Cells, Scheme, derive_scheme
@@ -52,7 +53,7 @@ def deal_team(part: Part, tile: tuple[int, int], word: int, samples: int, cores:
     cells = []
     for share in shares:
         rooms = {u: -(-len(share.channels[u]) // word) * word for u in part.tensors}
-        bits = {u: part.network.tensors[u].bits for u in part.tensors}
+        bits = {u: bits_of(part.network, u) for u in part.tensors}
         cells.append({u: Cells(*each[:4], rooms[u], samples, bits[u]) for u, each in _sizes(scheme).items()})
     if scheme.is_alone:
         sweeps = [Sweep(u, ((0, part.extent[COLUMNS][u]),) * cores) for u in part.tensors]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import product
 
-from simulator.execution.facts import elements, has_weights, output_bits, position_bytes, row_bytes, size_bytes
+from simulator.execution.facts import (
+    bits_of,
+    elements,
+    has_weights,
+    output_bits,
+    position_bytes,
+    row_bytes,
+    size_bytes,
+    tensor_of,
+)
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.plan import LayerPlan, channel_steps, is_mixed, pieces
 from simulator.execution.layer.sweeps import pour, sweep
@@ -21,7 +30,7 @@ def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
     found = sweep(lines_of(network, v), plan.tile, plan.mode)
     largest = min(plan.tile[0], layer.height) * min(plan.tile[1], layer.width)
     for u in dict.fromkeys(ids):
-        often, bits = ids.count(u), network.tensors[u].bits
+        often, bits = ids.count(u), bits_of(network, u)
         for channels, times in pieces(network.tensors[u].channels, plan.apart):
             room, made = chip.rounded(channels, bits), chip.rounded(channels, output_bits(layer))
             weights = often * channels * layer.kernel[0] * layer.kernel[1] if has_weights(layer) else 0
@@ -52,7 +61,7 @@ def count_sums(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[in
         chip.global_buffer += moved * pairs
         if u not in on_chip:
             chip.load_input(moved * down)
-            chip.activations.hold("row", across * chip.rounded(chip.word, network.tensors[u].bits) * (down > 0))
+            chip.activations.hold("row", across * chip.rounded(chip.word, bits_of(network, u)) * (down > 0))
         chip.activations.hold("sums", sum_bytes(layer) * chip.word * most * sums)
     chip.copy(2 * sum_bytes(layer) * batch * additions * layer.width * layer.channels)
     chip.store(batch * elements(layer), batch * size_bytes(network, v))
@@ -84,7 +93,7 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
     """TCC: tiles; channels for the statistics; channels for the outputs. Those that stay come in once."""
     layer = network.layers[v]
     kept, steps = channel_steps(layer.channels, plan)
-    bits, size = network.tensors[network.operands[v][0]].bits, sum_bytes(layer)
+    bits, size = bits_of(network, network.operands[v][0]), sum_bytes(layer)
     rooms = [chip.rounded(len(each), bits) for each in steps]
     made = max(chip.rounded(len(each), output_bits(layer)) for each in steps)
     staying = sum(room for each, room in zip(steps, rooms) if each.start < kept)
@@ -112,7 +121,7 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
 
     is_there: it is on chip whole, and nothing comes in.
     """
-    layer, tensor = network.layers[v], network.tensors[u]
+    layer, tensor = network.layers[v], tensor_of(network, u)
     is_whole = network.operands[v].index(u) in layer.whole
     has_channels = tensor.channels > 1 or layer.channels == 1
     comes_once = not has_channels and (plan.order == "TC" or is_whole)  # for all steps of channels
@@ -141,7 +150,7 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
 def count_copy(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
     """Copy: a word at a time, read once and written wherever it belongs."""
     size = sum(size_bytes(network, u) for u in dict.fromkeys(network.operands[v]))
-    bits = max(output_bits(network.layers[v]), *(network.tensors[u].bits for u in network.operands[v]))
+    bits = max(output_bits(network.layers[v]), *(bits_of(network, u) for u in network.operands[v]))
     chip.activations.hold("word", chip.rounded(chip.word, bits))
     there = sum(size_bytes(network, u) for u in dict.fromkeys(network.operands[v]) if u in on_chip)
     chip.load_input(batch * (size - there))

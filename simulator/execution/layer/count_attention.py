@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import product
 
-from simulator.execution.facts import elements, output_bits, row_bytes, size_bytes
+from simulator.execution.facts import elements, output_bits, row_bytes, size_bytes, tensor_of
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count_apart import sum_bytes
 from simulator.execution.layer.folded import Rows, rows_within
@@ -40,7 +40,7 @@ def _one_tile(
 ) -> Chip:
     """Return what a tile of a head moves and holds: queries once, then block after block."""
     chip, layer = like.like(), network.layers[v]
-    query, keys, values = (network.tensors[u] for u in network.operands[v])
+    query, keys, values = (tensor_of(network, u) for u in network.operands[v])
     width, made = query.channels // layer.groups, layer.channels // layer.groups
     blocks, size = cuts(layer.keys, plan.slice), sum_bytes(layer)
     if not is_there:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from simulator.execution.facts import loaded_bytes, output_bits, row_bytes
+from simulator.execution.facts import bits_of, loaded_bytes, output_bits, row_bytes
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.dense import slices_of_words
 from simulator.execution.layer.folded import Rows, rows_within
@@ -43,9 +43,9 @@ def count_dense(
     else:
         first = network.operands[v][0]
         times, samples = layer.groups * batch, 1
-        words = [((inputs, first not in on_chip, network.tensors[first].bits),)]
+        words = [((inputs, first not in on_chip, bits_of(network, first)),)]
     taps = layer.kernel[0] * layer.kernel[1]
-    numbers = _Numbers(layer, layer.bits.weights if kind == "dense" else network.tensors[network.operands[v][1]].bits)
+    numbers = _Numbers(layer, layer.bits.weights if kind == "dense" else bits_of(network, network.operands[v][1]))
     for each, count in Counter(words).items():
         one, (channels, comes, bits) = chip.like(), zip(*each)
         run = _Run(one, plan, lines, kind, channels, comes, bits, there, outputs, inputs, taps, samples, numbers)
@@ -61,12 +61,12 @@ def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list
     layer, ids = network.layers[v], network.operands[v]
     if layer.groups == 1:
         ids = ids if plan.order == "BC" else tuple(dict.fromkeys(ids))
-        return [tuple((network.tensors[u].channels, u not in on_chip, network.tensors[u].bits) for u in ids)]
+        return [tuple((network.tensors[u].channels, u not in on_chip, bits_of(network, u)) for u in ids)]
     size = layer.in_channels // layer.groups
     ends = list(accumulate((network.tensors[u].channels for u in ids), initial=0))
     overlaps = ([min(b, i + size) - max(a, i) for a, b in pairwise(ends)] for i in range(0, ends[-1], size))
     return [
-        tuple((channels, u not in on_chip, network.tensors[u].bits) for channels, u in zip(each, ids) if channels > 0)
+        tuple((channels, u not in on_chip, bits_of(network, u)) for channels, u in zip(each, ids) if channels > 0)
         for each in overlaps
     ]
 

@@ -15,7 +15,7 @@ import numpy as np
 from simulator.execution.array import array_cycles, works_of
 from simulator.execution.cores.share import deal_words
 from simulator.execution.count import Count, extra_units
-from simulator.execution.facts import has_weights, is_depthwise
+from simulator.execution.facts import has_weights, is_depthwise, tensor_of
 from simulator.execution.layer.attending import attended
 from simulator.execution.layer.chip import Chip
 from simulator.execution.layer.count import count_on_chip
@@ -49,7 +49,7 @@ def deal_layer(network: Network, v: int, scheme: str, cores: int, batch: int, wo
 
     Raises Miss where the cores cannot share it so.
     """
-    layer, tensors = network.layers[v], [network.tensors[u] for u in network.operands[v]]
+    layer, tensors = network.layers[v], [tensor_of(network, u) for u in network.operands[v]]
     everything = tuple(range(each.channels) for each in tensors)
     places = tuple(range(len(tensors)))
     if scheme == "held":
@@ -198,7 +198,7 @@ def _has_parts(layer: Layer) -> bool:
 
 def _of_core(network: Network, v: int, outputs: range, batch: int) -> Mine:
     """Return what a core makes that has these channels of the output."""
-    layer, tensors = network.layers[v], [network.tensors[u] for u in network.operands[v]]
+    layer, tensors = network.layers[v], [tensor_of(network, u) for u in network.operands[v]]
     operands, by_rows = list(_operands(layer, tensors, outputs)), False
     if layer.op == "matmul" and layer.groups == 1:
         by_rows = kind_of(network, v) == "transposed"

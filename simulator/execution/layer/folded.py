@@ -10,7 +10,7 @@ from collections.abc import Set
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from simulator.execution.facts import second_heads
+from simulator.execution.facts import bits_of, second_heads, tensor_of
 from workloads.network.attention import keys_and_values
 from workloads.network.layer import Tensor
 from workloads.network.network import Network
@@ -39,7 +39,7 @@ def folded(network: Network, v: int) -> tuple[Network, int]:
         return _folded_attention(network, v)
     if layer.op != "matmul" or (len(operands) == 2 and not layer.operand_heads):
         return network, v
-    first, second = network.tensors[operands[0]], network.tensors[operands[1]]
+    first, second = tensor_of(network, operands[0]), tensor_of(network, operands[1])
     sharing = layer.groups // second_heads(layer)
     positions = sum(network.tensors[u].height * network.tensors[u].width for u in operands[1:])
     rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
@@ -56,10 +56,10 @@ def _folded_attention(network: Network, v: int) -> tuple[Network, int]:
     layer, operands = network.layers[v], network.operands[v]
     if len(operands) == 3 and not layer.operand_heads:
         return network, v
-    first, sharing = network.tensors[operands[0]], layer.groups // second_heads(layer)
+    first, sharing = tensor_of(network, operands[0]), layer.groups // second_heads(layer)
     rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
     maps = [
-        Tensor(name, layer.keys, 1, network.tensors[each[0]].channels, bits=network.tensors[each[0]].bits)
+        Tensor(name, layer.keys, 1, network.tensors[each[0]].channels, bits=bits_of(network, each[0]))
         for name, each in zip(("keys", "values"), keys_and_values(operands))
     ]
     one = replace(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from simulator.execution.facts import has_weights, is_depthwise, size_bytes
+from simulator.execution.facts import has_weights, is_depthwise, size_bytes, tensor_of
 from simulator.execution.layer.plan import LayerPlan, kind_of
 from simulator.execution.layer.smaller import Axis, Parts, Small, shrink_axis, shrink_cut, shrink_parts
 from simulator.execution.layer.windows import Line, lines_of, masks, union
@@ -71,7 +71,7 @@ class _Shrinking:
     def __init__(self, network: Network, v: int, plan: LayerPlan, word: int, small: Small, scale: Scale) -> None:
         self.network, self.v, self.plan, self.word, self.small, self.scale = network, v, plan, word, small, scale
         self.layer, self.ids = network.layers[v], network.operands[v]
-        self.tensors = [network.tensors[u] for u in self.ids]
+        self.tensors = [tensor_of(network, u) for u in self.ids]
         layer = self.layer
         tile = (layer.height, plan.tile[1]) if plan.order == "RS" else plan.tile
         down, across = (

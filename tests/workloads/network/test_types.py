@@ -125,6 +125,7 @@ def test_malformed_marks_of_nodes_are_one_line():
         ("appended", "yes", "'k'.*appended 'yes'.*true or false"),
         ("experts", [4], "'k'.*experts.*2 integers"),
         ("experts", [4, 2, 1], "'k'.*1 used"),
+        ("experts_used", 3, "no key .experts."),
     ):
         nodes = [node | {key: value} if node["name"] == "k" else node for node in content["nodes"]]
         with pytest.raises(NetworkError, match=words) as error:

@@ -12,7 +12,7 @@ from workloads.network.layer import Layer, Tensor
 from workloads.network.network import Network
 from workloads.network.types import INT8, Bits, Experts, bits_of, check_experts
 
-MARKS = ("bits", "appended", "experts")
+MARKS = ("bits", "appended", "experts", "experts_used")
 
 
 def mark(network: Network, nodes: Sequence[Node], default: Bits) -> Network:
@@ -48,7 +48,8 @@ def marks_of(of: Layer | Tensor, default: Bits = INT8) -> dict[str, Any]:
 
 def _marked(layer: Layer, node: Node, default: Bits) -> Layer:
     marked = replace(layer, bits=_bits(node, default), appended=node.flag("appended"))
-    return marked if "experts" not in node.content else replace(marked, experts=_experts(layer, node))
+    has_experts = "experts" in node.content or "experts_used" in node.content
+    return replace(marked, experts=_experts(layer, node)) if has_experts else marked
 
 
 def _experts(layer: Layer, node: Node) -> Experts:
@@ -56,7 +57,7 @@ def _experts(layer: Layer, node: Node) -> Experts:
 
     Files of version 0.2 have a third number: how many are used. Given it is where one sample is expected to use others.
     """
-    content = node.content["experts"]
+    content = node.get("experts")
     count, active, *rest = node.numbers("experts", 3 if type(content) is list and len(content) == 3 else 2)
     experts = Experts(count, active)
     used = rest[0] if rest else None
