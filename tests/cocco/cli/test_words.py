@@ -28,6 +28,7 @@ DIFFERING = {
     "--picture": {"help"},
     "--work": {"type", "default", "help"},
     "--effort": {"help"},  # what it scales
+    "--prove": {"help"},  # searches prove a bound by solvers, evaluate the plan by a search of its own
 }
 PACKED = "id,lower,upper,size\na,0,3,4\nb,2,5,4\n"
 
