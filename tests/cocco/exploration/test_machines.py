@@ -46,7 +46,9 @@ def test_workers_of_a_scheduler_give_the_same_answer_and_another_build_is_refuse
     network, build = workloads.load("vgg16"), another_build(tmp_path)
     asked = {"space": cocco.SharedBuffer(512 * 2**10, 1024 * 2**10, 256 * 2**10), "samples": 300, "seed": 3}
     one = cocco.explore(network, **asked)
-    refusal = r"^dask scheduler \S+: worker \S+ has code [0-9a-f]{8} \(here [0-9a-f]{8}\); install the same there as here$"
+    refusal = (
+        r"^dask scheduler \S+: worker \S+ has code [0-9a-f]{8} \(here [0-9a-f]{8}\); install the same there as here$"
+    )
     with scheduler() as (address, cluster):
         worker(cluster, address)
         assert cocco.explore(network, workers=2, dask=address, **asked).to_json() == one.to_json()
