@@ -36,15 +36,16 @@ def main(experiment: Experiment, arguments: Sequence[str] | None = None) -> int:
         settings = {key: value for key, value in given.items() if key not in (*MACHINES, "seed") and value is not None}
         command = shlex.join(["python", "-m", f"experiments.{name}", *words])
         about = {"command": command, "settings": settings, "seed": given["seed"]}
-        written = record.write(given["folder"], name, table, about)
-        written += save_picture(given["folder"], name, experiment.picture(table))
+        with record.together(given["folder"]) as beside:
+            written = record.write(beside, name, table, about)
+            written += save_picture(beside, name, experiment.picture(table))
     except KeyboardInterrupt:
         print(f"{name}: stopped; the points that were finished are kept, run it again to go on", file=sys.stderr)
         return 130
     except (ValueError, OSError) as error:
         print(f"{name}: error: {one_line(error)}", file=sys.stderr)
         return 2
-    print("\n".join(map(str, written)))
+    print("\n".join(str(given["folder"] / path.name) for path in written))
     return 0
 
 

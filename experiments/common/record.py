@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from cocco.output.folders.about import versions as search_versions
@@ -23,7 +25,6 @@ def write(folder: Path, name: str, table: pandas.DataFrame, about: Mapping[str, 
     about: settings, seed and command. Versions are added, times are not: a run that was killed and went on ends with
     the same bytes. Raises OSError.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     content = {**about, "versions": versions(), "rows": len(table), "columns": list(table.columns)}
     texts = {
         f"{name}.csv": table.to_csv(index=False, lineterminator="\n"),
@@ -32,6 +33,22 @@ def write(folder: Path, name: str, table: pandas.DataFrame, about: Mapping[str, 
     for file_name, text in texts.items():
         write_atomic(folder / file_name, text)
     return [folder / file_name for file_name in texts]
+
+
+@contextmanager
+def together(folder: Path) -> Iterator[Path]:
+    """Give a folder for several files, which go into another at the end of the `with` block: all of them, or none.
+
+    So no table stands beside the picture of another where the disk is full. Raises OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".record.", suffix=".tmp", dir=folder) as beside:
+        try:
+            yield Path(beside)
+        except OSError as error:  # it names a file that is gone then
+            raise OSError(error.errno, error.strerror or str(error), str(folder)) from None
+        for path in sorted(Path(beside).iterdir()):
+            path.replace(folder / path.name)
 
 
 def versions() -> dict[str, str]:

@@ -11,6 +11,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -196,7 +197,10 @@ def _clear(folder: Path) -> None:
 def _remove_temporary(folder: Path) -> None:
     """Remove what write_atomic began; nobody else writes in a folder that is locked."""
     for path in (*folder.glob(".*.tmp"), *(folder / POINTS).glob(".*.tmp")):
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _way_out(folder: Path) -> str:

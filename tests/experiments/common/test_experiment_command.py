@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.common import command
+from tests.helpers import sweep_script
 from tests.helpers.command_line import ROOT
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
@@ -54,3 +56,26 @@ def test_malformed_command_line_is_one_line_and_exit_2(tmp_path: Path, words: tu
     last = finished.stderr.splitlines()[-1]
     assert last.startswith("squares: error: ") and said in last
     assert len(finished.stderr.splitlines()) <= 2 and "Traceback" not in finished.stderr
+
+
+def test_full_disk_leaves_the_files_of_the_run_before_together(tmp_path: Path, monkeypatch, capsys):
+    """The picture of the second run finds no room: its table is not there either, and nothing half."""
+    words = ["-o", str(tmp_path / "squares"), "--points", "2"]
+    assert command.main(sweep_script.EXPERIMENT, words) == 0
+
+    def files() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in (tmp_path / "squares").iterdir() if path.is_file()}
+
+    before = files()
+    capsys.readouterr()
+
+    def full(folder: Path, name: str, figure: object) -> None:
+        (folder / f".{name}.png.half.tmp").write_text("half of")
+        raise OSError(28, "No space left on device", str(folder / f"{name}.png"))
+
+    monkeypatch.setattr(command, "save_picture", full)
+    assert command.main(sweep_script.EXPERIMENT, [*words, "--seed", "7"]) == 2
+    said = capsys.readouterr().err.splitlines()[1:]
+    assert said == [f"squares: error: [Errno 28] No space left on device: '{tmp_path / 'squares'}'"]
+    assert files() == before
+    assert sorted(path.name for path in (tmp_path / "squares").iterdir()) == sorted([*before, "points"])

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,46 +13,9 @@ from cocco.exploration import machines
 from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep
 from tests.helpers import sweep_tasks
-from tests.helpers.command_line import ROOT
+from tests.helpers.dask_cluster import another_build, scheduler, worker
 
 pytest.importorskip("distributed", reason="needs the extra 'dask'")
-
-ENVIRONMENT = os.environ | {
-    "PYTHONPATH": str(ROOT),
-    "DASK_DISTRIBUTED__DASHBOARD__ENABLED": "False",
-    "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical",
-}
-
-
-def start(stack: ExitStack, tool: str, *words: str) -> subprocess.Popen[bytes]:
-    """Start a scheduler or a worker that ends with the stack."""
-    command = [sys.executable, "-m", f"distributed.cli.dask_{tool}", *words, "--host", "127.0.0.1", "--no-dashboard"]
-    process = stack.enter_context(
-        subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    )
-    stack.callback(process.kill)
-    return process
-
-
-@contextmanager
-def scheduler() -> Iterator[tuple[str, ExitStack]]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with ExitStack() as stack:
-        start(stack, "scheduler", "--port", str(port))
-        end = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                assert time.monotonic() < end
-                time.sleep(0.05)
-        yield f"tcp://127.0.0.1:{port}", stack
-
-
-def worker(stack: ExitStack, address: str) -> subprocess.Popen[bytes]:
-    return start(stack, "worker", address, "--nthreads", "1", "--no-nanny")
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -144,10 +102,10 @@ def test_faults_of_points_and_workers_are_one_line(tmp_path: Path, monkeypatch: 
         with pytest.raises(SweepError, match=r"1 of 4 points failed.*'x': 2.*ZeroDivisionError"):
             sweep(sweep_tasks.fails_at_two, asked, tmp_path / "bad", dask=address)
         assert len(files(tmp_path / "bad")) == 3
-        with monkeypatch.context() as patch, pytest.raises(SweepError, match=r"worker tcp\S* has numpy .* \(here 0\)"):
-            patch.setattr(code, "made_by", lambda: {**code_made_by(), "numpy": "0"})
-            sweep(sweep_tasks.square, asked, tmp_path / "other", dask=address)
-        assert files(tmp_path / "other") == {}
+        worker(stack, address, another_build(tmp_path))
+        with pytest.raises(SweepError, match=r"has code [0-9a-f]{8} \(here [0-9a-f]{8}\)"):
+            sweep(sweep_tasks.square, [{"x": x, "seconds": 0.2} for x in range(100)], tmp_path / "other", dask=address)
+        assert len(files(tmp_path / "other")) < 100
 
 
 def test_address_that_does_not_answer_is_one_line_within_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

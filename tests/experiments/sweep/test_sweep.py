@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -216,3 +217,48 @@ def test_machines_without_the_extra_say_which(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(SweepError, match=r"needs the extra 'dask': pip install 'cocco\[dask\]'"):
         sweep(sweep_tasks.square, POINTS, tmp_path, dask="tcp://127.0.0.1:8786")
+
+
+EDITED = """
+from experiments.sweep import SweepError, sweep
+
+def run(point):
+    return point["x"] + 1
+
+if __name__ == "__main__":
+    try:
+        print(sweep(run, [{"x": 1}, {"x": 2}], "folder", workers=WORKERS))
+    except SweepError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_rows_of_an_edited_function_are_not_mixed_with_those_of_before(tmp_path: Path, workers: int):
+    """The script is run, run again, then edited: what it stored is of another text, and it says so."""
+    script = tmp_path / "edited.py"
+
+    def ran(text: str) -> str:
+        script.write_text(text.replace("WORKERS", str(workers)))
+        command, environment = [sys.executable, str(script)], os.environ | {"PYTHONPATH": str(ROOT)}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=120
+        ).stdout
+
+    assert ran(EDITED) == "[2, 3]\n"
+    assert ran(EDITED) == "[2, 3]\n"
+    assert "the stored point has source" in ran(EDITED.replace("+ 1", "+ 10"))
+
+
+def test_sweep_whose_workers_cannot_be_processes_computes_itself(tmp_path: Path):
+    """joblib is told to make none: the process lives on, and hears Ctrl-C as before."""
+    text = "import signal, time; from experiments.sweep import sweep; from tests.helpers.sweep_tasks import square"
+    text += "; before = signal.getsignal(signal.SIGINT)"
+    text += "; found = sweep(square, [{'x': 1, 'seconds': 0.8}, {'x': 2, 'seconds': 0.8}], 'folder', workers=2)"
+    text += "; print([row['square'] for row in found], signal.getsignal(signal.SIGINT) is before)"
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "JOBLIB_MULTIPROCESSING": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "[1, 4] True\n"), done.stderr
