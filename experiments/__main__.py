@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = vars(parser.parse_args(arguments))
         if given.pop("list"):
-            print("\n".join(listed()))
+            sys.stdout.write("\n".join(listed()) + "\n")
             return 0
         aims.checked("experiments", sorted(taken), given)
     except ValueError as error:
