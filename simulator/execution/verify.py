@@ -139,9 +139,9 @@ def verify(
     memory = None if addresses is None else _addressed(priced, addresses)
     scales = {1: Scaled(network, 1, accelerator.technology, None if full else max(CHANNELS, accelerator.cores))}
     checks, message = judge(network, accelerator, partition, prices)
-    checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
-    if checks == ():
+    if not checks:  # the steps do not find what they read
         return Verification(False, message, (), 0)
+    checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
     shrunk: dict[int, int] = {}
     smaller = 0
     affordable = [_affordable(network, *each, scales, tile_rule) for each in zip(priced.models, prices)]

@@ -16,6 +16,7 @@ from simulator.execution.checks import check_memory, compare, numbers, slots_of
 from simulator.execution.claims import plan_of, subgraph_claims, total_claims
 from simulator.execution.count import Count
 from simulator.execution.judge import ROOMY, check, count_plan
+from simulator.execution.miss import Miss
 from simulator.execution.verify import verify
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
@@ -309,6 +310,18 @@ def test_what_is_not_executed_is_said():
     assert left_out == BY_TIME | buffers | {"energy_pj", EXECUTED}
     default = verify(chain(), plan, CHIP)
     assert {name for name, each in default.totals().items() if each.status == "not executed"} == {EXECUTED}
+
+
+def test_steps_that_do_not_find_what_they_read_are_no_answer(monkeypatch):
+    """Nothing was counted then: no check, not even one that says so."""
+
+    def lost(*_):
+        raise Miss("step 0: tensor 'x' is to be loaded, and DRAM does not have it")
+
+    monkeypatch.setattr(sys.modules["simulator.execution.judge"], "run_steps", lost)
+    network = chain()
+    found = verify(network, Partition.layerwise(network), CHIP)
+    assert not found.verified and found.checks == () and "is to be loaded" in found.message
 
 
 def test_checks_are_a_table_and_plain_data():
