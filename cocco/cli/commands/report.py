@@ -17,7 +17,7 @@ def add_options(parser: Parser) -> None:
     """Add what the command takes."""
     parser.add_argument("folder", metavar="DIR", help="of explore -o or pareto -o; DIR/report.html is written")
     parser.add_argument(
-        "other", metavar="OTHER", nargs="?", help="a second run of explore -o beside it, in DIR/compare.html"
+        "other", metavar="OTHER", nargs="?", help="a second run of explore -o beside it, in DIR/compare-OTHER.html"
     )
     add_json(parser)
 

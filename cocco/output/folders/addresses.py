@@ -36,7 +36,7 @@ def with_maps(content: dict[str, Any], maps: Sequence[AddressMap]) -> dict[str, 
 
 
 def save(folder: Path, maps: Sequence[AddressMap]) -> list[Path]:
-    """Write a table for each network, whole or not at all, and return the paths.
+    """Write a table for each network, and return the paths.
 
     And of each memory in which tensors are kept over several subgraphs a picture.
     """
