@@ -26,7 +26,7 @@ from cocco.cli.options import (
 )
 from cocco.cli.output import file_path, print_answer, watched
 from cocco.cli.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
-from cocco.cli.runs import hardware_notes, network_of, plan_of
+from cocco.cli.runs import believe, hardware_notes, network_of, plan_of
 from cocco.cli.usage import Parser, UsageError, old_spelling
 from cocco.output.folders.addresses import write_table
 from cocco.output.folders.ready import ready_files
@@ -45,6 +45,7 @@ from workloads.files import write_atomic
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
+    from cocco.output.folders.believed import Checked
     from simulator.execution import Verification
 
 
@@ -93,6 +94,7 @@ class Answer(NamedTuple):
     addresses: AddressMap | None
     verification: Verification | None
     choice: KeptChoice | None = None
+    checked: Checked | None = None  #: of the folder of a run, with --verify
 
     @property
     def is_placed(self) -> bool:
@@ -104,6 +106,8 @@ class Answer(NamedTuple):
         content = self.evaluation.to_json() | (self.choice.to_json() if self.choice else {})
         if self.evaluation.fits:
             content |= {"verified": None} if self.verification is None else self.verification.to_json()
+        if self.checked is not None:
+            content["folder"] = self.checked.to_json()
         if self.addresses is not None:
             content["addresses"] = self.addresses.to_json()
         return content | (self.explanation.to_json() if self.explanation else {})
@@ -119,6 +123,8 @@ class Answer(NamedTuple):
             yield map_text(self.addresses)
         if self.verification is not None:
             yield verification_text(self.verification, AT_ADDRESSES if self.is_placed else IN_REGIONS)
+        if self.checked is not None:
+            yield self.checked.summary()
 
 
 def run(options: Namespace) -> int:
@@ -131,6 +137,8 @@ def run(options: Namespace) -> int:
     partition, choice = _partition(options, plan, network, accelerator)
     with ready_files(output, table, trace):
         found = _ask(options, network, partition, accelerator)._replace(choice=choice)
+        if options.verify and Path(plan).is_dir():
+            found = found._replace(checked=believe(Path(plan), network, is_full=True))
         if table and found.addresses:
             write_table(table, found.addresses)
         if output:
