@@ -135,10 +135,9 @@ def run(options: Namespace) -> int:
     accelerator = accelerator_of(options)
     network = network_of(options)
     partition, choice = _partition(options, plan, network, accelerator)
+    checked = believe(Path(plan), network, is_full=True) if options.verify and Path(plan).is_dir() else None
     with ready_files(output, table, trace):
-        found = _ask(options, network, partition, accelerator)._replace(choice=choice)
-        if options.verify and Path(plan).is_dir():
-            found = found._replace(checked=believe(Path(plan), network, is_full=True))
+        found = _ask(options, network, partition, accelerator)._replace(choice=choice, checked=checked)
         if table and found.addresses:
             write_table(table, found.addresses)
         if output:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from cocco.exploration.ranges import Terms
 from cocco.output.folders.about import RESULT
 from cocco.output.folders.compared import Compared
 from cocco.output.folders.made_for import RunFolder
@@ -17,21 +18,22 @@ from simulator.execution.checks import Check
 from workloads.errors import FileFormatError, one_line
 from workloads.network.network import Network
 
-#: numbers of result.json that no plan says again, by the beginning of their names, without positions: how the search was
-#: asked and went, bounds of other sizes, and prices of plans that the folder does not have
+#: numbers of result.json that no plan says again, by the beginning of their names, without positions: how the search
+#: was asked and went, bounds of other sizes, and prices of plans that the folder does not have
 RECORDS = (
     "seconds",
     "settings: samples",
-    "settings: space",
+    "settings: space",  # where the recommendation is one of its candidates
     "result: samples",
     "result: splits",
     "result: lower_bound",  # of an answer that is not proved; evaluate --verify proves it again
-    "result: ranges: sizes",
+    "result: ranges: sizes: bound",
+    "result: ranges: sizes: value",
+    *(f"result: ranges: sizes: {name}_pj" for name in Terms._fields),
     "result: compromise: alone",
     "result: compromise: samples",
 )
-#: numbers that take longer: of the addresses of all regions
-SLOW = ("result: addresses", "result: networks: addresses")
+SLOW = ("result: addresses", "result: networks: addresses")  #: numbers that are compared with --verify only
 TABLES = ("history.csv", "samples.csv")
 BOUND = {"equal": "is proved again", "within": "is proved again, and more", "not executed": "is not proved again"}
 

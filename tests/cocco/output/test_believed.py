@@ -28,19 +28,16 @@ ASKED: dict[str, tuple[object, ...]] = {
     "nearest": ("explore", "tiny.json", *FEW, "--minimize", "capacity", "--limit", "energy=1pJ"),
     "front": ("pareto", "tiny.json", *FEW, "--objectives", "energy,capacity,latency"),
 }
-NO_LIE = ("settings: exchange", "result: exchange: unit")
+DEFAULT, OTHERS = ("kept", "two", "limited", "front"), ("cores", "nearest")
 Place = tuple[str | int, ...]
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of each kind, of tiny networks."""
+    """Where folders of tiny networks are made, each when it is asked for."""
     folder = tmp_path_factory.mktemp("runs")
-    text = write_tiny(folder / "tiny.json").read_text()
+    text = Path(write_tiny(folder / "tiny.json")).read_text()
     (folder / "other.json").write_text(text.replace('"tiny"', '"other"'))
-    for name, words in ASKED.items():
-        found = cocco(*words, "-o", name, folder=folder)
-        assert found.returncode in (0, 1), found.stderr
     return folder
 
 
@@ -48,6 +45,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def here(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(runs)  # the networks are named from here
     return runs
+
+
+def run_of(name: str) -> Path:
+    if not Path(name).is_dir():
+        found = cocco(*ASKED[name], "-o", name)
+        assert found.returncode in (0, 1), found.stderr
+    return Path(name)
+
+
+def copied(name: str, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(run_of(name), tmp_path / name))
 
 
 def leaves(content: Any, place: Place = ()) -> Iterator[Place]:
@@ -93,9 +101,12 @@ def unnoticed(folder: Path, most: int) -> tuple[int, set[str]]:
     return told, missed
 
 
-@pytest.mark.parametrize("name", ASKED)
+EACH = [*DEFAULT, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_a_folder_that_does_not_lie_is_believed(here: Path, name: str):
-    run = RunFolder(Path(name))
+    run = RunFolder(run_of(name))
     for is_full in (False, True):
         found = check_numbers(run, networks_of(run), is_full)
         assert found is not None and found.numbers > 20
@@ -103,26 +114,26 @@ def test_a_folder_that_does_not_lie_is_believed(here: Path, name: str):
         assert [each for each in found.records if not each.startswith(records)] == []
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", EACH)
 def test_every_number_that_is_changed_is_named_or_is_a_record(here: Path, tmp_path: Path, name: str):
-    told, missed = unnoticed(Path(shutil.copytree(name, tmp_path / name)), 1)
-    assert told > 40 and [each for each in missed if not each.startswith(RECORDS)] == []
+    told, missed = unnoticed(copied(name, tmp_path), 1)
+    assert told > 30 and [each for each in missed if not each.startswith(RECORDS)] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_any_number_that_is_changed_is_named_or_is_a_record(here: Path, tmp_path: Path, name: str):
-    told, missed = unnoticed(Path(shutil.copytree(name, tmp_path / name)), 1000)
-    assert told > 40 and [each for each in missed if not each.startswith(RECORDS)] == []
+    told, missed = unnoticed(copied(name, tmp_path), 1000)
+    assert told > 30 and [each for each in missed if not each.startswith(RECORDS)] == []
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [("evaluate", ()), ("report", ()), ("evaluate", ("--verify",)), ("compare", ("cores",)), ("report", ("cores",))],
+    [("evaluate", ()), ("report", ()), ("evaluate", ("--verify",)), ("compare", ("two",)), ("report", ("two",))],
 )
 def test_each_command_names_the_number_with_the_right_one(here: Path, tmp_path: Path, command: str, words: tuple):
     """A folder whose cost and bound are halved; the one whose traffic is more by a byte."""
-    folder = Path(shutil.copytree("kept", tmp_path / "kept"))
+    folder, _ = copied("kept", tmp_path), run_of("two")
     content = json.loads((folder / "result.json").read_text())
     cost, moved = content["result"]["cost"], content["result"]["totals"]["ema_bytes"]
     content["result"] |= {"cost": cost / 2, "lower_bound": cost / 2}
@@ -138,7 +149,7 @@ def test_each_command_names_the_number_with_the_right_one(here: Path, tmp_path: 
 
 def test_a_plan_is_read_from_no_folder_that_lies(here: Path, tmp_path: Path):
     """Wherever a plan may be a folder: as one of several, or as the start of a search."""
-    folder = Path(shutil.copytree("kept", tmp_path / "kept"))
+    folder = copied("kept", tmp_path)
     content = json.loads((folder / "result.json").read_text())
     content["result"]["subgraphs"][0]["weight_bytes"] -= 1
     (folder / "result.json").write_text(json.dumps(content))
@@ -148,7 +159,7 @@ def test_a_plan_is_read_from_no_folder_that_lies(here: Path, tmp_path: Path):
 
 
 def test_hardware_that_the_plan_was_not_made_for_is_named(here: Path, tmp_path: Path):
-    folder = Path(shutil.copytree("kept", tmp_path / "kept"))
+    folder = copied("kept", tmp_path)
     content = json.loads((folder / "result.json").read_text())
     content["result"]["accelerator"]["cores"] = 4
     (folder / "result.json").write_text(json.dumps(content))
@@ -157,11 +168,11 @@ def test_hardware_that_the_plan_was_not_made_for_is_named(here: Path, tmp_path: 
 
 
 def test_with_verify_the_bound_is_proved_again_and_the_rest_is_named(here: Path):
-    found = answer(cocco("evaluate", "kept", "--verify", "--json"))["folder"]
+    found = answer(cocco("evaluate", run_of("kept"), "--verify", "--json"))["folder"]
     assert found["lower_bound"]["status"] == "equal" and found["numbers_compared"] > 100
     assert {"history.csv", "samples.csv", "seconds", "result: samples"} <= set(found["not_compared"])
     assert "proved again" in cocco("evaluate", "kept", "--verify").stdout
-    limited = answer(cocco("evaluate", "limited", "--verify", "--json"))["folder"]
+    limited = answer(cocco("evaluate", run_of("limited"), "--verify", "--json"))["folder"]
     assert limited["lower_bound"]["status"] == "not executed"
 
 
@@ -178,16 +189,16 @@ def test_a_bound_that_a_plan_undercuts_is_named(here: Path, tmp_path: Path):
     names = [each["layers"] for each in worse["subgraphs"]]
     (folder / "partition.json").write_text(json.dumps({"network": "tiny", "subgraphs": names}))
     result["partition"] = names
-    result["cost"] = result["ranges"]["cost"] = 2**17 + 0.002 * worse["totals"]["energy_pj"]
+    result["cost"] = 2**17 + 0.002 * worse["totals"]["energy_pj"]
     result |= {"status": "optimal", "lower_bound": result["cost"], "gap": 0.0, "shared_buffer_bytes": 2**17}
-    del result["ranges"], result["moved"], result["placed"]
+    del result["ranges"]
     (folder / "result.json").write_text(json.dumps(content))
     assert cocco("evaluate", folder).returncode == 0
     assert_malformed(cocco("evaluate", folder, "--verify"), ["lower_bound is", "and a plan costs"])
 
 
 def test_numbers_of_a_network_that_is_not_here_are_said_not_to_be_compared(here: Path, tmp_path: Path):
-    folder = Path(shutil.copytree("kept", tmp_path / "kept"))
+    folder = copied("kept", tmp_path)
     found = cocco("report", folder, folder=tmp_path)
     assert found.returncode == 0 and "not compared: its networks cannot be read from here (tiny)" in found.stderr
 
