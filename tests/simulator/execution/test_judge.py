@@ -299,7 +299,7 @@ def test_a_convolution_is_counted_as_priced_in_any_memory(block):
 
 
 def test_what_is_not_executed_is_said():
-    """The simulated latency, and the area. Of a mapper that looks at every update no traffic of the buffers, and no cycles."""
+    """The simulated latency, the area. Of a mapper that looks at every update no traffic of the buffers, no cycles."""
     plan = Partition.layerwise(chain())
     cores = verify(chain(), plan, replace(CHIP, cores=2))
     assert cores.verified
