@@ -11,8 +11,9 @@ import json
 import math
 import os
 import stat
-import tempfile
+import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -65,30 +66,21 @@ def write_whole(path: str | PathLike[str], write: Callable[[BinaryIO], object]) 
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         raise OSError(f"{path}: is not a regular file")
-    temporary = ""
+    temporary = target.with_name(f".{target.name[:64]}.{uuid.uuid4().hex}.tmp")
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:64]}.", suffix=".tmp", dir=target.parent)
-        with open(handle, "wb") as file:
+        with open(temporary, "xb") as file:  # with the permissions of any new file
+            if target.exists():
+                os.chmod(temporary, target.stat().st_mode & 0o777)
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _mode(target))
         os.replace(temporary, target)
     except BaseException as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror or str(error), str(path)) from None
         raise
-
-
-def _mode(target: Path) -> int:
-    """Permissions of the file that is replaced, or those of an ordinary new file."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def open_regular(path: str | PathLike[str]) -> BinaryIO:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cocco.cli.options import PARTITION
-from cocco.cli.runs import LAYERWISE
+from cocco.cli.runs import LAYERWISE, believe
 from cocco.cli.usage import Parser, UsageError
 from simulator.accelerator import Accelerator
 from simulator.model.tiling import TileRule
@@ -35,6 +35,8 @@ def read_partition(
         return Partition.layerwise(network)
     from cocco.plans.files import load_partition
 
+    if Path(text).is_dir():
+        believe(Path(text), network)
     return load_partition(file_of(text, network), network, accelerator, tile_rule=tile_rule)
 
 

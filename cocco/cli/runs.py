@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ from workloads.errors import FileFormatError
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
+    from cocco.output.folders.believed import Checked
+    from cocco.output.folders.made_for import RunFolder
     from cocco.output.folders.read_front import FrontRun
     from cocco.output.folders.read_run import Run
 
@@ -82,7 +85,7 @@ def network_of(options: Namespace) -> Network:
     return found
 
 
-def networks_of(run: Run | FrontRun) -> dict[str, Network]:
+def networks_of(run: Run | FrontRun | RunFolder) -> dict[str, Network]:
     """Return by name the networks of a run as its command names them; none where one cannot be read from here."""
     try:
         asked = _asked(run.about.command, run.folder)
@@ -102,6 +105,30 @@ def _asked(command: str, folder: Path) -> Namespace:
     if not getattr(found, "networks", None):
         raise FileFormatError(f"{folder}: 'command' of its result.json names no network")
     return found
+
+
+def believe(folder: Path, known: Network | None = None, *, is_full: bool = False) -> Checked | None:
+    """Price the plans in the folder of a run again, so that nothing is believed; a note where they cannot be.
+
+    known: stands for the network of its name where that cannot be read from here. is_full: compare what takes longer
+    too, and prove the bound again.
+
+    Raises FileFormatError, one line that names the first number that differs.
+    """
+    from cocco.output.folders.believed import check_numbers
+    from cocco.output.folders.made_for import RunFolder
+
+    run = RunFolder(folder)
+    networks = ({} if known is None else {known.name: known}) | networks_of(run)
+    checked = check_numbers(run, networks, is_full, is_proved=is_full)
+    if checked is None:
+        missing = [name for name in run.networks if name not in networks]
+        print(
+            f"cocco: note: {folder}: its numbers are not compared: its networks cannot be read from here "
+            f"({', '.join(missing) or 'several of one name'})",
+            file=sys.stderr,
+        )
+    return checked
 
 
 def plan_of(options: Namespace) -> str:

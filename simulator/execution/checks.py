@@ -13,7 +13,7 @@ from simulator.memory.table import SramRow
 Status = Literal["equal", "within", "different", "not executed"]
 Number = float | None
 MEMORY = "_memory_bytes"  #: the names of what a memory holds at most end like that
-HELD = ("activation_bytes", "weight_bytes", "kept_bytes")
+HELD = ("activation_bytes", "weight_bytes", "kept_bytes", "at_once")
 EXTRA = "operation_extra"  #: a number that is 0 where all operations are of INT8
 WRITTEN = ("global_written_bytes", "weight_written_bytes")  #: numbers that price nothing but a table's energy
 ADDED = tuple(name for name in Count._fields if name not in HELD)  #: over subgraphs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.accelerator import Accelerator
-from simulator.execution.checks import ADDED, Number
+from simulator.execution.checks import ADDED, HELD, Number
 from simulator.execution.count import Count, Plan
 from simulator.execution.layer import LayerPlan
 from simulator.execution.stays import NOTHING_STAYS, Lies
@@ -21,7 +21,7 @@ def plan_of(layers: Sequence[int], price: Price, lies: Lies = NOTHING_STAYS) -> 
 
 def subgraph_claims(price: Price, accelerator: Accelerator) -> dict[str, Number]:
     """Return every number that is printed of one subgraph."""
-    held: dict[str, Number] = {"activation_bytes": price.activation_bytes, "weight_bytes": price.weight_bytes}
+    held: dict[str, Number] = {name: getattr(price, name) for name in HELD if name != "kept_bytes"}
     return held | _summed([price], accelerator)
 
 

@@ -63,6 +63,7 @@ class Count(NamedTuple):
     weight_written_bytes: int | None = None  #: of weight_buffer_bytes
     operation_extra: int | None = 0  #: units of energy that operations take beyond INT8
     compute_cycles: int | None = None  #: of the core that takes longest, layer by layer
+    at_once: int | None = None  #: samples of one core that are on chip together, at most
 
 
 @dataclass(frozen=True)

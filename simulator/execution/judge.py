@@ -60,12 +60,18 @@ def judge(
     for names, plan, each in zip(partition.names, plans, found):
         if each.miss:
             return checks, f"{where(names)}, tile {plan.tile[0]}x{plan.tile[1]}: {each.miss}"
+    return checks, first_wrong(partition, checks)
+
+
+def first_wrong(partition: Partition, checks: Sequence[Check]) -> str:
+    """Return the first number that is different, in words ("" if none is); a subgraph says more than the total."""
     wrong = [one for one in checks if one.status == "different"]
     if not wrong:
-        return checks, ""
-    first = min(wrong, key=lambda one: one.subgraph is None)  # a subgraph says more than the total
+        return ""
+    first = min(wrong, key=lambda one: one.subgraph is None)
     names = () if first.subgraph is None else partition.names[first.subgraph]
-    return checks, f"{where(names)}: {first.name} is {first.claimed:,}, counted {first.counted:,}"
+    claimed, counted = ("nothing" if each is None else f"{each:,}" for each in (first.claimed, first.counted))
+    return f"{where(names)}: {first.name} is {claimed}, counted {counted}"
 
 
 def where(names: Sequence[str]) -> str:

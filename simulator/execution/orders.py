@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.execution.array import part_cycles
 from simulator.execution.cores import count_cores
+from simulator.execution.cores.count import samples_of
 from simulator.execution.count import Count, Plan, Setting, count_moves, total, weights_of
 from simulator.execution.group import group_of
 from simulator.execution.layer import LayerPlan, count_dealt, count_layer, dealt_cycles
@@ -17,11 +18,16 @@ def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
     most, tensors = setting.accelerator.max_regions, len(part.tensors) + part.lies.elsewhere
     if most is not None and tensors > most and (len(part.layers) > 1 or part.lies.kept):
         raise Miss(f"{tensors} tensors exceed the {most} regions of the region manager")
+    accelerator, samples, at_once = setting.accelerator, [setting.accelerator.batch], plan.at_once
     if plan.loops is not None:
-        return loop(setting, part, LayerPlan(*plan.loops), plan.cores)
-    if setting.accelerator.cores > 1:
-        return count_cores(part, plan, setting.accelerator, setting.activation_room, setting.weight_room)
-    return hold(setting, part, plan)
+        loops = LayerPlan(*plan.loops)
+        count, at_once = loop(setting, part, loops, plan.cores), loops.at_once
+    elif accelerator.cores > 1:
+        count = count_cores(part, plan, accelerator, setting.activation_room, setting.weight_room)
+        samples = samples_of(plan, accelerator)
+    else:
+        count = hold(setting, part, plan)
+    return count._replace(at_once=max(len(range(each)[:at_once]) for each in samples))
 
 
 def hold(setting: Setting, part: Part, plan: Plan) -> Count:

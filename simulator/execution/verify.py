@@ -14,19 +14,20 @@ from functools import cached_property
 import numpy as np
 
 from simulator.accelerator import Accelerator
+from simulator.evaluate import summarize
 from simulator.execution.addressed import AddressedMemory, Addresses
 from simulator.execution.addressed_cores import AddressedCores
 from simulator.execution.arithmetic import Arithmetic, Block
-from simulator.execution.checks import Check
 from simulator.execution.cores import derive_team, run_team
 from simulator.execution.cores.run import HeadedArithmetic
 from simulator.execution.count import Plan
 from simulator.execution.executor import Counts, Execution
 from simulator.execution.inputs import wrong_input
-from simulator.execution.judge import judge, where
+from simulator.execution.judge import first_wrong, judge, where
 from simulator.execution.layer import LayerPlan, run_parts, run_scaled
 from simulator.execution.miss import Miss
 from simulator.execution.part import Part
+from simulator.execution.printed import check_printed
 from simulator.execution.residents import Residents
 from simulator.execution.scheme import derive_scheme, paper_cells
 from simulator.execution.stays import NOTHING_STAYS
@@ -38,7 +39,6 @@ from simulator.model.pricing import SubgraphModel
 from simulator.model.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
-from simulator.timing.simulation import simulate_priced
 from workloads.errors import NetworkError
 from workloads.network.network import Network
 from workloads.network.resize import shrink
@@ -139,9 +139,10 @@ def verify(
     checks, message = judge(network, accelerator, partition, prices)
     if wrong := wrong_input(network, priced.rules.geometry, accelerator.batch):
         return Verification(False, wrong, (), 0, checks, partition.names)
-    checks += (Check("latency_executed_cycles", simulate_priced(priced).cycles, None, "not executed"),)
-    if checks == ():
+    if not checks:  # the steps do not find what they read
         return Verification(False, message, (), 0)
+    checks += check_printed(network, partition, summarize(priced), checks)
+    message = message or first_wrong(partition, checks)
     shrunk: dict[int, int] = {}
     smaller = 0
     affordable = [_affordable(network, *each, scales) for each in zip(priced.models, prices)]

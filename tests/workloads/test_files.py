@@ -187,6 +187,14 @@ def test_written_files_have_ordinary_permissions_and_keep_those_they_had(tmp_pat
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_the_mask_of_the_process_is_never_changed_to_write(tmp_path, monkeypatch):
+    """It is that of all threads, and of the processes that they start meanwhile."""
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the mask is changed"))
+    write_atomic(tmp_path / "x.json", "a")
+    write_atomic(tmp_path / "x.json", "b")
+    assert (tmp_path / "x.json").read_text() == "b"
+
+
 def test_a_link_stays_a_link(tmp_path):
     target, link = tmp_path / "target.json", tmp_path / "link.json"
     target.write_text("old")

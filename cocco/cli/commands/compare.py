@@ -10,7 +10,7 @@ from cocco.cli.networks import load
 from cocco.cli.options import NETWORK, PARTITION, add_buffers, add_json, add_machine, add_unsupported
 from cocco.cli.output import print_answer
 from cocco.cli.plans import read_partition
-from cocco.cli.runs import check_no_network_option, hardware_notes, is_run
+from cocco.cli.runs import believe, check_no_network_option, hardware_notes, is_run
 from cocco.cli.usage import Parser, UsageError
 from cocco.output.text.comparison import comparison_text, runs_text
 from cocco.plans.compare import compare
@@ -59,5 +59,7 @@ def _compare_runs(options: Namespace) -> int:
     if Path(options.network) == Path(others[0]):
         raise UsageError(f"the run {others[0]!r} is given twice; give each once")
     pair = read_pair(Path(options.network), Path(others[0]))
+    for folder in (options.network, others[0]):
+        believe(Path(folder))
     print_answer(options, pair.to_json, lambda: runs_text(pair.names, pair.answers, pair.questions))
     return 0 if pair.first.networks and pair.second.networks else 1

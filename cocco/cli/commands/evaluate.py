@@ -27,7 +27,7 @@ from cocco.cli.options import (
 )
 from cocco.cli.output import file_path, print_answer, watched
 from cocco.cli.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
-from cocco.cli.runs import hardware_notes, network_of, plan_of
+from cocco.cli.runs import believe, hardware_notes, network_of, plan_of
 from cocco.cli.usage import Parser, UsageError, old_spelling
 from cocco.output.folders.addresses import write_table
 from cocco.output.folders.ready import ready_files
@@ -46,6 +46,7 @@ from workloads.files import write_atomic
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
+    from cocco.output.folders.believed import Checked
     from simulator.execution import Verification
 
 
@@ -96,6 +97,7 @@ class Answer(NamedTuple):
     verification: Verification | None
     choice: KeptChoice | None = None
     opinion: Asked | None = None
+    checked: Checked | None = None  #: of the folder of a run, with --verify
 
     @property
     def is_placed(self) -> bool:
@@ -107,6 +109,8 @@ class Answer(NamedTuple):
         content = self.evaluation.to_json() | (self.choice.to_json() if self.choice else {})
         if self.evaluation.fits:
             content |= {"verified": None} if self.verification is None else self.verification.to_json()
+        if self.checked is not None:
+            content["folder"] = self.checked.to_json()
         if self.addresses is not None:
             content["addresses"] = self.addresses.to_json()
         if self.opinion is not None:
@@ -126,6 +130,8 @@ class Answer(NamedTuple):
             yield verification_text(self.verification, AT_ADDRESSES if self.is_placed else IN_REGIONS)
         if self.opinion is not None:
             yield self.opinion.text()
+        if self.checked is not None:
+            yield self.checked.summary()
 
 
 def run(options: Namespace) -> int:
@@ -136,8 +142,9 @@ def run(options: Namespace) -> int:
     accelerator = accelerator_of(options)
     network = network_of(options)
     partition, choice = _partition(options, plan, network, accelerator)
+    checked = believe(Path(plan), network, is_full=True) if options.verify and Path(plan).is_dir() else None
     with ready_files(output, table, trace):
-        found = _ask(options, network, partition, accelerator)._replace(choice=choice)
+        found = _ask(options, network, partition, accelerator)._replace(choice=choice, checked=checked)
         found = found._replace(opinion=second_opinion_of(options, plan, network, found.evaluation))
         if table and found.addresses:
             write_table(table, found.addresses)

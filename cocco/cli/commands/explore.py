@@ -185,8 +185,8 @@ def _shown(
     def save(seconds: float) -> list[Path]:
         if folder is None or not result.plans:
             return []
-        written = run_folder.save(folder, result, about(options, settings, result, content, seconds))
-        return written + addresses.save(folder, maps if options.addresses else [])
+        told = about(options, settings, result, content, seconds)
+        return run_folder.save(folder, result, told, maps if options.addresses else ())
 
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
     proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]

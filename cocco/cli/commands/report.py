@@ -8,7 +8,7 @@ from typing import Any
 
 from cocco.cli.options import add_json
 from cocco.cli.output import print_answer
-from cocco.cli.runs import networks_of
+from cocco.cli.runs import believe, networks_of
 from cocco.cli.usage import Parser, UsageError
 from cocco.output import report
 
@@ -17,7 +17,7 @@ def add_options(parser: Parser) -> None:
     """Add what the command takes."""
     parser.add_argument("folder", metavar="DIR", help="of explore -o or pareto -o; DIR/report.html is written")
     parser.add_argument(
-        "other", metavar="OTHER", nargs="?", help="a second run of explore -o beside it, in DIR/compare.html"
+        "other", metavar="OTHER", nargs="?", help="a second run of explore -o beside it, in DIR/compare-OTHER.html"
     )
     add_json(parser)
 
@@ -30,10 +30,13 @@ def run(options: Namespace) -> int:
     folder = Path(options.folder)
     if options.other is None:
         run = report.read(folder)
+        believe(folder)
         page = report.write(folder, networks_of(run))
         print_answer(options, lambda: {"page": page.name, **_to_json(run)}, lambda: str(page))
     else:
         pair = report.read_pair(folder, Path(options.other))
+        for each in (folder, Path(options.other)):
+            believe(each)
         networks = (networks_of(pair.first), networks_of(pair.second))
         page = report.write_pair(folder, Path(options.other), networks=networks)
         print_answer(options, lambda: {"page": page.name, **pair.to_json()}, lambda: str(page))

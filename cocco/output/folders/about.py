@@ -17,9 +17,10 @@ HISTORY = "history.csv"  #: of a run: a row per generation
 SAMPLES = "samples.csv"  #: a row per sample
 FRONT = "pareto.csv"  #: of a front: a row per point
 CORES = "cores.csv"  #: of runs for several numbers of cores: a row per number
+MARKS = (CORES, RESULT)  #: what makes a folder that of a run: written last, so that it is whole
 PARTITIONS = "partitions"  #: of a front: the folder of the partition files
 SIZES = "sizes"  #: of a run: the folder of the partition files of other sizes
-PAGE, PAIR_PAGE = "report.html", "compare.html"  #: of cocco report, about one run and about two
+PAGE, PAIR_PAGES = "report.html", "compare*.html"  #: of cocco report, about one run and about two
 MAX_STEM = 80  #: characters of a network's name in a file name; our choice: file systems end at 255 bytes
 
 
@@ -42,8 +43,8 @@ class About:
 
 def remove_pages(folder: Path) -> None:
     """Remove the pages about what a folder held before, as a new answer is written into it."""
-    for name in (PAGE, PAIR_PAGE):
-        (folder / name).unlink(missing_ok=True)
+    for path in (folder / PAGE, *folder.glob(PAIR_PAGES)):
+        path.unlink(missing_ok=True)
 
 
 def json_text(about: dict[str, Any]) -> str:

@@ -12,6 +12,9 @@ from cocco.allocation.address_map import AddressMap, address_map
 from cocco.exploration.result import Result
 from cocco.output.folders.about import address_names
 from cocco.output.pictures.saving import save_picture
+from simulator.accelerator import Accelerator
+from simulator.model.tiling import TileRule
+from simulator.partition.partition import Partition
 from workloads import Network
 from workloads.files import write_atomic
 
@@ -20,10 +23,15 @@ COLUMNS = ("memory", "subgraph", "tensor", "kind", "start", "end")
 
 def maps_of(networks: Sequence[Network], result: Result) -> list[AddressMap]:
     """Return the address map of each network of a search's answer."""
-    found = [
-        address_map(network, plan, result.accelerator, evaluation.tile_rule)
-        for network, plan, evaluation in zip(networks, result.plans, result.evaluations)
-    ]
+    rule = result.evaluations[0].tile_rule if result.evaluations else "exact"
+    return maps_of_plans(networks, result.plans, result.accelerator, rule)
+
+
+def maps_of_plans(
+    networks: Sequence[Network], plans: Sequence[Partition], accelerator: Accelerator, tile_rule: TileRule
+) -> list[AddressMap]:
+    """Return the address map of each network's plan."""
+    found = [address_map(network, plan, accelerator, tile_rule) for network, plan in zip(networks, plans)]
     return [each for each in found if each is not None]
 
 
@@ -36,7 +44,7 @@ def with_maps(content: dict[str, Any], maps: Sequence[AddressMap]) -> dict[str, 
 
 
 def save(folder: Path, maps: Sequence[AddressMap]) -> list[Path]:
-    """Write a table for each network, whole or not at all, and return the paths.
+    """Write a table for each network, and return the paths.
 
     And of each memory in which tensors are kept over several subgraphs a picture.
     """

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.output.folders import run
 from cocco.output.folders.about import CORES, csv_text
-from cocco.output.folders.earlier import remove_earlier
 from cocco.output.folders.ready import ready
+from cocco.output.folders.whole import whole
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from workloads.files import write_atomic
 
@@ -27,19 +27,19 @@ def folder_of(cores: int) -> str:
 
 
 def save(folder: Path, axis: CoresAxis, about: Callable[[int, Result], dict[str, Any]]) -> Sequence[Path]:
-    """Write all files and return their paths; about: what result.json of each number of cores holds."""
-    remove_earlier(folder, FILES)
+    """Write all files, or none, and return their paths; about: what result.json of each number of cores holds."""
     frame = axis.to_frame()
-    write_atomic(folder / CORES, csv_text(frame))
-    written = [folder / CORES]
-    for cores, result in zip(axis.cores, axis.results):
-        if not result.plans:
-            continue
-        names = run.file_names([evaluation.network for evaluation in result.evaluations])
-        with ready(folder / folder_of(cores), names) as inner:
-            written += run.save(inner, result, about(cores, result))
-    if frame["energy_pj"].notna().any():
-        from cocco.output import pictures
+    with whole(folder) as new:
+        write_atomic(new / CORES, csv_text(frame))
+        written = [new / CORES]
+        for cores, result in zip(axis.cores, axis.results):
+            if not result.plans:
+                continue
+            names = run.file_names([evaluation.network for evaluation in result.evaluations])
+            with ready(folder / folder_of(cores), names), ready(new / folder_of(cores), ()) as inner:
+                written += run.save(inner, result, about(cores, result))
+        if frame["energy_pj"].notna().any():
+            from cocco.output import pictures
 
-        written += save_picture(folder, PICTURE, pictures.cores_figure(axis))
-    return written
+            written += save_picture(new, PICTURE, pictures.cores_figure(axis))
+    return [folder / path.relative_to(new) for path in written]

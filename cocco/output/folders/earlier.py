@@ -13,6 +13,7 @@ from cocco.output.folders.about import (
     CORES,
     FRONT,
     HISTORY,
+    MARKS,
     PARTITIONS,
     RESULT,
     SAMPLES,
@@ -63,12 +64,15 @@ def _short(text: str, most: int = 60) -> str:
 
 
 def remove_earlier(folder: Path, keep: Collection[str]) -> None:
-    """Remove the pages about an earlier run and the files that it wrote, but those that are written anew (keep)."""
+    """Remove the pages about an earlier run and the files that it wrote, but those that are written anew (keep).
+
+    What makes it a run goes first.
+    """
     remove_pages(folder)
     cores = (CORES, *(f"{PICTURES[-1]}{suffix}" for suffix in PICTURE_FORMATS))
-    for name in [*_written(folder), *(cores if (folder / CORES).is_file() else ())]:
-        if name not in keep:
-            (folder / name).unlink(missing_ok=True)
+    earlier = [*_written(folder), *(cores if (folder / CORES).is_file() else ())]
+    for name in (*MARKS, *(name for name in earlier if name not in keep)):
+        (folder / name).unlink(missing_ok=True)
     for name in (PARTITIONS, SIZES):
         with suppress(OSError):  # it holds other files, or is not there
             (folder / name).rmdir()
@@ -80,14 +84,14 @@ def _written(folder: Path) -> list[str]:
         settings = read_mapping(folder / RESULT).get("settings")
     except FileFormatError:  # there is none, or it is torn
         settings = None
+    points = (each.name for each in (folder / PARTITIONS).glob("*.json") if re.fullmatch(r"\d+(-\d+)?", each.stem))
+    sizes = (each.name for each in (folder / SIZES).glob("*.json") if re.match(r"\d+K?B", each.stem))
+    plans = [f"{PARTITIONS}/{name}" for name in points] + [f"{SIZES}/{name}" for name in sizes]
     networks = settings.get("networks") if isinstance(settings, dict) else None
     if not isinstance(networks, list) or not all(isinstance(name, str) for name in networks) or not networks:
-        return []
+        return plans
     tables = address_names(networks)
     names = [*partition_names(networks), RESULT, HISTORY, SAMPLES, FRONT, *tables]
     names += [f"{name}{suffix}" for name in PICTURES[:-1] for suffix in PICTURE_FORMATS]
     maps = [f"{Path(table).stem}-{name}" for table in tables for name in MEMORIES]
-    names += [f"{name}{suffix}" for name in maps for suffix in PICTURE_FORMATS]
-    points = (each.name for each in (folder / PARTITIONS).glob("*.json") if re.fullmatch(r"\d+(-\d+)?", each.stem))
-    sizes = (each.name for each in (folder / SIZES).glob("*.json") if re.match(r"\d+K?B", each.stem))
-    return names + [f"{PARTITIONS}/{name}" for name in points] + [f"{SIZES}/{name}" for name in sizes]
+    return names + [f"{name}{suffix}" for name in maps for suffix in PICTURE_FORMATS] + plans

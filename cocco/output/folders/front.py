@@ -1,15 +1,14 @@
-"""Where fronts go: points, samples, picture and a partition file for each point, each whole or not at all."""
+"""Where fronts go: points, samples, picture and a partition file for each point, all of them or none."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.limits import Limited
 from cocco.output.folders.about import FRONT, PARTITIONS, RESULT, SAMPLES, csv_text, json_text
-from cocco.output.folders.earlier import remove_earlier
+from cocco.output.folders.whole import whole
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from cocco.problem.criteria import CRITERIA
 from workloads.files import write_atomic
@@ -22,23 +21,23 @@ FILES = [RESULT, FRONT, SAMPLES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FO
 
 
 def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Path]:
-    """Write all files and return their paths, one of partitions/ for all; `about` is what result.json holds (`About`).
+    """Write all files, or none, and return their paths, one of partitions/ for all.
 
-    Rows of pareto.csv name their partition files. Those of an earlier, longer front in this folder are removed.
+    `about` is what result.json holds (`About`). Rows of pareto.csv name their partition files.
     """
-    remove_earlier(folder, FILES)
     points = found.found if isinstance(found, Front) else _point(found)
-    partitions = _save_partitions(folder / PARTITIONS, points)
-    front = found.front if isinstance(found, Front) else _front(found, points[0])
-    texts = {
-        RESULT: json_text(about),
-        FRONT: csv_text(front.assign(partition=partitions)),
-        SAMPLES: csv_text(found.points),
-    }
-    for name, text in texts.items():
-        write_atomic(folder / name, text)
-    written = [folder / PARTITIONS, *(folder / name for name in texts)]
-    return written + save_picture(folder, PICTURE, front_picture(found))
+    with whole(folder) as new:
+        partitions = _save_partitions(new / PARTITIONS, points)
+        front = found.front if isinstance(found, Front) else _front(found, points[0])
+        texts = {
+            RESULT: json_text(about),
+            FRONT: csv_text(front.assign(partition=partitions)),
+            SAMPLES: csv_text(found.points),
+        }
+        for name, text in texts.items():
+            write_atomic(new / name, text)
+        written = [new / PARTITIONS, *(new / name for name in texts), *save_picture(new, PICTURE, front_picture(found))]
+    return [folder / path.relative_to(new) for path in written]
 
 
 def front_picture(found: Front | Limited) -> Figure:
@@ -72,7 +71,7 @@ def _front(limited: Limited, point: FrontPoint) -> Any:
 
 def _save_partitions(folder: Path, points: tuple[FrontPoint, ...]) -> list[str]:
     """Write the partitions of each point and return their names, several separated by spaces."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
     width, names = len(str(len(points))), list[str]()
     for number, point in enumerate(points, 1):
         stem = f"{number:0{width}}"
@@ -82,8 +81,4 @@ def _save_partitions(folder: Path, points: tuple[FrontPoint, ...]) -> list[str]:
         for plan, name in zip(point.plans, files):
             plan.save(folder / name, point.accelerator)
         names.append(" ".join(f"{PARTITIONS}/{name}" for name in files))
-    kept = {Path(name).name for each in names for name in each.split()}
-    for path in folder.iterdir():
-        if re.fullmatch(r"\d+(-\d+)?\.json", path.name) and path.name not in kept:
-            path.unlink(missing_ok=True)
     return names

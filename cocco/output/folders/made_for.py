@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cocco.output.folders.about import CORES, FRONT, PARTITIONS, RESULT, About, partition_names
+from cocco.output.folders.compared import Compared
 from cocco.output.folders.cores import folder_of
 from cocco.output.folders.read_run import common_accelerator, plans_of
 from cocco.output.folders.reading import about_of, result_file
@@ -56,6 +57,7 @@ class RunFolder:
             inner = ", ".join(sorted(each.name for each in folder.glob(folder_of(0).replace("0", "[0-9]*"))))
             raise FileFormatError(f"{folder}: has a run for each number of cores; name one of {inner or 'them'} in it")
         content = result_file(folder)
+        self.content = content.content
         self.result = content.inner("result")
         self.about: About = about_of(content)
 
@@ -76,6 +78,11 @@ class RunFolder:
         found = common_accelerator(plans_of(self.result))
         if found is None:
             raise FileFormatError(f"{self.folder}: holds no hardware: no memory runs its networks")
+        for name, plan in zip(self.files, plans_of(self.result)):
+            made = made_for(self.folder / name) if (self.folder / name).is_file() else None
+            if made is not None:
+                compared = Compared(self.folder / RESULT, self.about)
+                compared.compare(plan.content["accelerator"], made.to_json(), f"{plan.where}accelerator", "")
         return found
 
     def plan(self, network: str | None = None) -> Path:
@@ -89,11 +96,17 @@ class RunFolder:
             )
         if network is not None and network not in names:
             raise FileFormatError(f"{self.folder}: holds a plan of {', '.join(names)}, none of {network!r}")
-        place = 0 if network is None else names.index(network)
+
+        return self.folder / self.files[0 if network is None else names.index(network)]
+
+    @property
+    def files(self) -> list[str]:
+        """The partition file of each network, in the folder."""
+        count = len(self.networks)
         if (self.folder / FRONT).is_file() and "minimize" in self.result.content:
-            name = "1.json" if len(names) == 1 else f"1-{place + 1}.json"
-            return self.folder / PARTITIONS / name
-        return self.folder / partition_names(names)[place]
+            names = ["1.json"] if count == 1 else [f"1-{place}.json" for place in range(1, count + 1)]
+            return [f"{PARTITIONS}/{name}" for name in names]
+        return partition_names(self.networks)
 
     def _check_is_one_plan(self) -> None:
         """Raise FileFormatError where there are many plans, or none."""

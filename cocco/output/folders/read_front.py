@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cocco.output.folders.about import FRONT, RESULT, SAMPLES, About
+from cocco.output.folders.compared import SAME
 from cocco.output.folders.placing import Placing, placing_of
 from cocco.output.folders.read_run import RunNetwork, common_accelerator, networks_of, plans_of, tile_rule_of
-from cocco.output.folders.reading import Reader, table_of
+from cocco.output.folders.reading import NUMBER, Reader, table_of
 from cocco.output.text.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
@@ -69,6 +70,13 @@ def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
     told = [result] if limited else result.items("front")
     if len(front) != len(told):
         raise FileFormatError(f"{folder / 'pareto.csv'}: has {len(front)} rows, {RESULT} tells of {len(told)} points")
+    for row, point in zip(front.to_dict("records"), told):
+        point = point.inner("nearest") if "nearest" in point.content else point
+        for column in (each for each in columns if each in point.content):
+            if abs(row[column] - point.get(column, *NUMBER)) > SAME * abs(row[column]):
+                raise FileFormatError(
+                    f"{folder / FRONT}: {column} is {row[column]!r}, {RESULT} has {point.content[column]!r}"
+                )
     names = [plan.get("network", str) for plan in plans] or result.list_of("networks", str)
     return FrontRun(
         folder, about, "search under limits" if limited else result.get("method", str), objectives, tuple(names),

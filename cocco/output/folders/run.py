@@ -1,4 +1,4 @@
-"""The folder of a run: the plans, result.json, tables and pictures, each file whole or not at all."""
+"""The folder of a run: the plans, result.json, tables and pictures, all of them or none."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cocco.output.folders import addresses
 from cocco.output.folders.about import HISTORY, RESULT, SAMPLES, csv_text, json_text, partition_names
-from cocco.output.folders.earlier import remove_earlier
 from cocco.output.folders.sizes import save_sizes
+from cocco.output.folders.whole import whole
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from workloads.files import write_atomic
 
 if TYPE_CHECKING:
+    from cocco.allocation.address_map import AddressMap
     from cocco.exploration.result import Result
 
 PICTURES = ("cost", "samples")
@@ -24,13 +26,18 @@ def file_names(networks: Sequence[str]) -> list[str]:
     return [*partition_names(networks), RESULT, HISTORY, SAMPLES, *pictures]
 
 
-def save(folder: Path, result: Result, about: dict[str, Any]) -> list[Path]:
-    """Write all files and return their paths; `about` is what result.json holds (`About`).
+def save(folder: Path, result: Result, about: dict[str, Any], maps: Sequence[AddressMap] = ()) -> list[Path]:
+    """Write all files, or none, and return their paths; `about` is what result.json holds (`About`).
 
-    The plans are first and the pictures, which take a second, last: a Ctrl-C on the way loses as little as can be.
+    maps: where every region of each network lies, where that was asked.
     """
+    with whole(folder) as new:
+        written = _save(new, result, about) + addresses.save(new, maps)
+    return [folder / path.relative_to(new) for path in written]
+
+
+def _save(folder: Path, result: Result, about: dict[str, Any]) -> list[Path]:
     networks = [evaluation.network for evaluation in result.evaluations]
-    remove_earlier(folder, file_names(networks) if result.plans else [RESULT, HISTORY, SAMPLES])
     paths = [folder / name for name in partition_names(networks)] if result.plans else []
     for plan, path in zip(result.plans, paths):
         plan.save(path, result.accelerator)

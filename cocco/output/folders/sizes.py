@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,8 +24,8 @@ def size_names(networks: Sequence[str], sizes: Sequence[int]) -> list[str]:
 
 
 def save_sizes(folder: Path, result: Result) -> list[Path]:
-    """Write the plans of the other sizes, and return the folder; those of an earlier run are removed."""
-    inner, kept = folder / SIZES, set[str]()
+    """Write the plans of the other sizes, and return their folder, in a list; nothing where there are none."""
+    inner = folder / SIZES
     networks = [evaluation.network for evaluation in result.evaluations]
     for each in result.ranges.candidates if result.ranges is not None else ():
         if each.plans is None or each.plans == result.plans and each.cost == result.cost:
@@ -36,9 +35,4 @@ def save_sizes(folder: Path, result: Result) -> list[Path]:
         accelerator = result.accelerator.machine.with_buffers(**sizes)
         for plan, name in zip(each.plans, size_names(networks, [size for _, size in each.buffers])):
             plan.save(folder / name, accelerator)
-            kept.add(Path(name).name)
-    if inner.is_dir():
-        for path in inner.iterdir():
-            if re.fullmatch(r"\d+K?B.*\.json", path.name) and path.name not in kept:
-                path.unlink(missing_ok=True)
-    return [inner] if kept else []
+    return [inner] if inner.is_dir() else []

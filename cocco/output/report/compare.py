@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 
-from cocco.output.folders.about import PAIR_PAGE
+from cocco.output.folders.about import MAX_STEM, PAIR_PAGES
 from cocco.output.folders.read_run import Run
 from cocco.output.report.answer import choice_section
 from cocco.output.report.chart import Overlay
@@ -23,15 +25,27 @@ from workloads.files import write_atomic
 def write_pair(
     first: Path, second: Path, path: Path | None = None, networks: tuple[Networks, Networks] = (BUILT_IN, BUILT_IN)
 ) -> Path:
-    """Write the page of two folders of `cocco explore -o`, by default FIRST/compare.html, and return its path.
+    """Write the page of two folders of `cocco explore -o`, by default FIRST/compare-SECOND.html; return its path.
 
     networks: by name, those of each run that are not built in.
     Raises FileFormatError for a folder that is missing, cut off or of something else, and OSError.
     """
     pair = read_pair(first, second)
-    path = first / PAIR_PAGE if path is None else path
+    path = first / page_name(first, second) if path is None else path
     write_atomic(path, html_of_pair(pair.first, pair.second, networks))
     return path
+
+
+def page_name(first: Path, second: Path) -> str:
+    """Return the name of the page of two folders: each second one has its own.
+
+    Examples
+    --------
+    >>> page_name(Path("runs/one"), Path("runs/two")), page_name(Path("runs/one"), Path("earlier/two"))
+    ('compare-two.html', 'compare-earlier_two.html')
+    """
+    way = os.path.relpath(second.resolve(), first.resolve().parent)
+    return PAIR_PAGES.replace("*", "-" + re.sub(r"[^A-Za-z0-9.-]+", "_", way).strip("._")[-MAX_STEM:])
 
 
 def html_of_pair(first: Run, second: Run, networks: tuple[Networks, Networks] = (BUILT_IN, BUILT_IN)) -> str:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.command_line import assert_malformed, cocco
+from cocco.cli import main
+from tests.helpers.command_line import ENVIRONMENT, assert_malformed, cocco
 
 EXPLORE = ("explore", "vgg16", "--range", "1MB:2MB:512KB", "--samples", 40, "--method", "ga", "--keep", "none", "-o")
 PARETO = ("pareto", "vgg16", "--samples", 40, "--keep", "none", "-o")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Return all files by name, but the steps of a search that was cut off, which may go on."""
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in found.items() if not name.startswith(".resume/")}
 
 
 @pytest.fixture
@@ -77,6 +83,57 @@ def test_several_numbers_of_cores_have_folders_that_are_kept_too(tmp_path: Path)
     assert_malformed(cocco("evaluate", tmp_path), ["cores-1, cores-2"])
     assert cocco(*EXPLORE, tmp_path, "--force").returncode == 0
     assert not (tmp_path / "cores.csv").exists() and json.loads((tmp_path / "result.json").read_text())["seed"] == 0
+
+
+FULL = """
+import resource, sys
+from cocco.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+sys.exit(main(sys.argv[2:]))
+"""  #: no file may have more bytes, as if the disk was full then
+
+
+def fill(most: int, words: tuple[object, ...], folder: Path) -> str:
+    """Return the last words of a search on a disk that is full when it writes."""
+    command = [sys.executable, "-c", FULL, str(most), *map(str, words), str(folder)]
+    finished = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False)
+    assert finished.returncode == 2 and "Traceback" not in finished.stderr, finished.stderr
+    return finished.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["result.json", "samples.png"])
+def test_a_full_disk_leaves_the_run_that_was_there_or_none(run: Path, tmp_path: Path, name: str):
+    """Files of one run never stand beside those of another, and a part of a run is no run."""
+    before, most = contents(run), int(0.8 * (run / name).stat().st_size)
+    assert most > (run / "partition.json").stat().st_size
+    told = fill(most, (*EXPLORE[:-1], "--seed", 5, "--force", "-o"), run)
+    assert told.startswith(f"cocco: error: {run}") and told.endswith("cannot be written: File too large")
+    assert contents(run) == before and cocco("evaluate", run).returncode == 0
+    fill(most, EXPLORE, tmp_path / "fresh")
+    assert not contents(tmp_path / "fresh")
+    for command in ("evaluate", "report"):
+        assert_malformed(cocco(command, tmp_path / "fresh"), [f"{tmp_path / 'fresh'} is not the folder of a run"])
+
+
+def test_a_move_that_is_cut_off_leaves_no_run(run: Path, monkeypatch: pytest.MonkeyPatch):
+    """A kill on the way from one answer to the next: neither is believed, and the next search may write there."""
+    move, moved = os.replace, []
+
+    def cut_off(source: object, target: object) -> None:
+        if Path(str(target)).parent == run:
+            moved.append(target)
+            if len(moved) == 4:
+                raise KeyboardInterrupt
+        move(source, target)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "replace", cut_off)
+    inside = [str(word) for word in (*EXPLORE[:-1], "--seed", 5, "--force", "-o", run)]
+    assert main(inside) == 130
+    monkeypatch.undo()
+    assert len(moved) == 4 and "result.json" not in contents(run)
+    assert_malformed(cocco("evaluate", run), [str(run), "is not the folder of a run"])
+    assert cocco(*EXPLORE, run).returncode == 0 and cocco("report", run).returncode == 0
+    assert not list(run.glob(".*"))
 
 
 def test_a_torn_run_is_not_written_over_either(run: Path):

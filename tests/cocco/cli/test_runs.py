@@ -144,7 +144,7 @@ def test_two_runs_are_compared_by_their_answers_and_questions(runs: Path):
     text = cocco("compare", runs / "one", runs / "two").stdout
     change = 100 * (found["runs"][1]["energy_pj"] / found["runs"][0]["energy_pj"] - 1)
     assert f"{change:+.2f} %" in text and "Asked differently" in text
-    assert answer(cocco("report", runs / "one", runs / "two", "--json")) == {"page": "compare.html", **found}
+    assert answer(cocco("report", runs / "one", runs / "two", "--json")) == {"page": "compare-two.html", **found}
 
 
 @pytest.mark.parametrize(

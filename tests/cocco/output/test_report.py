@@ -138,7 +138,7 @@ def test_same_run_gives_the_same_page(run_folder: Path, copy: Path):
 def test_a_new_answer_leaves_no_page_about_the_one_before(tmp_path: Path):
     words = ("vgg16", "--samples", 100, "--method", "ga", "--keep", "none", "-o", tmp_path)
     assert cocco("explore", *words).returncode == 0
-    for name in ("report.html", "compare.html", "notes.html"):
+    for name in ("report.html", "compare.html", "compare-x.html", "notes.html"):
         (tmp_path / name).write_text("before")
     assert cocco("explore", *words, "--seed", 2, "--force").returncode == 0
     assert sorted(path.name for path in tmp_path.glob("*.html")) == ["notes.html"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_a_pair_says_what_differs_in_question_and_answer(runs: tuple[Path, Path]):
     first, second = runs
-    assert cocco("report", first, second).stdout == f"{first / 'compare.html'}\n"
-    text = (first / "compare.html").read_text()
+    assert cocco("report", first, second).stdout == f"{first / 'compare-two.html'}\n"
+    text = (first / "compare-two.html").read_text()
     (first / "report.html").write_text(text)  # where data_of looks
     data, page = data_of(first), Page(text)
     results = [json.loads((folder / "result.json").read_text())["result"] for folder in runs]
@@ -39,6 +40,19 @@ def test_a_pair_says_what_differs_in_question_and_answer(runs: tuple[Path, Path]
     assert data["all"] and [len(choice["plans"][0]["time"]) for choice in data["choices"]] == [
         len(result["subgraphs"]) for result in results
     ]
+
+
+def test_each_comparison_has_a_page_of_its_own(runs: tuple[Path, Path], tmp_path: Path):
+    """Also where two that are compared with have one name; asked again, a page is written anew."""
+    first, second = runs
+    other = tmp_path / "two"
+    shutil.copytree(second, other)
+    before = {page.name for page in first.glob("compare*")}
+    (pages,) = {json.loads(cocco("report", first, other, "--json").stdout)["page"]} - before
+    assert pages.startswith("compare-") and pages.endswith("_two.html")
+    assert cocco("report", first, second).returncode == 0
+    assert {page.name for page in first.glob("compare*")} == before | {"compare-two.html", pages}
+    assert json.loads(cocco("report", first, other, "--json").stdout)["page"] == pages
 
 
 def test_a_pair_needs_two_runs_of_explore(runs: tuple[Path, Path], tmp_path: Path):

@@ -16,6 +16,7 @@ from simulator.execution.checks import check_memory, compare, numbers, slots_of
 from simulator.execution.claims import plan_of, subgraph_claims, total_claims
 from simulator.execution.count import Count
 from simulator.execution.judge import ROOMY, check, count_plan
+from simulator.execution.miss import Miss
 from simulator.execution.verify import verify
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
@@ -27,7 +28,7 @@ from workloads import load
 from workloads.network.layer import Tensor
 from workloads.network.network import Network
 
-EXECUTED = "latency_executed_cycles"
+EXECUTED, AREA = "latency_executed_cycles", "area_mm2"
 MEMORY = "shared_memory_bytes"
 BY_TIME = {"compute_cycles", "latency_cycles"}
 FIELDS = Count._fields
@@ -298,17 +299,30 @@ def test_a_convolution_is_counted_as_priced_in_any_memory(block):
 
 
 def test_what_is_not_executed_is_said():
-    """The simulated latency. Of a mapper that looks at every update no traffic of the buffers, and no cycles."""
+    """The simulated latency, the area. Of a mapper that looks at every update no traffic of the buffers, no cycles."""
     plan = Partition.layerwise(chain())
     cores = verify(chain(), plan, replace(CHIP, cores=2))
     assert cores.verified
-    assert {name for name, each in cores.totals().items() if each.status == "not executed"} == {EXECUTED}
+    assert {name for name, each in cores.totals().items() if each.status == "not executed"} == {EXECUTED, AREA}
     mapped = verify(chain(), plan, replace(CHIP, mapper=MAPPERS["tiled"]))
     left_out = {name for name, each in mapped.totals().items() if each.status == "not executed"}
     buffers = {"global_buffer_bytes", "weight_buffer_bytes", "energy_global_buffer_pj", "energy_weight_buffer_pj"}
-    assert left_out == BY_TIME | buffers | {"energy_pj", EXECUTED}
+    bandwidths = {f"bandwidth_{name}_bytes_per_cycle" for name in ("mean", "peak")}
+    assert left_out == BY_TIME | buffers | bandwidths | {"energy_pj", EXECUTED, AREA}
     default = verify(chain(), plan, CHIP)
-    assert {name for name, each in default.totals().items() if each.status == "not executed"} == {EXECUTED}
+    assert {name for name, each in default.totals().items() if each.status == "not executed"} == {EXECUTED, AREA}
+
+
+def test_steps_that_do_not_find_what_they_read_are_no_answer(monkeypatch):
+    """Nothing was counted then: no check, not even one that says so."""
+
+    def lost(*_):
+        raise Miss("step 0: tensor 'x' is to be loaded, and DRAM does not have it")
+
+    monkeypatch.setattr(sys.modules["simulator.execution.judge"], "run_steps", lost)
+    network = chain()
+    found = verify(network, Partition.layerwise(network), CHIP)
+    assert not found.verified and found.checks == () and "is to be loaded" in found.message
 
 
 def test_checks_are_a_table_and_plain_data():

@@ -1,0 +1,52 @@
+"""The bound of a run, proved again: by the search that proves it where nothing else does, from the plans of the run."""
+
+from __future__ import annotations
+
+from cocco.bounds import enumeration, kept_memories
+from cocco.bounds.least import lower_bound
+from cocco.output.folders.compared import SAME
+from cocco.output.folders.worked_out import WorkedOut
+from cocco.problem.genome import Genome
+from cocco.problem.planned import priced
+from cocco.search.kernel.choice import engine_name
+from cocco.search.pricing.genomes import Sample
+from simulator.execution.checks import Check, Status
+
+
+def bound_again(found: WorkedOut) -> Check | None:
+    """Return the claimed bound beside the one that is proved here; None where the run has none.
+
+    "equal" or, where more is proved here, "within"; "different" where a plan costs less. "not executed" where a proof
+    of a default search does not reach so far: of searches under limits, of --prove, and of the cheapest plan that has
+    addresses.
+    """
+    claimed = found.result.optional("lower_bound")
+    if claimed is None:
+        return None
+    if not found.has_plans or "minimize" in found.result.content:
+        return Check("lower_bound", claimed, None, "not executed")
+    proved, best = _prove(found)
+    status: Status = "not executed"
+    if abs(proved - claimed) <= SAME * claimed:
+        status = "equal"
+    elif proved > claimed:
+        status = "within"
+    elif best < claimed * (1 - SAME) and "placed" not in found.result.content:
+        status = "different"
+    return Check("lower_bound", claimed, best if status == "different" else proved, status)
+
+
+def _prove(found: WorkedOut) -> tuple[float, float]:
+    """Return a bound, and the cost of the best plan that the proof met."""
+    problem, chip = found.problem, found.machine
+    memory = tuple(sizes.index(getattr(chip, name)) for name, sizes in problem.buffers.items())
+    known, engine = priced(problem, memory, found.plans), engine_name(None, problem)
+    if problem.keep == "auto":
+        kept = kept_memories.prove_kept(problem, known, engine)
+        return max(kept.lower_bound, lower_bound(problem)), known.cost if kept.best is None else kept.best.cost
+    genome = Genome(problem.labels(found.plans), memory)
+    start = Sample(genome, known.value, known.cost)
+    proof = enumeration.prove(problem, start, engine, enumeration.QUICK_STEPS, enumeration.QUICK_TOTAL)
+    if proof.is_stopped:
+        raise KeyboardInterrupt
+    return proof.lower_bound, known.cost if proof.best is None else proof.best.cost

@@ -1,0 +1,109 @@
+"""What is printed beside the sums of a plan: counted here from shapes and from what was executed, or named as not.
+
+What tensors that stay save is the difference between two counting runs: of the plan, and of its subgraphs without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from simulator.evaluate import Evaluation
+from simulator.execution.checks import Check, Number
+from simulator.execution.count import kept_bytes, position_bytes
+from simulator.execution.judge import judge
+from simulator.execution.stays import Lies
+from simulator.model.price import Price
+from simulator.model.priced import price_partition
+from simulator.partition.partition import Partition
+from workloads.network.network import Network
+
+OFF_CHIP = ("ema_weight_bytes", "ema_input_bytes", "ema_output_bytes")
+
+
+def check_printed(
+    network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check]
+) -> tuple[Check, ...]:
+    """Return a check of each number that is printed beside the sums of a partition; checks: those of the judge."""
+    counted = dict(_counted(network, partition, evaluation, checks))
+    claimed = _claimed(evaluation)
+    return tuple(_check(name, claim, counted.get(name)) for name, claim in claimed.items())
+
+
+def _claimed(evaluation: Evaluation) -> dict[str, Number]:
+    """Return what is printed, in its order; what is counted by nobody last."""
+    chip = evaluation.accelerator
+    claims: dict[str, Number] = {
+        "subgraphs": len(evaluation.subgraphs),
+        "compulsory_bytes": evaluation.compulsory_bytes,
+        "bandwidth_mean_bytes_per_cycle": evaluation.bandwidth_mean_bytes_per_cycle,
+        "bandwidth_peak_bytes_per_cycle": evaluation.bandwidth_peak_bytes_per_cycle,
+    }
+    if evaluation.keep:
+        claims["keep_bytes"] = sum(each.size_bytes for each in evaluation.keep)
+        claims["kept_saved_bytes"] = evaluation.kept_saved_bytes
+    claims |= {"latency_executed_cycles": evaluation.latency_executed_cycles, "area_mm2": chip.area_mm2}
+    claims |= {"leakage_mw": chip.leakage_mw} if chip.has_tables else {}
+    claims |= {f"missed_clock_ns_{name}": cycle for name, cycle in chip.missed_clock.items()}
+    return claims | ({"rereads": len(evaluation.rereads)} if evaluation.rereads else {})
+
+
+def _counted(
+    network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check]
+) -> Iterator[tuple[str, Number]]:
+    chip, found = evaluation.accelerator, {(each.name, each.subgraph): each.counted for each in checks}
+    yield "subgraphs", len({each.subgraph for each in checks} - {None})
+    yield "compulsory_bytes", _once(network, chip.batch)
+    needs = _needs([{name: found[name, i] for name in (*OFF_CHIP, "compute_cycles")} for i in range(len(partition))])
+    if needs:
+        total: float = 0
+        for need in needs:  # left to right
+            total += need
+        yield "bandwidth_mean_bytes_per_cycle", total / len(needs)
+        yield "bandwidth_peak_bytes_per_cycle", max(needs)
+    if partition.keep:
+        word = chip.technology.channel_alignment
+        whole = [kept_bytes(network, Lies(kept=frozenset({each.tensor_id})), word, chip) for each in partition.keep]
+        yield "keep_bytes", sum(whole)
+        without, moved = _without_kept(network, partition, evaluation), found["ema_bytes", None]
+        yield "kept_saved_bytes", None if without is None or moved is None else without - moved
+
+
+def _once(network: Network, batch: int) -> int:
+    """Return the bytes of all weights once, and of the model's inputs and outputs once for each sample."""
+    read = {u for producers in network.producers for u in producers}
+    ends = [u for u, _ in enumerate(network.tensors) if u in read and u >= len(network.layers)]
+    ends += [v for v, is_output in enumerate(network.is_output[: len(network.layers)]) if is_output]
+    sizes = (network.tensors[u].height * network.tensors[u].width * position_bytes(network, u) for u in ends)
+    return sum(layer.weight_bytes for layer in network.layers) + batch * sum(sizes)
+
+
+def _needs(counted: Sequence[dict[str, Number]]) -> list[float]:
+    """Return what DRAM has to give while each subgraph computes: its activations, and the weights of the next.
+
+    Nothing where something was not executed.
+    """
+    needs, last = [], dict[str, Number](ema_weight_bytes=0)
+    for each, following in zip(counted, [*counted[1:], last]):
+        weights, read, written = following["ema_weight_bytes"], each["ema_input_bytes"], each["ema_output_bytes"]
+        cycles = each["compute_cycles"]
+        if weights is None or read is None or written is None or not cycles:
+            return []
+        needs.append((read + written + weights) / cycles)
+    return needs
+
+
+def _without_kept(network: Network, partition: Partition, evaluation: Evaluation) -> Number:
+    """Return the off-chip bytes that are counted where the same subgraphs run with nothing kept; None: one cannot."""
+    plain = Partition.from_ids(network, partition.subgraphs, partition.metric, schemes=partition.schemes)
+    priced = price_partition(network, plain, evaluation.accelerator, evaluation.tile_rule)
+    prices = [price for price in priced.prices if isinstance(price, Price)]
+    if len(prices) < len(plain):
+        return None
+    checks, _ = judge(network, evaluation.accelerator, plain, prices)
+    return next((each.counted for each in checks if (each.name, each.subgraph) == ("ema_bytes", None)), None)
+
+
+def _check(name: str, claimed: Number, counted: Number) -> Check:
+    if counted is None:
+        return Check(name, claimed, None, "not executed")
+    return Check(name, claimed, counted, "equal" if claimed == counted else "different")
