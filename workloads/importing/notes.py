@@ -18,6 +18,7 @@ HOW = {
     "recurrent": "steps in order: all of them are one layer for each gate",
     "experts": "rows are spread evenly over experts, of which as many are loaded as there are rows to use them",
     "chosen": "rows of it are chosen by an input: they are a model input, the table is not loaded",
+    "bags": "sums of rows that an input chooses: bags of even extents, for offsets are numbers of an input",
     "batch": "read as a batch of 1",
     "extent": "a symbolic extent that was given, or a batch of 1",
     "types": "the types of the file; bytes are counted at one byte an element",

@@ -18,6 +18,7 @@ from workloads.importing.finishing import finish
 from workloads.importing.sketch import Sketch
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.export import exported, operator_name, taken_apart
+from workloads.importing.torch.functional import functional
 from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
@@ -45,7 +46,7 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
         raise NetworkError(f"reads {shown(module)}; it must be a torch.nn.Module")
     title = name or type(module).__name__
     try:
-        return read_program(exported(module, example_inputs, title), title, unsupported)
+        return read_program(functional(exported(module, example_inputs, title)), title, unsupported)
     except NetworkError as error:
         text = one_line(error)
         raise NetworkError(text if text.startswith("module ") else f"module {title!r}: {text}") from None
