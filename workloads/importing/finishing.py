@@ -18,12 +18,15 @@ from workloads.network.ops import DENSE_OPS
 def finish(sketch: Sketch, outputs: Iterable[Value]) -> Network:
     """Return the network of what the outputs need; raises NetworkError where that is nothing."""
     ends = [(value if value.above else sketch.settle(value)).source for value in outputs if not value.is_constant]
-    wanted = {name for name in ends if name is not None} | set(sketch.ends)
-    wanted_ends = set(wanted)
-    for layer in reversed(sketch.layers):
-        if layer.name in wanted:
-            wanted.update(layer.inputs)
+    wanted_ends = {name for name in ends if name is not None} | set(sketch.ends)
+    wanted = _behind(sketch, wanted_ends)
+    for name in sketch.orders:  # an order that is multiplied out for nothing else is computed all the same
+        behind = _behind(sketch, {name})
+        if any(layer.macs for layer in sketch.layers if layer.name in behind - wanted):
+            wanted_ends.add(name)
+            wanted |= behind
     kept = [layer for layer in sketch.layers if layer.name in wanted]
+    sketch.kept = [layer.name for layer in kept]
     uses = {layer.name: (layer.parameters, sketch.weights_of.get(layer.name, frozenset())) for layer in kept}
     layers = _split(sketch, kept, wanted_ends)
     if not layers:
@@ -41,6 +44,15 @@ def finish(sketch: Sketch, outputs: Iterable[Value]) -> Network:
     return replace(builder.build(), notes=tuple(notes))
 
 
+def _behind(sketch: Sketch, ends: Iterable[str]) -> set[str]:
+    """Layers and model inputs that some layers need, themselves included."""
+    found = set(ends)
+    for layer in reversed(sketch.layers):
+        if layer.name in found:
+            found.update(layer.inputs)
+    return found
+
+
 def _split(sketch: Sketch, layers: list[Layer], ends: set[str]) -> list[Layer]:
     """One layer for each part of a fused projection: of a dense layer that slices read, each channel once."""
     readers: dict[str, list[Layer]] = {layer.name: [] for layer in layers}
@@ -55,6 +67,7 @@ def _split(sketch: Sketch, layers: list[Layer], ends: set[str]) -> list[Layer]:
         mine = readers[layer.name]
         is_plain = layer.op in DENSE_OPS and layer.groups == 1 and layer.name not in ends
         if is_plain and _covers(sketch, mine):
+            sketch.split[layer.name] = tuple(cut.name for cut in mine)
             parts |= {cut.name: replace(layer, name=cut.name, channels=cut.channels) for cut in mine}
         else:
             found.append(layer)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from workloads.importing.families.moving import concat, part
 from workloads.importing.sketch import Piece, Sketch
 from workloads.importing.values import Value, position_dims
+from workloads.importing.views import is_channels
 
 
 def write(sketch: Sketch, target: Value, axis: int, kept: range, value: Value) -> Value:
@@ -22,7 +23,8 @@ def write(sketch: Sketch, target: Value, axis: int, kept: range, value: Value) -
     parts = [part(sketch, each.value, axis, each.of.start, each.of.stop, each.of.step) for each in pieces]
     count = len(sketch.layers)
     maps = [each for each in parts if not each.is_constant]
-    if axis < target.rank - 1 and not any(each.dims[axis] for each in maps):  # one step each: of rows, not of channels
+    is_row = target.is_constant or not is_channels(target.dims[axis]) or not target.dims[axis]
+    if is_row and axis < target.rank - 1 and not any(each.dims[axis] for each in maps):  # one step each
         rows = sorted({axis, *(i for each in maps for i in position_dims(each))})
         found = sketch.rearranged([sketch.settle(each) for each in maps], target.shape, rows)
     else:

@@ -92,6 +92,10 @@ def _pick(call: TorchCall) -> Answer:
 def _reordered(call: TorchCall) -> Answer:
     """roll, flip, gathers by constants: positions in another order are a rearrangement, channels are not."""
     value = call.value("self")
+    places = [each for each in call.values() if not each.is_constant and each is not value]
+    if places and value.is_constant:
+        value = call.sketch.fed(value)
+    call.sketch.orders += [each.source for each in places if each.source is not None]
     value = value if call.op == "repeat_interleave" and value.above else call.sketch.settle(value)
     along = [i for i, dim in enumerate(value.dims) if any(atom.axis != 2 for atom in dim)]
     moved = call.get("dims", call.get("dim"))
@@ -134,7 +138,9 @@ def _shuffle(call: TorchCall) -> Answer:
 
 def _embed(call: TorchCall) -> Answer:
     table, indices = call.value("weight"), call.value("indices")
-    if not indices.is_given:
+    if indices.source is not None:  # a code book: which rows is computed
+        call.sketch.ends.append(indices.source)
+    elif not indices.is_given:
         return derived(call.shape, None, call.values())
     if indices.rank > 1 and indices.shape[0] > 1:
         raise NetworkError(f"looks up tokens of batch {indices.shape[0]}; give examples of batch 1")
