@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from workloads.errors import NetworkError
@@ -13,6 +13,8 @@ from workloads.network.builder import Builder
 from workloads.network.layer import Layer
 from workloads.network.network import Network
 from workloads.network.ops import DENSE_OPS
+
+MOVERS = ("slice", "rearrange", "concat")  #: layers that the whole may stand for which they are parts of
 
 
 def finish(sketch: Sketch, outputs: Iterable[Value]) -> Network:
@@ -42,6 +44,31 @@ def finish(sketch: Sketch, outputs: Iterable[Value]) -> Network:
     sketch.notes = [note for note in sketch.notes if note.how != "cache" or note.node not in unread]
     notes = [*sketch.notes, *weight_notes(sketch.matrices, uses, sketch.chosen_tables, sketch.read_elements)]
     return replace(builder.build(), notes=tuple(notes))
+
+
+def check_kept(network: Network, sketch: Sketch, wanted: Mapping[str, str]) -> None:
+    """Raise NetworkError for a layer or a model input that is needed and that the network does not have.
+
+    wanted: what needed nodes have been read as, with their names. Parts and orders of it may be superseded, but not
+    what computes; and what a layer of the network reads is needed, too.
+    """
+    layers = {layer.name: layer for layer in sketch.layers}
+    have = {layer.name for layer in network.layers} | {concat.name for concat in network.concats} | set(sketch.split)
+    have |= {tensor.name for tensor in network.inputs}
+    needed = {name: at for name, at in wanted.items() if name not in layers or layers[name].op not in MOVERS}
+    for name in sketch.kept:
+        needed |= dict.fromkeys((name, *layers[name].inputs), wanted.get(name, name))
+    for name, at in needed.items():
+        if name not in have:
+            op = layers[name].op if name in layers else "model input"
+            raise NetworkError(f"loses {name!r} ({op}), which node {at!r} needs; this is a mistake of the reader")
+
+
+def loaded_in(network: Network, sketch: Sketch) -> set[str]:
+    """Return the stored matrices that are weights of the network's layers."""
+    whole = {part: name for name, parts in sketch.split.items() for part in parts}
+    names = [whole.get(layer.name, layer.name) for layer in network.layers]
+    return {matrix for name in names for matrix in sketch.weights_of.get(name, ())}
 
 
 def _behind(sketch: Sketch, ends: Iterable[str]) -> set[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workloads.errors import NetworkError
+from workloads.importing.finishing import check_kept, loaded_in
 from workloads.importing.sketch import Sketch
 from workloads.importing.torch.counting import macs_of
 from workloads.importing.torch.export import operator_name
@@ -30,7 +31,12 @@ ORDERS = {
     **dict.fromkeys("index _unsafe_index index_select gather take_along_dim".split(), slice(1)),
     **dict.fromkeys("_grouped_mm grouped_mm grouped_mm_fallback".split(), slice(2)),
 }
-MOVERS = ("slice", "rearrange", "concat")  #: layers that the whole may stand for which they are parts of
+#: operators that are a layer wherever a map meets them, and those that are one where several maps do
+LAYERS = frozenset(
+    "softmax _softmax log_softmax _log_softmax layer_norm native_layer_norm rms_norm group_norm instance_norm cumsum "
+    "scaled_dot_product_attention".split()
+)
+JOINS = frozenset("add sub mul div maximum minimum where cat concat concatenate stack".split())
 NAMED = 3  #: nodes that an error names
 
 
@@ -54,8 +60,7 @@ def audited(network: Network, reading: Reading, counted: int | None, is_lenient:
     _check_layers(network, reading, _needed(reading.program.graph, SHAPES | ORDERS))
     _check_weights(network, reading, needed)
     stored, notes = reading.sketch.matrices, []
-    loaded = {name for layer in network.layers for name in _weights_of(reading.sketch, layer.name)}
-    size = sum(stored[name] for name in loaded)
+    size = sum(stored[name] for name in loaded_in(network, reading.sketch))
     notes.append(Note("weights", f"{size:,} of {sum(stored.values()):,} elements of stored matrices", "counted"))
     if counted == network.macs:
         notes.append(Note("MACs", f"{network.macs:,} of {counted:,}", "counted"))
@@ -85,32 +90,34 @@ def _needed(graph: Any, some: Mapping[str, slice]) -> set[Any]:
 
 def _check_layers(network: Network, reading: Reading, needed: set[Any]) -> None:
     """Raise NetworkError for a layer that a needed node was read as, and that the network does not have."""
-    sketch = reading.sketch
-    layers = {layer.name: layer for layer in sketch.layers}
-    have = {layer.name for layer in network.layers} | {concat.name for concat in network.concats}
-    have |= {name for layer in network.layers for name in layer.inputs} | set(sketch.split)
     wanted: dict[str, str] = {}
     for node in needed:
         value = reading.values.get(node)
         source = value.source if isinstance(value, Value) else None
-        if source is not None and not (source in layers and layers[source].op in MOVERS):
+        is_cache = isinstance(value, Value) and bool(value.above)  # new rows stand for all that it then has
+        if source is not None and not is_cache and _is_handed_on(node, source, reading):
+            op = operator_name(node.target)
+            raise NetworkError(f"has no layer of node {node.name!r} (aten.{op}); this is a mistake of the reader")
+        if source is not None:
             wanted.setdefault(source, node.name)
-    for name in sketch.kept:
-        wanted.setdefault(name, name)
-    for name in [name for name in wanted if name in sketch.kept]:
-        for each in layers[name].inputs:
-            wanted.setdefault(each, wanted[name])
-    for name, at in wanted.items():
-        if name not in have:
-            op = layers[name].op if name in layers else "model input"
-            raise NetworkError(f"loses {name!r} ({op}), which node {at!r} needs; this is a mistake of the reader")
+    check_kept(network, reading.sketch, wanted)
+
+
+def _is_handed_on(node: Any, source: str, reading: Reading) -> bool:
+    """Whether a node that is a layer was read as one of its own operands."""
+    op = operator_name(node.target) if hasattr(node.target, "_schema") else ""
+    if op not in LAYERS | JOINS:
+        return False
+    values = [reading.values.get(each) for each in node.all_input_nodes]
+    maps = [each for each in values if isinstance(each, Value) and not each.is_constant]
+    is_plain = not any(each.pending or each.is_statistic or each.above for each in maps)
+    return is_plain and len({each.source for each in maps}) > (op in JOINS) and source in {each.source for each in maps}
 
 
 def _check_weights(network: Network, reading: Reading, needed: set[Any]) -> None:
     """Raise NetworkError for stored weights of a needed product or convolution that no layer of the network has."""
     sketch, stored = reading.sketch, Stored(reading.program)
-    have = {name for layer in network.layers for name in _weights_of(sketch, layer.name)}
-    have |= sketch.chosen_tables.keys() | sketch.read_elements.keys()
+    have = loaded_in(network, sketch) | sketch.chosen_tables.keys() | sketch.read_elements.keys()
     made_of: dict[Any, frozenset[str] | None] = {}  # stored tensors of a constant; None: more than these
     for node in reading.program.graph.nodes:
         given = [made_of[each] for each in node.all_input_nodes]
@@ -127,12 +134,6 @@ def _check_weights(network: Network, reading: Reading, needed: set[Any]) -> None
         lost = sorted(name for each in known for name in each if name in sketch.matrices and name not in have)
         if lost and (op in WEIGHTED or "embedding" in op):
             raise NetworkError(f"node {node.name!r} (aten.{op}): its weights {lost[0]!r} are in no layer of the network")
-
-
-def _weights_of(sketch: Sketch, name: str) -> frozenset[str]:
-    """The stored matrices of a layer, or of the one that it is a part of."""
-    whole = next((each for each, parts in sketch.split.items() if name in parts), name)
-    return sketch.weights_of.get(whole, frozenset())
 
 
 def _explained(
