@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from workloads.errors import NetworkError
@@ -14,16 +14,21 @@ from workloads.network.layer import Layer
 from workloads.network.network import Network
 from workloads.network.ops import DENSE_OPS
 
+MOVERS = ("slice", "rearrange", "concat")  #: layers that the whole may stand for which they are parts of
+
 
 def finish(sketch: Sketch, outputs: Iterable[Value]) -> Network:
     """Return the network of what the outputs need; raises NetworkError where that is nothing."""
     ends = [(value if value.above else sketch.settle(value)).source for value in outputs if not value.is_constant]
-    wanted = {name for name in ends if name is not None} | set(sketch.ends)
-    wanted_ends = set(wanted)
-    for layer in reversed(sketch.layers):
-        if layer.name in wanted:
-            wanted.update(layer.inputs)
+    wanted_ends = {name for name in ends if name is not None} | set(sketch.ends)
+    wanted = _behind(sketch, wanted_ends)
+    for name in sketch.orders:  # an order that is multiplied out for nothing else is computed all the same
+        behind = _behind(sketch, {name})
+        if any(layer.macs for layer in sketch.layers if layer.name in behind - wanted):
+            wanted_ends.add(name)
+            wanted |= behind
     kept = [layer for layer in sketch.layers if layer.name in wanted]
+    sketch.kept = [layer.name for layer in kept]
     uses = {layer.name: (layer.parameters, sketch.weights_of.get(layer.name, frozenset())) for layer in kept}
     layers = _split(sketch, kept, wanted_ends)
     if not layers:
@@ -41,6 +46,40 @@ def finish(sketch: Sketch, outputs: Iterable[Value]) -> Network:
     return replace(builder.build(), notes=tuple(notes))
 
 
+def check_kept(network: Network, sketch: Sketch, wanted: Mapping[str, str]) -> None:
+    """Raise NetworkError for a layer or a model input that is needed and that the network does not have.
+
+    wanted: what needed nodes have been read as, with their names. Parts and orders of it may be superseded, but not
+    what computes; and what a layer of the network reads is needed, too.
+    """
+    layers = {layer.name: layer for layer in sketch.layers}
+    have = {layer.name for layer in network.layers} | {concat.name for concat in network.concats} | set(sketch.split)
+    have |= {tensor.name for tensor in network.inputs}
+    needed = {name: at for name, at in wanted.items() if name not in layers or layers[name].op not in MOVERS}
+    for name in sketch.kept:
+        needed |= dict.fromkeys((name, *layers[name].inputs), wanted.get(name, name))
+    for name, at in needed.items():
+        if name not in have:
+            op = layers[name].op if name in layers else "model input"
+            raise NetworkError(f"loses {name!r} ({op}), which node {at!r} needs; this is a mistake of the reader")
+
+
+def loaded_in(network: Network, sketch: Sketch) -> set[str]:
+    """Return the stored matrices that are weights of the network's layers."""
+    whole = {part: name for name, parts in sketch.split.items() for part in parts}
+    names = [whole.get(layer.name, layer.name) for layer in network.layers]
+    return {matrix for name in names for matrix in sketch.weights_of.get(name, ())}
+
+
+def _behind(sketch: Sketch, ends: Iterable[str]) -> set[str]:
+    """Layers and model inputs that some layers need, themselves included."""
+    found = set(ends)
+    for layer in reversed(sketch.layers):
+        if layer.name in found:
+            found.update(layer.inputs)
+    return found
+
+
 def _split(sketch: Sketch, layers: list[Layer], ends: set[str]) -> list[Layer]:
     """One layer for each part of a fused projection: of a dense layer that slices read, each channel once."""
     readers: dict[str, list[Layer]] = {layer.name: [] for layer in layers}
@@ -55,6 +94,7 @@ def _split(sketch: Sketch, layers: list[Layer], ends: set[str]) -> list[Layer]:
         mine = readers[layer.name]
         is_plain = layer.op in DENSE_OPS and layer.groups == 1 and layer.name not in ends
         if is_plain and _covers(sketch, mine):
+            sketch.split[layer.name] = tuple(cut.name for cut in mine)
             parts |= {cut.name: replace(layer, name=cut.name, channels=cut.channels) for cut in mine}
         else:
             found.append(layer)

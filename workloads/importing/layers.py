@@ -33,11 +33,14 @@ class Layers:
         self.sizes: dict[str, int] = {}  # elements of stored tensors and of model inputs, by origin
         self.matrices: dict[str, int] = {}  # elements of stored weights of two dimensions and more
         self.ends: list[str] = []  # layers that something beside the outputs needs: new rows of caches
+        self.orders: list[str] = []  # layers that say where elements are taken from
         self.weights_of: dict[str, frozenset[str]] = {}  # layer -> matrices that it reads
         self.chosen_tables: dict[str, None] = {}  # tables, of which a model input chooses rows
         self.read_elements: Counter[str] = Counter()  # elements of stored matrices that are model inputs
         self.caches: set[str] = set()  # model inputs that hold the rows of earlier steps
         self.appended: set[str] = set()  # layers whose rows are appended to a cache
+        self.kept: list[str] = []  # layers that the outputs need, once they are known
+        self.split: dict[str, tuple[str, ...]] = {}  # fused projections, and the layers in their place
         self._names: Counter[str] = Counter()
 
     def fresh(self, name: str) -> str:

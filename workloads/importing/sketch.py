@@ -6,7 +6,7 @@ That is a normalisation made of its pieces, padding (in the window that reads it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from workloads.errors import NetworkError
 from workloads.importing.layers import Layers
@@ -30,6 +30,15 @@ from workloads.network.layer import Layer
 Cut = tuple[int, int, int, int]  #: stride and extent of a channel atom, and the first and last + 1 step that are kept
 
 
+@dataclass(frozen=True)
+class Piece:
+    """Steps of a dimension of an array, and whose they are."""
+
+    steps: range
+    value: Value
+    of: range  #: the steps of that value
+
+
 class Sketch(Layers):
     """Layers, and views of them that become layers where their readers need that."""
 
@@ -37,6 +46,7 @@ class Sketch(Layers):
         super().__init__(name)
         self.cuts: dict[str, Cut] = {}  # slices of one atom of the channels
         self._parts: dict[str, tuple[Value, Value, int, range]] = {}  # slices: of what, as what, along, which steps
+        self._pieces: dict[str, tuple[Value, int, tuple[Piece, ...]]] = {}  # arrays that were written piece by piece
 
     def append(self, cache: Value, value: Value, rows: int) -> Value | None:
         """Return a cache with new rows below it, which go to DRAM; None where they are not as wide."""
@@ -187,6 +197,16 @@ class Sketch(Layers):
         steps = sorted(step for _, _, _, kept in found for step in kept)
         lies = all((value.shape, value.dims) == (cut.shape, cut.dims) for value, (_, cut, _, _) in zip(values, found))
         return whole if lies and along == dim and steps == list(range(whole.shape[dim])) else None
+
+    def remember(self, value: Value, axis: int, pieces: tuple[Piece, ...]) -> None:
+        """Note the pieces along a dimension that an array was put together from."""
+        assert value.source is not None
+        self._pieces[value.source] = value, axis, pieces
+
+    def pieces_of(self, value: Value, axis: int) -> tuple[Piece, ...]:
+        """Return the pieces along a dimension that an array was put together from, none where it was not."""
+        whole, along, pieces = self._pieces.get(value.source or "", (None, -1, ()))
+        return pieces if (whole, along) == (value, axis) else ()
 
 
 def _closed(dims: Dims, cut: Atom, kept: int) -> Dims:

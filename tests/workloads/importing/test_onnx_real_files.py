@@ -43,7 +43,7 @@ def test_what_was_assumed_is_in_json_too(tmp_path, capsys):
 
     assert main(["show", str(words(tmp_path)), "--extent", "words=9", "--json"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert {note["how"] for note in notes} == {"extent", "types"}
+    assert {note["how"] for note in notes} == {"extent", "types", "counted"}
 
 
 def test_a_batch_is_read_as_1_with_a_note(tmp_path, capsys):

@@ -117,7 +117,7 @@ def test_what_is_not_understood_is_named_or_handed_on():
     with pytest.raises(NetworkError, match=r"'Odd': node 'special_i0' \(aten.special_i0\): is not understood"):
         workloads.from_torch(Odd(), torch.zeros(1, 3, 8, 8))
     network = workloads.from_torch(Odd(), torch.zeros(1, 3, 8, 8), unsupported="passthrough")
-    assert [note.how for note in network.notes] == ["passed"]
+    assert [note.how for note in network.notes if "count" not in note.how] == ["passed"]
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,10 @@ def part(sketch: Sketch, value: Value, axis: int, start: int, stop: int, step: i
         return derived(shape, None, [])
     if shape == value.shape and step > 0:
         return value
+    for piece in sketch.pieces_of(value, axis):  # what was written there is read again
+        if kept[0] in piece.steps and kept[-1] in piece.steps and kept.step == piece.steps.step == 1:
+            first = piece.of[piece.steps.index(kept[0])]
+            return part(sketch, piece.value, axis, first, first + len(kept) * piece.of.step, piece.of.step)
     value = sketch.settle(value)
     height, width, channels = sketch.map_of(value)
     dim = value.dims[axis]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.finishing import finish
+from workloads.importing.onnx.audit import audited
 from workloads.importing.onnx.branches import check_names, chosen_branch
 from workloads.importing.onnx.caches import is_cache, readers_of
 from workloads.importing.onnx.declared import LAST, REAL_TYPES, RESHAPING, STORED_TYPES, TYPES, declared, lie
@@ -96,7 +97,7 @@ class _Reader:
             self._read_node(node)
         outputs = self._made(self.graph)
         self.sketch.at = "output"
-        return finish(self.sketch, outputs)
+        return audited(finish(self.sketch, outputs), self.sketch, self.graph, self.values, self.unsupported != "error")
 
     def _made(self, graph: Any) -> list[Value]:
         """The outputs of the graph, or of a branch."""

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from workloads.errors import NetworkError
-from workloads.importing.families import combining, moving, multiplying
+from workloads.importing.families import combining, moving, multiplying, writing
 from workloads.importing.families.moving import axis_of
 from workloads.importing.onnx.call import Answer, Call
 from workloads.importing.values import Value, broadcast, derived, position_dims, size_of
@@ -137,6 +137,42 @@ def _chosen(call: Call, value: Value, indices: Value, shape: tuple[int, ...]) ->
     return call.sketch.rearranged(maps, shape, [i for i in range(len(shape) - 1) if shape[i] > 1])
 
 
+def scatter(call: Call) -> Answer:
+    """ScatterND, ScatterElements: an array with other elements at constant positions."""
+    data, indices, updates = (call.value(i) for i in range(3))
+    maps = [each for each in (data, indices, updates) if not each.is_constant]
+    if not maps:
+        return derived(data.shape, None, [data, indices, updates])
+    if not indices.is_constant or indices.is_given:
+        raise NetworkError("writes where the numbers of an input say; only constant positions are known")
+    box = _box(data.shape, indices) if call.op == "ScatterND" and call.text("reduction", "none") == "none" else None
+    if box is not None:
+        axis, kept = box
+        shape = (*data.shape[:axis], len(kept), *data.shape[axis + 1 :])
+        return writing.write(call.sketch, data, axis, kept, moving.reshape(call.sketch, updates, shape))
+    maps = [call.sketch.settle(each) for each in maps]
+    maps += [call.sketch.fed(each) for each in (data, updates) if call.sketch.is_stored(each)]
+    return call.sketch.rearranged(maps, data.shape, [i for i in range(len(data.shape) - 1) if data.shape[i] > 1])
+
+
+def _box(shape: tuple[int, ...], indices: Value) -> tuple[int, range] | None:
+    """The dimension, and its steps, that are written where all else is written as a whole and in order; or None."""
+    if indices.data is None or not indices.data.size:
+        return None
+    count = indices.shape[-1]
+    places = indices.data.reshape(-1, count).astype(np.int64)
+    places = np.where(places < 0, places + np.array(shape[:count]), places)
+    steps = [np.unique(column) for column in places.T]
+    partial = [i for i in range(count) if len(steps[i]) < shape[i]] or [count - 1]
+    grid = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, count)
+    if len(partial) > 1 or grid.shape != places.shape or not np.array_equal(grid, places):
+        return None
+    (axis,) = partial
+    kept = steps[axis].tolist()
+    found = range(kept[0], kept[-1] + 1, kept[1] - kept[0] if len(kept) > 1 else 1)
+    return (axis, found) if list(found) == kept else None
+
+
 def rank_by(call: Call) -> Answer:
     """ArgMax, ArgMin, TopK: values or places of the first elements by size."""
     value, is_top = call.value(0), call.op == "TopK"
@@ -224,6 +260,7 @@ MOVES: dict[str, Callable[[Call], Answer]] = {
     **dict.fromkeys(("ArgMax", "ArgMin", "TopK"), rank_by),
     "Gather": gather,
     "GatherElements": gather_elements,
+    **dict.fromkeys(("ScatterND", "ScatterElements", "Scatter"), scatter),
     "GridSample": sample,
     "CumSum": scan,
     "Pad": pad,

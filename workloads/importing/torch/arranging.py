@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workloads.errors import NetworkError
-from workloads.importing.families import combining, moving, multiplying
+from workloads.importing.families import combining, moving, multiplying, sliding, writing
 from workloads.importing.families.moving import axis_of
+from workloads.importing.families.sliding import Window
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.weighted import pair
-from workloads.importing.values import constant, derived
+from workloads.importing.values import Value, constant, derived
+from workloads.network.layer import Note
 
 
 def _reshaped(call: TorchCall) -> Answer:
@@ -90,6 +92,10 @@ def _pick(call: TorchCall) -> Answer:
 def _reordered(call: TorchCall) -> Answer:
     """roll, flip, gathers by constants: positions in another order are a rearrangement, channels are not."""
     value = call.value("self")
+    places = [each for each in call.values() if not each.is_constant and each is not value]
+    if places and value.is_constant:
+        value = call.sketch.fed(value)
+    call.sketch.orders += [each.source for each in places if each.source is not None]
     value = value if call.op == "repeat_interleave" and value.above else call.sketch.settle(value)
     along = [i for i, dim in enumerate(value.dims) if any(atom.axis != 2 for atom in dim)]
     moved = call.get("dims", call.get("dim"))
@@ -132,7 +138,9 @@ def _shuffle(call: TorchCall) -> Answer:
 
 def _embed(call: TorchCall) -> Answer:
     table, indices = call.value("weight"), call.value("indices")
-    if not indices.is_given:
+    if indices.source is not None:  # a code book: which rows is computed
+        call.sketch.ends.append(indices.source)
+    elif not indices.is_given:
         return derived(call.shape, None, call.values())
     if indices.rank > 1 and indices.shape[0] > 1:
         raise NetworkError(f"looks up tokens of batch {indices.shape[0]}; give examples of batch 1")
@@ -166,7 +174,7 @@ def _unfold(call: TorchCall) -> Answer:
 def _write(call: TorchCall) -> Answer:
     """What is written into a part of an array: a cache with its new rows, which are needed beside it."""
     sketch, values = call.sketch, call.values()
-    if call.op == "copy" and not call.get("src").is_constant:
+    if call.op == "copy":
         return moving.expand(sketch, call.value("src"), call.shape)
     target = call.value("self")
     if call.op == "index_copy" and target.source in sketch.caches and not call.value("source").is_constant:
@@ -176,12 +184,54 @@ def _write(call: TorchCall) -> Answer:
     maps = [sketch.settle(value) for value in values if not value.is_constant]
     if target.is_constant and sketch.is_stored(target):
         maps = [sketch.fed(target), *maps]
-    elif target.is_constant:  # zeros that are filled piece by piece
-        maps = maps[:1] if maps[0].shape == call.shape else maps
-    else:
+    elif not target.is_constant:
         sketch.ends += [value.source for value in maps[1:] if value.source is not None]
     along = [i for i in range(len(call.shape) - 1) if call.shape[i] > 1]
     return maps[0] if len(maps) == 1 and maps[0].shape == call.shape else sketch.rearranged(maps, call.shape, along)
+
+
+def _fill(call: TorchCall) -> Answer:
+    """One number everywhere: nothing is left of what was there."""
+    number = call.get("value")
+    is_map = isinstance(number, Value) and not number.is_constant
+    return moving.expand(call.sketch, number, call.shape) if is_map else derived(call.shape, None, [])
+
+
+def _write_part(call: TorchCall) -> Answer:
+    """slice_scatter, select_scatter: an array with other elements at some steps of a dimension."""
+    target, value = call.value("self"), call.value("src")
+    axis = axis_of(target, call.get("dim", 0))
+    extent = target.shape[axis]
+    if call.op == "select_scatter":
+        start = call.get("index") % extent
+        return writing.write(call.sketch, target, axis, range(start, start + 1), moving.unsqueeze(
+            call.sketch, value, [axis]
+        ))  # fmt: skip
+    kept = range(*slice(call.get("start"), call.get("end"), call.get("step", 1)).indices(extent))
+    return writing.write(call.sketch, target, axis, kept, value)
+
+
+def _bags(call: TorchCall) -> Answer:
+    """embedding_bag: rows of a table that an input chooses, and the sum, mean or maximum of those of each bag."""
+    table, indices, bags, sketch = call.value("weight"), call.value("indices"), call.shape[0], call.sketch
+    if not indices.is_given:
+        return [derived(shape, None, call.values()) for shape in call.shapes]
+    if bags > 1 and not call.value("offsets").is_given:
+        raise NetworkError(f"looks up bags of batch {bags}; give examples of batch 1")
+    found = multiplying.embed(sketch, call.name, table, indices)
+    weights = call.arguments.get("per_sample_weights")
+    if isinstance(weights, Value):
+        found = combining.join(sketch, "mul", [found, moving.unsqueeze(sketch, weights, [1])])
+    if indices.shape[0] % bags:  # of bags whose extents are not known all rows may be needed
+        found = sketch.rearranged([sketch.settle(found)], call.shape, [0])
+    else:
+        each, turned = (indices.shape[0] // bags,), multiplying.swapped(sketch, found)
+        rows = moving.unsqueeze(sketch, turned, [0])
+        pooled = sliding.slide(sketch, "maxpool" if call.get("mode", 0) == 2 else "avgpool", rows, Window(each, each))
+        found = multiplying.swapped(sketch, moving.squeeze(sketch, pooled, [0]))
+    if bags > 1:
+        sketch.notes.append(Note(call.name, f"{bags} bags of {indices.shape[0]} rows", "bags"))
+    return [found, *(constant(shape) for shape in call.shapes[1:])]
 
 
 def _count(call: TorchCall) -> Answer:
@@ -250,9 +300,13 @@ MOVES: dict[str, Callable[[TorchCall], Answer]] = {
         "im2col unfold col2im"
     ).split(), _unfold),
     **dict.fromkeys((
-        "copy index_copy index_put slice_scatter select_scatter scatter scatter_add index_add "
-        "_unsafe_index_put"
+        "copy index_copy index_put scatter scatter_add scatter_reduce index_add index_fill masked_scatter "
+        "diagonal_scatter _unsafe_index_put"
     ).split(), _write),
+    "fill": _fill, "zero": _fill, "slice_scatter": _write_part, "select_scatter": _write_part,
+    **dict.fromkeys((
+        "embedding_bag _embedding_bag _embedding_bag_forward_only"
+    ).split(), _bags),
     "grid_sampler": _sample, "grid_sampler_2d": _sample, "histc": _count, "bincount": _count,
     **dict.fromkeys((
         "topk sort argsort argmax argmin"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from workloads.errors import NetworkError, one_line, shown
@@ -12,21 +13,32 @@ def exported(module: Any, example_inputs: Any, title: str) -> Any:
     """Return the program of one call, without gradients; keywords are given as a mapping."""
     import torch
 
-    arguments, keywords = _call(example_inputs)
+    arguments, keywords = arguments_of(example_inputs)
     was_training = module.training
-    fast = torch.backends.mha.get_fastpath_enabled()
     try:
-        torch.backends.mha.set_fastpath_enabled(False)  # one operator for a whole encoder layer
-        with torch.no_grad():
+        with torch.no_grad(), without_fast_paths():
             return torch.export.export(module.eval(), arguments, keywords, strict=False)
     except Exception as error:  # whatever a module does when it runs
         raise NetworkError(f"module {title!r} cannot be exported: {_reason(error)}") from None
     finally:
         module.train(was_training)
+
+
+@contextmanager
+def without_fast_paths() -> Iterator[None]:
+    """Keep torch from taking one operator for a whole encoder layer."""
+    import torch
+
+    fast = torch.backends.mha.get_fastpath_enabled()
+    try:
+        torch.backends.mha.set_fastpath_enabled(False)
+        yield
+    finally:
         torch.backends.mha.set_fastpath_enabled(fast)
 
 
-def _call(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def arguments_of(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return what a module is called with; keywords are given as a mapping."""
     import torch
 
     if isinstance(example_inputs, torch.Tensor):

@@ -16,8 +16,11 @@ from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.families.moving import expand, reshape
 from workloads.importing.finishing import finish
 from workloads.importing.sketch import Sketch
+from workloads.importing.torch.audit import Reading, audited
 from workloads.importing.torch.call import Answer, TorchCall
+from workloads.importing.torch.counting import counted_macs
 from workloads.importing.torch.export import exported, operator_name, taken_apart
+from workloads.importing.torch.functional import functional
 from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
@@ -45,18 +48,19 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
         raise NetworkError(f"reads {shown(module)}; it must be a torch.nn.Module")
     title = name or type(module).__name__
     try:
-        return read_program(exported(module, example_inputs, title), title, unsupported)
+        program = functional(exported(module, example_inputs, title))
+        return read_program(program, title, unsupported, counted_macs(module, example_inputs))
     except NetworkError as error:
         text = one_line(error)
         raise NetworkError(text if text.startswith("module ") else f"module {title!r}: {text}") from None
 
 
-def read_program(program: Any, title: str, unsupported: str) -> Network:
-    """Return the network of an exported program; unknown operators are taken apart first."""
+def read_program(program: Any, title: str, unsupported: str, counted: int | None = None) -> Network:
+    """Return the network of an exported program; unknown operators are taken apart first. counted: MACs, by torch."""
     unknown: _Unknown | None = None
     for _ in range(MAX_ROUNDS):
         try:
-            return _Reader(program, title, "error").read()
+            return _Reader(program, title, "error").read(counted)
         except _Unknown as error:
             unknown = unknown or error
             simpler = taken_apart(program, OPERATORS)
@@ -64,7 +68,7 @@ def read_program(program: Any, title: str, unsupported: str) -> Network:
                 break
             program = simpler
     if unsupported == "passthrough":
-        return _Reader(program, title, unsupported).read()
+        return _Reader(program, title, unsupported).read(counted)
     assert unknown is not None
     raise unknown
 
@@ -74,9 +78,10 @@ class _Reader:
         self.program, self.unsupported = program, unsupported
         self.sketch = Sketch(name)
         self.values: dict[Any, Any] = {}
+        self.reading = Reading(program, self.sketch, self.values)
 
-    def read(self) -> Network:
-        """Return the network."""
+    def read(self, counted: int | None) -> Network:
+        """Return the network, held against the MACs that torch counts."""
         outputs: list[Value] = []
         stored = Stored(self.program)
         for node in self.program.graph.nodes:
@@ -85,7 +90,9 @@ class _Reader:
             elif node.op == "get_attr":
                 self.values[node] = constant(shapes_of(node)[0])
             elif node.op == "call_function":
+                count = len(self.sketch.layers)
                 self._read_node(node)
+                self.reading.made[node] = [layer.name for layer in self.sketch.layers[count:]]
             elif node.op == "output":
                 outputs = self._outputs(node)
         kinds = Counter(str(each.dtype).removeprefix("torch.") for each in self.program.parameters() if each.ndim > 1)
@@ -93,7 +100,8 @@ class _Reader:
             text = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
             self.sketch.notes.append(Note("stored matrices", text, "types"))
         self.sketch.at = "output"
-        return self._advised(finish(self.sketch, outputs))
+        network = audited(finish(self.sketch, outputs), self.reading, counted, self.unsupported != "error")
+        return self._advised(network)
 
     def _outputs(self, node: Any) -> list[Value]:
         """What the module returns; buffers that it has changed are none of it."""

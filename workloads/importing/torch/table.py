@@ -92,7 +92,7 @@ OPERATORS: dict[str, Callable[[TorchCall], Answer]] = {
         "mish softplus softsign exp log sqrt rsqrt reciprocal abs neg sin cos erf clamp clamp_min "
         "clamp_max square batch_norm _native_batch_norm_legit_no_training logsigmoid log_sigmoid floor "
         "round ceil trunc sign isnan isinf logical_not bitwise_not nan_to_num threshold hardshrink "
-        "softshrink expm1 log1p log2 log10 exp2 cosh sinh atan erfc sinc fill zero"
+        "softshrink expm1 log1p log2 log10 exp2 cosh sinh atan erfc sinc"
     ).split(), _activate),
     **dict.fromkeys((
         "dropout feature_dropout alpha_dropout contiguous clone alias detach to _to_copy type_as float "

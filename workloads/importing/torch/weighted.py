@@ -27,7 +27,7 @@ def has_weights_of_its_own(call: TorchCall) -> bool:
         value = call.arguments.get(key)
         return isinstance(value, Value) and bool(value.origins & matrices) and not value.is_given
 
-    if call.op == "embedding":
+    if "embedding" in call.op:
         return call.value("indices").is_given
     if call.op in ("lstm", "gru"):
         return True
