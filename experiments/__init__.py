@@ -8,11 +8,6 @@ points again. Type checkers ask no finders: for them a script has its full name 
 """
 
 import sys
-from collections.abc import Sequence
-from importlib import import_module, util
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from types import CodeType, ModuleType
 
 if sys.argv[:1] == ["-m"]:  # Python looks for the script that it runs; Ctrl-C is heard before that imports the rest
     try:
@@ -21,6 +16,12 @@ if sys.argv[:1] == ["-m"]:  # Python looks for the script that it runs; Ctrl-C i
         leave_at_once()
     except KeyboardInterrupt:
         sys.exit(130)
+
+from collections.abc import Sequence
+from importlib import import_module, util
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import CodeType, ModuleType
 
 FOLDERS = ("paper", "paper.related", "beyond")  #: of scripts
 
