@@ -27,6 +27,7 @@ from simulator.timing import Simulation, simulate
 from workloads.display import html
 from workloads.errors import check_type
 from workloads.network.network import Network, check_network
+from workloads.network.types import Experts
 
 if TYPE_CHECKING:
     import pandas
@@ -142,6 +143,7 @@ class Evaluation:
             f"{self.network} in {len(self.subgraphs)} subgraphs, {self.tile_rule} tile rule",
             f"  EMA      {self.ema_bytes:,} B: weights {weights}, inputs {inputs}, outputs {outputs}",
             *kept,
+            *(f"  experts  {each.said(tokens)}" for each, tokens in self._mixtures()),
             f"  energy   {self.energy_pj / 1e9:.4g} mJ",
             f"  latency  {self.latency_cycles:,.0f} cycles; {self.compute_cycles:,} of computing",
         ])  # fmt: skip
@@ -188,12 +190,15 @@ class Evaluation:
             **({"memory": self.accelerator.memory_json()} if self.accelerator.has_tables else {}),
         }
 
+    def _mixtures(self) -> tuple[tuple[Experts, int], ...]:
+        """Return which mixtures of experts there are, and the tokens of the batch that share each."""
+        return () if self.source is None else self.source[0].experts_of(self.accelerator.batch)
+
     def _experts(self) -> list[dict[str, Any]]:
         """Return how many experts are in use; nothing of a network without."""
-        found = () if self.source is None else self.source[0].experts_of(self.accelerator.batch)
         return [
             asdict(each) | {"tokens": tokens, "used": each.in_use(tokens), "given": each.used is not None}
-            for each, tokens in found
+            for each, tokens in self._mixtures()
         ]
 
 

@@ -93,7 +93,7 @@ cdef class Kernel:
 
     def _fill_net(self, problem):
         rules, offsets, size = problem.rules, problem.offsets, problem.size
-        layers = [layer for network in problem.networks for layer in network.layers]
+        layers = [layer for rule in rules for layer in rule.geometry.network.layers]  # with the experts of the batch
         ids, inputs = [], size  # per network: local tensor id -> union id
         for network, offset in zip(problem.networks, offsets):
             count = len(network.layers)

@@ -8,11 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+import cocco
 from cocco.bounds.kept import cheapest_plans, kept_price
 from cocco.problem.settings import Settings
 from cocco.search.keeping.question import KeptStep
 from cocco.search.kernel.choice import engine_name, has_kernel
 from cocco.search.kernel.compiled import Compiled
+from simulator import Accelerator
 from simulator.model.cheapest import Goal, Room, cheapest_plan
 from simulator.model.cost import METRICS, total
 from simulator.model.kept import Kept
@@ -25,6 +27,7 @@ from tests.helpers.random_attention import random_attention_in_blocks, random_at
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_language import KINDS, random_language_problem
 from tests.helpers.twin_search import assert_same_search
+from workloads import Builder, Experts
 
 if has_kernel():
     from cocco.search.kernel._kernel import LoopLayers
@@ -149,3 +152,16 @@ def test_loop_orders_of_an_attention_are_the_same():
             assert LoopLayers([layer]).cheapest(0, *room, *goal) == plan, (seed, room, goal)
             orders.add(plan and (plan.order, plan.rescalings > 0))
     assert orders == {None, ("TB", False), ("TB", True)}
+
+
+@pytest.mark.parametrize(("batch", "least"), [(1, 2592), (8, 11264)])
+def test_cores_are_dealt_the_weights_of_the_experts_that_a_batch_uses(batch, least):
+    """2 cores hold half of the weights of 2 of 8 experts, or of all 8: then 1,699 B take no plan of 10,496 B."""
+    b = Builder("experts")
+    x = b.input("x", 1, 1, 16)
+    for i, features in enumerate((32, 48)):
+        up = b.fc(f"up{i}", x, features, experts=Experts(8, 2))
+        x = b.add(f"add{i}", [b.fc(f"down{i}", up, 16, experts=Experts(8, 2)), x])
+    chip = Accelerator(shared_buffer=1699, cores=2, batch=batch)
+    found = cocco.partition(b.build(), chip, metric="ema", method="exact", keep="auto")
+    assert (found.status, found.cost) == ("optimal", least)
