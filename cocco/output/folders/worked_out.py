@@ -161,9 +161,7 @@ class WorkedOut:
             value = self.problem.objective.judged(found)
             terms = None if terms is None else terms_of(self.problem, found)
         cost = None if value is None else self.problem.objective.cost(value, chip)
-        least = self.result.optional("lower_bound") or 0.0
-        bound = max(claimed.bound, least) if claimed.bound < least * (1 - SAME) else claimed.bound
-        bound = cost if cost is not None and bound > cost * (1 + SAME) else bound
+        bound = cost if cost is not None and claimed.bound > cost * (1 + SAME) else claimed.bound
         return replace(
             claimed, bound=bound, cost=cost, value=value, terms=terms, area_mm2=chip.area_mm2,
             leakage_mw=chip.leakage_mw,
