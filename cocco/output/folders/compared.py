@@ -18,7 +18,11 @@ class Compared:
     def __init__(self, path: Path, about: About) -> None:
         self.path, self.numbers, self.records = path, 0, dict[str, None]()
         made, here = about.versions.get("cocco"), version("cocco")
-        self.version = "" if made == here else f" (written by version {made}, this is {here})"
+        self.version = (
+            ""
+            if made == here
+            else f" (written by version {made}, this is {here}; its partition file alone may be named)"
+        )
 
     def compare(self, claimed: Any, right: Any, where: str = "", name: str = "") -> None:
         """Compare a value and all inside; where: its place in messages, name: the same without positions."""

@@ -18,9 +18,11 @@ from simulator.accelerator import Accelerator
 from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, Metric
 from simulator.model.cost import ENERGY_BY_TIME, EnergyBreakdown
 from simulator.model.tiling import TILE_RULES, TileRule
+from simulator.partition.partition import Partition
 from simulator.partition.schemes import CORE_SCHEMES
 from simulator.technology import Technology
 from workloads.errors import FileFormatError, one_line, shown
+from workloads.network.network import Network
 
 if TYPE_CHECKING:
     import pandas
@@ -137,6 +139,13 @@ def tile_rule_of(plans: Sequence[Reader]) -> TileRule:
 def networks_of(plans: Sequence[Reader]) -> tuple[RunNetwork, ...]:
     """Return the networks of the plans; one alone has the weight 1."""
     return tuple(_network(plan, 1.0 if plan.where == SINGLE else plan.get("weight", *NUMBER)) for plan in plans)
+
+
+def said_plan(loaded: Network, said: RunNetwork) -> Partition:
+    """Return the partition that result.json tells of a network; raises ValueError where it is none of it."""
+    keep = [each.to_json() for each in said.keep]
+    groups, schemes = [cost.layers for cost in said.subgraphs], [cost.scheme for cost in said.subgraphs]
+    return Partition.from_groups(loaded, groups, said.metric, keep, schemes)
 
 
 def network_of(plan: Reader) -> RunNetwork:

@@ -20,7 +20,7 @@ from cocco.output.folders.addresses import maps_of_plans
 from cocco.output.folders.compared import NOT_DERIVED, SAME
 from cocco.output.folders.made_for import RunFolder, made_for
 from cocco.output.folders.read_ranges import ranges_of
-from cocco.output.folders.read_run import common_accelerator, plans_of, tile_rule_of
+from cocco.output.folders.read_run import common_accelerator, networks_of, plans_of, said_plan, tile_rule_of
 from cocco.output.folders.reading import NUMBER, Reader
 from cocco.output.folders.sizes import size_names
 from cocco.output.text.numbers import buffer_columns
@@ -161,9 +161,7 @@ class WorkedOut:
             value = self.problem.objective.judged(found)
             terms = None if terms is None else terms_of(self.problem, found)
         cost = None if value is None else self.problem.objective.cost(value, chip)
-        least = self.result.optional("lower_bound") or 0.0
-        bound = max(claimed.bound, least) if claimed.bound < least * (1 - SAME) else claimed.bound
-        bound = cost if cost is not None and bound > cost * (1 + SAME) else bound
+        bound = cost if cost is not None and claimed.bound > cost * (1 + SAME) else claimed.bound
         return replace(
             claimed, bound=bound, cost=cost, value=value, terms=terms, area_mm2=chip.area_mm2,
             leakage_mw=chip.leakage_mw,
@@ -193,16 +191,20 @@ class WorkedOut:
         return FrontPoint(values, chip, plans, evaluations).to_json(objectives)
 
     def _load(self, files: Sequence[str], chip: Accelerator) -> Priced:
-        """Return the plans in these files, priced on the hardware that they were made for."""
+        """Return the plans in these files, priced on the hardware that they were made for.
+
+        A plan of the answer whose file is gone is that which result.json tells.
+        """
         plans, evaluations = [], []
-        for network, file in zip(self.networks, files):
-            path = self.run.folder / file
-            plan = Partition.load(path, network)
-            found = evaluate(network, plan, made_for(path) or chip, self._rule)
+        for at, (network, file) in enumerate(zip(self.networks, files)):
+            path, made = self.run.folder / file, None
+            if path.is_file() or not self._plans:
+                plan, made = Partition.load(path, network), made_for(path)
+            else:
+                plan = said_plan(network, networks_of(self._plans)[at])
+            found = evaluate(network, plan, made or chip, self._rule)
             if not found.fits:
-                raise FileFormatError(
-                    f"{path}: does not run on the hardware of {self.result.path}: {found.infeasible[0]}"
-                )
+                raise FileFormatError(f"{path}: does not run on its hardware: {found.infeasible[0]}")
             plans.append(plan)
             evaluations.append(found)
             self.chip = found.accelerator

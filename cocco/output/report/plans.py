@@ -13,7 +13,7 @@ import workloads
 from cocco.exploration.ranges import Candidate
 from cocco.output.folders.about import PARTITIONS, partition_names
 from cocco.output.folders.read_front import FrontRun
-from cocco.output.folders.read_run import SINGLE, Run, RunNetwork, network_of
+from cocco.output.folders.read_run import SINGLE, Run, RunNetwork, network_of, said_plan
 from cocco.output.folders.reading import Reader
 from cocco.output.folders.sizes import size_names
 from cocco.output.text.numbers import buffer_columns, capacity
@@ -201,9 +201,7 @@ def _given(machine: Accelerator, rule: TileRule, network: RunNetwork, file: str,
     if loaded is None:
         return Planned(machine, network, file, None, None, whole, None, WHOLE)
     try:
-        keep = [each.to_json() for each in network.keep]
-        groups, schemes = [cost.layers for cost in network.subgraphs], [cost.scheme for cost in network.subgraphs]
-        partition = Partition.from_groups(loaded, groups, network.metric, keep, schemes)
+        partition = said_plan(loaded, network)
         priced = evaluate(loaded, partition, machine, rule)
     except ValueError:  # a network of the user's with the name of a built-in one
         return Planned(machine, network, file, None, None, whole, None, WHOLE)

@@ -45,7 +45,9 @@ def _row(each: Check) -> tuple[str, str, str, str]:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}"
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value == int(value) or value >= 10 else f"{value:.4g}"
 
 
 def status_text(each: Check) -> str:

@@ -69,6 +69,12 @@ def test_a_plan_that_this_version_prices_otherwise_is_only_a_link(front_folder: 
     table = pandas.read_csv(tmp_path / "copy" / "pareto.csv")
     table.loc[0, "energy_pj"] *= 1.001
     table.to_csv(tmp_path / "copy" / "pareto.csv", index=False)
+    told = f"pareto.csv: energy_pj is {table.loc[0, 'energy_pj']!r}, result.json has "
+    assert_malformed(cocco("report", tmp_path / "copy"), [told.replace("np.float64(", "").replace(")", "")])
+    content = json.loads((tmp_path / "copy" / "result.json").read_text())
+    content["result"]["front"][0]["energy_pj"] = table.loc[0, "energy_pj"]
+    (tmp_path / "copy" / "result.json").write_text(json.dumps(content))
+    assert_malformed(cocco("report", tmp_path / "copy"), ["front 0: energy_pj is", "worked out again"])
     report.write(tmp_path / "copy")
     assert len(data_of(tmp_path / "copy")["choices"]) == len(table) - 1
 
