@@ -1,8 +1,7 @@
 """A second opinion on proofs: uniform-cost search over all plans, which shares nothing with the searches it judges.
 
-A state is what has run and what stays on chip beyond the last step. There is no bound on what is left, no pattern and
-no dominance but one: of two ways to the same state the cheaper goes on (Dijkstra, 1959). Prices are the simulator's,
-asked step by step. A tensor stays in one of three ways (`simulator.partition.steps`):
+A state is what has run and what stays on chip. No bound on what is left, no pattern, no dominance but one: of two ways
+to a state the cheaper goes on (Dijkstra, 1959). Prices are the simulator's. What stays does so in one of three ways:
 
     unwritten   nobody reads it in DRAM, and it is no model output: it stays until its last reader
     owed        its maker writes it for a reader that finds it in DRAM: it is dropped before its last reader
@@ -38,7 +37,7 @@ from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
 MOST_STEPS = 10_000_000  #: our choice: one to three minutes of a core
-PRICE_STEPS = 100  #: steps of a price that is new: about its share of the time
+PRICE_STEPS, STATE_STEPS = 100, 10  #: of a price and of a state that are new: about their shares of time and memory
 ROUNDING = 1e-12  #: sums of the same prices in another order differ by less, relatively
 Status = Literal["confirmed", "refuted", "gave_up"]
 
@@ -66,7 +65,7 @@ class Opinion:
     claimed: float  #: what the plan costs in its metric
     least: float | None  #: of all plans on its memory; None where that was not found out
     states: int  #: from which the search went on, in all memories
-    steps: int  #: looked at, and PRICE_STEPS for each price that was new
+    steps: int  #: looked at, and PRICE_STEPS and STATE_STEPS for what was new
     confirmed: int  #: memories on which no plan makes a cheaper choice, that of the plan the first
     better: tuple[Partition, Accelerator, float] | None  #: a cheaper plan, the memory that it is for, and its cost
 
@@ -109,12 +108,15 @@ class Prover:
             if cost > known[state]:
                 continue
             if state.run == self.layers:
-                return self._plan(state, came_from)
+                plan = self._plan(state, came_from)
+                assert math.isclose(cost, self.judged(plan, machine)), "a plan costs what its steps add up to"
+                return plan
             self.states += 1
             for group in self.groups_after(state.run):
                 for price, there in self._steps(state, group):
                     reached = cost + price
                     if reached <= most and reached < known.get(there, math.inf):
+                        self._spend(0 if there in known else STATE_STEPS)
                         known[there], came_from[there] = reached, (state, group)
                         heappush(queue, (reached, there))
         return None
@@ -145,8 +147,7 @@ class Prover:
         room = machine.activation_capacity if machine.is_shared else machine.weight_capacity
         if not machine.groups_apart and sum(weights[v] for v in layers) > room * machine.cores:
             return False
-        regions = (group | joined(self.reads[v] for v in layers)).bit_count()
-        return machine.max_regions is None or regions <= machine.max_regions
+        return (group | joined(self.reads[v] for v in layers)).bit_count() <= (machine.max_regions or math.inf)
 
     def _steps(self, state: State, group: int) -> Iterator[tuple[float, State]]:
         """Yield price and next state of every way to run a subgraph: what it keeps, writes and drops."""
@@ -155,8 +156,7 @@ class Prover:
         # of each tensor: whether it begins to stay, whether it is written, and in which way it stays beyond this step
         choices = [[(0, 0, unwritten & ~inputs, owed & ~inputs, free & ~inputs)]]
         for u in members(group | inputs):
-            bit, left = 1 << u, self.readers[u] & ~run
-            made = group & bit
+            bit, left, made = 1 << u, self.readers[u] & ~run, group & 1 << u
             if owed & bit and not left:
                 return  # written for nobody
             if not left:

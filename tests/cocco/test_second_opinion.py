@@ -100,9 +100,9 @@ def test_the_least_cost_is_that_of_every_plan_there_is():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 300, 50))
+@pytest.mark.parametrize("first", range(40, 160, 40))
 def test_the_least_cost_is_that_of_every_plan_of_up_to_six_layers(first: int):
-    assert sum(compare_with_brute_force(seed, 6, 20_000) for seed in range(first, first + 50)) >= 15
+    assert sum(compare_with_brute_force(seed, 6, 1000) for seed in range(first, first + 40)) >= 12
 
 
 def opinion_of(network: Network, plan: Partition, chip: Accelerator, keeps: bool, **others):
