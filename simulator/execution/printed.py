@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from simulator.evaluate import Evaluation
+from simulator.execution import facts
 from simulator.execution.checks import Check, Number
-from simulator.execution.count import kept_bytes, position_bytes
+from simulator.execution.count import kept_bytes
 from simulator.execution.judge import judge
 from simulator.execution.stays import Lies
 from simulator.model.price import Price
@@ -70,11 +71,11 @@ def _counted(
 
 def _once(network: Network, batch: int) -> int:
     """Return the bytes of all weights once, and of the model's inputs and outputs once for each sample."""
+    own, layers = facts.with_experts(network, batch), range(len(network.layers))
     read = {u for producers in network.producers for u in producers}
-    ends = [u for u, _ in enumerate(network.tensors) if u in read and u >= len(network.layers)]
-    ends += [v for v, is_output in enumerate(network.is_output[: len(network.layers)]) if is_output]
-    sizes = (network.tensors[u].height * network.tensors[u].width * position_bytes(network, u) for u in ends)
-    return sum(layer.weight_bytes for layer in network.layers) + batch * sum(sizes)
+    ends = [u for u, _ in enumerate(network.tensors) if u in read and u not in layers]
+    ends += [v for v in layers if network.is_output[v]]
+    return sum(facts.weight_bytes(own, v) for v in layers) + batch * sum(facts.size_bytes(own, u) for u in ends)
 
 
 def _needs(counted: Sequence[dict[str, Number]]) -> list[float]:
