@@ -65,6 +65,7 @@ class Processes:
                 self._end()
                 warnings.warn(DIED, RuntimeWarning, stacklevel=2)
             except (ImportError, NotImplementedError, OSError):
+                self._end()
                 if futures:
                     raise
                 return found  # a system without what workers need: this process computes
@@ -90,8 +91,10 @@ class Processes:
         context = multiprocessing.get_context("fork")
         self._pool = ProcessPoolExecutor(self.workers, context, initializer=begin, initargs=(os.getpid(),))
         with _no_interrupt():
-            self._pool.submit(os.getpid)  # makes all of them
-        self._copies = [each for each in multiprocessing.active_children() if each not in others]
+            try:
+                self._pool.submit(os.getpid)  # makes all of them
+            finally:
+                self._copies = [each for each in multiprocessing.active_children() if each not in others]
         return self._pool
 
     def _wait(self, futures: Collection[Future[Any]]) -> None:

@@ -74,14 +74,22 @@ def _connected(address: str) -> Any:
     """Return a client of the scheduler, with a worker at least, all of them made as this machine is."""
     try:
         client = connected(address)
-        try:
-            check_workers(client, address, list(client.nthreads()))
-        except BaseException:
-            client.close(timeout=2)
-            raise
     except MachinesError as error:
         raise SweepError(printable(one_line(error))) from None
+    try:
+        _check_all(client, address)
+    except BaseException:
+        client.close(timeout=2)
+        raise
     return client
+
+
+def _check_all(client: Any, address: str) -> None:
+    """Raise SweepError where one of the workers that there are now is not made as this machine is."""
+    try:
+        check_workers(client, address, list(client.nthreads()))
+    except MachinesError as error:
+        raise SweepError(printable(one_line(error))) from None
 
 
 def _outcome(future: Any, task: Task, key: str, address: str) -> Ended:
@@ -90,6 +98,7 @@ def _outcome(future: Any, task: Task, key: str, address: str) -> Ended:
         raise _DroppedError
     error = future.exception()
     if error is not None:
+        _check_all(future.client, address)  # one of another build may raise anything
         return Ended(key, failure=message_of(error))
     made, source, outcome = future.result()
     told = difference(made) or ("" if source == task.source else f"another text of {task.run_name}")

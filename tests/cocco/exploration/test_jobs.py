@@ -14,6 +14,7 @@ import cocco
 import workloads
 from cocco.bounds import kept_memories
 from cocco.exploration import jobs, kept, kept_pareto, worker
+from cocco.exploration.outside import refuted
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator
 from tests.helpers.command_line import ROOT
@@ -35,7 +36,9 @@ def here(monkeypatch):
 
     def run(function: Any, asked: Any) -> list[Any]:
         given.append(len(asked))
-        return [worker.in_worker(function, each) for each in asked]
+        found = [worker.in_worker(function, each) for each in asked]
+        assert [refuted(each, answer) for each, answer in zip(asked, found)] == [""] * len(asked)
+        return found
 
     monkeypatch.setattr(jobs, "_jobs", lambda *_: run)
     for module in (kept, kept_pareto):

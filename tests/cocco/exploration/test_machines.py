@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -22,6 +23,7 @@ from cocco.exploration.outside import refuted
 from cocco.problem.code import difference, made_by
 from cocco.problem.problem import in_memory, on_hardware, over_space
 from simulator import Accelerator
+from tests.helpers.command_line import ROOT
 from tests.helpers.dask_cluster import another_build, scheduler, worker
 from tests.helpers.search_graphs import chain
 
@@ -67,6 +69,7 @@ def test_workers_of_a_scheduler_give_the_same_answer_and_another_build_is_refuse
             Machines(address, search).run(time.sleep, [(60.0,)])
 
 
+@pytest.mark.slow
 def test_workers_and_a_scheduler_that_go_away_are_one_line(patient, monkeypatch):
     with scheduler() as (address, cluster), ExitStack() as search:
         only = worker(cluster, address)
@@ -86,8 +89,6 @@ def test_workers_and_a_scheduler_that_go_away_are_one_line(patient, monkeypatch)
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with openssl")
 def test_address_with_certificates_is_taken(patient, tmp_path: Path, monkeypatch):
     """The configuration of dask names them; without them nobody answers."""
-    import dask
-
     files = {"ca-file": tmp_path / "ca.pem", "cert": tmp_path / "ca.pem", "key": tmp_path / "key.pem"}
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=cocco"]
     subprocess.run([*command, "-keyout", files["key"], "-out", files["cert"]], capture_output=True, check=True)
@@ -98,9 +99,9 @@ def test_address_with_certificates_is_taken(patient, tmp_path: Path, monkeypatch
         monkeypatch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{key}", value)
     with scheduler("tls") as (address, cluster):
         worker(cluster, address)
-        with dask.config.set({f"distributed.comm.tls.{name}": value for name, value in tls.items()}):
-            with ExitStack() as search:
-                assert Machines(address, search).run(abs, [(-1,), (-2,)]) == [1, 2]
+        words = ["explore", "vgg16", "--keep", "none", "--samples", "300", "--workers", "2", "--dask", address]
+        command = [sys.executable, "-m", "cocco.cli", *words]
+        assert subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=False).returncode == 0
         with pytest.raises(MachinesError, match="does not answer"):
             cocco.explore(chain(4), workers=2, dask=address)
 

@@ -84,6 +84,17 @@ def test_worker_killed_in_the_middle_of_a_long_answer_is_missed(anywhere, tmp_pa
     assert [len(each) for each in found] == [2**20]
 
 
+def test_without_room_for_workers_this_process_computes(anywhere, monkeypatch):
+    def full(self: object, *_: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    before = multiprocessing.active_children()
+    monkeypatch.setattr(processes.ProcessPoolExecutor, "submit", full)
+    with ExitStack() as stack:
+        assert Processes(2, stack).run(doubled, [(1,), (2,)]) == [LOST, LOST]
+    assert multiprocessing.active_children() == before
+
+
 def test_no_worker_outlives_its_search(anywhere):
     before = multiprocessing.active_children()
     with ExitStack() as stack:
