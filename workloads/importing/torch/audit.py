@@ -9,7 +9,7 @@ computed once; nodes that no output needs; what torch.export leaves out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ ORDERS = {
 #: operators that are a layer wherever a map meets them, and those that are one where several maps do
 LAYERS = frozenset(
     "softmax _softmax log_softmax _log_softmax layer_norm native_layer_norm rms_norm group_norm instance_norm cumsum "
-    "scaled_dot_product_attention".split()
+    "scaled_dot_product_attention max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d".split()
 )
 JOINS = frozenset("add sub mul div maximum minimum where cat concat concatenate stack".split())
 NAMED = 3  #: nodes that an error names
@@ -133,7 +133,7 @@ def _check_weights(network: Network, reading: Reading, needed: set[Any]) -> None
             known = [made_of[each] or frozenset() for each in node.args[:3]]
         lost = sorted(name for each in known for name in each if name in sketch.matrices and name not in have)
         if lost and (op in WEIGHTED or "embedding" in op):
-            raise NetworkError(f"node {node.name!r} (aten.{op}): its weights {lost[0]!r} are in no layer of the network")
+            raise NetworkError(f"node {node.name!r} (aten.{op}): its weights {lost[0]!r} are in no layer")
 
 
 def _explained(
@@ -169,8 +169,8 @@ def _explained(
         named = [text for _, text in sorted(wrong, reverse=True)[:NAMED]]
         more = f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
         raise NetworkError(
-            f"has {network.macs:,} MACs where torch counts {expected:,}: {', '.join(named) or 'layers are lost'}{more}; "
-            "this is a mistake of the reader"
+            f"has {network.macs:,} MACs where torch counts {expected:,}: {', '.join(named) or 'layers are lost'}{more}"
+            "; this is a mistake of the reader"
         )
     notes = [Note("MACs", f"{network.macs:,} of {max(total, counted or 0):,}", "counted")]
     notes += [Note("MACs", f"{macs:,} {why}", "not counted") for why, macs in reasons.items()]
