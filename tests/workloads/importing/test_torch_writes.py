@@ -183,3 +183,30 @@ def test_a_branch_that_constants_choose_is_taken():
 def test_a_branch_that_numbers_choose_is_refused():
     with pytest.raises(NetworkError, match=r"node 'cond' \(torch.cond\) has a branch that the numbers of the inputs"):
         workloads.from_torch(Branches(False), X)
+
+
+#: language models with states that are written step by step, as small as they go
+STATES = {
+    "RecurrentGemmaForCausalLM": {
+        "hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 128, "lru_width": 64,
+        "num_key_value_heads": 1, "head_dim": 16, "vocab_size": 100,
+    },
+    "RwkvForCausalLM": {
+        "hidden_size": 64, "num_hidden_layers": 2, "attention_hidden_size": 64, "intermediate_size": 128,
+        "context_length": 64, "vocab_size": 100,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STATES)
+def test_language_models_that_write_their_states_have_the_macs_of_torchs_counter(name):
+    from benchmarks.architectures.language import _made
+    from benchmarks.architectures.vision import _import
+    from benchmarks.import_models import counted_macs
+
+    pytest.importorskip("transformers")
+    _import()
+    module = _made(name, **STATES[name])
+    arguments = {"input_ids": torch.zeros(1, 8, dtype=torch.int64), "use_cache": False}
+    assert workloads.from_torch(module, arguments).macs == counted_macs(module, arguments)
