@@ -39,8 +39,10 @@ MANY = (
     "transformers.PoolFormerModel transformers.CLIPVisionModel transformers.T5Model transformers.BartModel "
     "transformers.DetrModel transformers.PerceiverModel diffusers.unet_plain"
 ).split()
-#: operators whose planted loss is not seen: an order, or a part that is no tensor of its own
-UNSEEN = ("index", "gather", "slice_scatter", "expand", "pad", "topk", "mean", "sum")
+#: operators whose planted loss may go unseen, at most FEW of a module: an order of rows, a part that is no tensor of its
+#: own, a stored table that is added, a pool to the extents that are there
+UNSEEN = ("index", "gather", "slice_scatter", "expand", "pad", "topk", "mean", "sum", "add", "adaptive_avg_pool2d")
+FEW = 4
 
 
 class Block(nn.Module):
@@ -134,7 +136,7 @@ def test_every_lost_layer_of_real_modules_is_seen(name):
     if case is None:
         pytest.skip(f"the library of {name} is not installed")
     layers, _, unseen = lose_all(*case.make())
-    assert layers and set(unseen) <= set(UNSEEN)
+    assert layers and set(unseen) <= set(UNSEEN) and len(unseen) <= FEW
 
 
 def notes(network, how):
