@@ -37,6 +37,7 @@ LAYERS = frozenset(
     "scaled_dot_product_attention max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d".split()
 )
 JOINS = frozenset("add sub mul div maximum minimum where cat concat concatenate stack".split())
+WRITES = ("slice_scatter", "select_scatter")
 NAMED = 3  #: nodes that an error names
 
 
@@ -106,11 +107,16 @@ def _check_layers(network: Network, reading: Reading, needed: set[Any]) -> None:
 def _is_handed_on(node: Any, source: str, reading: Reading) -> bool:
     """Whether a node that is a layer was read as one of its own operands."""
     op = operator_name(node.target) if hasattr(node.target, "_schema") else ""
-    if op not in LAYERS | JOINS:
+    if op not in LAYERS | JOINS and op not in WRITES:
         return False
     values = [reading.values.get(each) for each in node.all_input_nodes]
     maps = [each for each in values if isinstance(each, Value) and not each.is_constant]
     is_plain = not any(each.pending or each.is_statistic or each.above for each in maps)
+    if op in WRITES:  # what is written is made of the array, or the array has it already
+        reads = {layer.name: layer.inputs for layer in reading.sketch.layers}
+        first, last = ((each.source or "") for each in (maps[0], maps[-1]))
+        is_new = first not in reads.get(last, ()) and last not in reads.get(first, ())
+        return is_plain and source == first != last and is_new
     return is_plain and len({each.source for each in maps}) > (op in JOINS) and source in {each.source for each in maps}
 
 
