@@ -261,6 +261,18 @@ def test_what_a_file_writes_where_an_input_says_is_refused(tmp_path):
         workloads.load(path)
 
 
+def test_rows_that_are_added_to_a_product_are_no_weights_of_it():
+    class Gates(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.heads, self.rows = nn.Parameter(torch.zeros(4, 16, 8)), nn.Parameter(torch.zeros(4, 1, 8))
+
+        def forward(self, x):
+            return torch.baddbmm(self.rows, x.reshape(6, 4, 16).transpose(0, 1), self.heads)
+
+    assert workloads.from_torch(Gates(), torch.zeros(1, 6, 64)).macs == 6 * 4 * 16 * 8
+
+
 def test_weights_of_a_file_that_are_in_no_layer_are_an_error(tmp_path, monkeypatch):
     from workloads.importing.onnx import table
 

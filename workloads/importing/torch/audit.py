@@ -37,6 +37,8 @@ LAYERS = frozenset(
     "scaled_dot_product_attention max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d".split()
 )
 JOINS = frozenset("add sub mul div maximum minimum where cat concat concatenate stack".split())
+#: arguments that are multiplied, where others are not: masks, and what is added
+MULTIPLIED = {"scaled_dot_product_attention": slice(3), "addmm": slice(1, 3), "baddbmm": slice(1, 3)}
 WRITES = ("slice_scatter", "select_scatter")
 NAMED = 3  #: nodes that an error names
 
@@ -135,8 +137,8 @@ def _check_weights(network: Network, reading: Reading, needed: set[Any]) -> None
         if node not in needed or made_of[node] is not None or not hasattr(node.target, "_schema"):
             continue
         op = operator_name(node.target)
-        if op == "scaled_dot_product_attention":  # its mask is no weight
-            known = [made_of[each] or frozenset() for each in node.args[:3]]
+        if op in MULTIPLIED:
+            known = [made_of[each] or frozenset() for each in node.args[MULTIPLIED[op]]]
         lost = sorted(name for each in known for name in each if name in sketch.matrices and name not in have)
         if lost and (op in WEIGHTED or "embedding" in op):
             raise NetworkError(f"node {node.name!r} (aten.{op}): its weights {lost[0]!r} are in no layer")
