@@ -41,8 +41,10 @@ def join(sketch: Sketch, op: str, values: Sequence[Value]) -> Value:
             return _spread(sketch, found, shape)
         if found is not None:
             maps = [found]
-    maps = sorted((sketch.settle(value) for value in maps), key=lambda value: value.shape != shape)
-    first = maps[0] if maps[0].shape == shape else sketch.settle(_spread(sketch, max(maps, key=size_of), shape))
+    maps = [sketch.settle(value) for value in maps]
+    largest = max(maps, key=size_of)
+    maps.sort(key=lambda value: (value.shape != shape, value is not largest))
+    first = maps[0] if maps[0].shape == shape else sketch.settle(_spread(sketch, maps[0], shape))
     operands = [first, *(_beside(sketch, value, first) for value in maps[1:]), *_tables(sketch, values, first)]
     sources = tuple(dict.fromkeys(value.source for value in operands if value.source is not None))
     if len(sources) == 1:

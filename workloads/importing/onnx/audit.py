@@ -53,7 +53,7 @@ def audited(
             continue
         lost = sorted(name for value in operands for name in value.origins & sketch.matrices.keys() - have)
         if lost:
-            raise NetworkError(f"{title(node)}: its weights {lost[0]!r} are in no layer of the network")
+            raise NetworkError(f"{title(node)}: its weights {lost[0]!r} are in no layer")
     stored = sketch.matrices
     if not stored:
         return network

@@ -9,7 +9,7 @@ computed once; nodes that no output needs; what torch.export leaves out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,9 +34,12 @@ ORDERS = {
 #: operators that are a layer wherever a map meets them, and those that are one where several maps do
 LAYERS = frozenset(
     "softmax _softmax log_softmax _log_softmax layer_norm native_layer_norm rms_norm group_norm instance_norm cumsum "
-    "scaled_dot_product_attention".split()
+    "scaled_dot_product_attention max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d".split()
 )
 JOINS = frozenset("add sub mul div maximum minimum where cat concat concatenate stack".split())
+#: arguments that are multiplied, where others are not: masks, and what is added
+MULTIPLIED = {"scaled_dot_product_attention": slice(3), "addmm": slice(1, 3), "baddbmm": slice(1, 3)}
+WRITES = ("slice_scatter", "select_scatter")
 NAMED = 3  #: nodes that an error names
 
 
@@ -106,11 +109,16 @@ def _check_layers(network: Network, reading: Reading, needed: set[Any]) -> None:
 def _is_handed_on(node: Any, source: str, reading: Reading) -> bool:
     """Whether a node that is a layer was read as one of its own operands."""
     op = operator_name(node.target) if hasattr(node.target, "_schema") else ""
-    if op not in LAYERS | JOINS:
+    if op not in LAYERS | JOINS and op not in WRITES:
         return False
     values = [reading.values.get(each) for each in node.all_input_nodes]
     maps = [each for each in values if isinstance(each, Value) and not each.is_constant]
     is_plain = not any(each.pending or each.is_statistic or each.above for each in maps)
+    if op in WRITES:  # what is written is made of the array, or the array has it already
+        reads = {layer.name: layer.inputs for layer in reading.sketch.layers}
+        first, last = ((each.source or "") for each in (maps[0], maps[-1]))
+        is_new = first not in reads.get(last, ()) and last not in reads.get(first, ())
+        return is_plain and source == first != last and is_new
     return is_plain and len({each.source for each in maps}) > (op in JOINS) and source in {each.source for each in maps}
 
 
@@ -129,11 +137,11 @@ def _check_weights(network: Network, reading: Reading, needed: set[Any]) -> None
         if node not in needed or made_of[node] is not None or not hasattr(node.target, "_schema"):
             continue
         op = operator_name(node.target)
-        if op == "scaled_dot_product_attention":  # its mask is no weight
-            known = [made_of[each] or frozenset() for each in node.args[:3]]
+        if op in MULTIPLIED:
+            known = [made_of[each] or frozenset() for each in node.args[MULTIPLIED[op]]]
         lost = sorted(name for each in known for name in each if name in sketch.matrices and name not in have)
         if lost and (op in WEIGHTED or "embedding" in op):
-            raise NetworkError(f"node {node.name!r} (aten.{op}): its weights {lost[0]!r} are in no layer of the network")
+            raise NetworkError(f"node {node.name!r} (aten.{op}): its weights {lost[0]!r} are in no layer")
 
 
 def _explained(
@@ -169,8 +177,8 @@ def _explained(
         named = [text for _, text in sorted(wrong, reverse=True)[:NAMED]]
         more = f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
         raise NetworkError(
-            f"has {network.macs:,} MACs where torch counts {expected:,}: {', '.join(named) or 'layers are lost'}{more}; "
-            "this is a mistake of the reader"
+            f"has {network.macs:,} MACs where torch counts {expected:,}: {', '.join(named) or 'layers are lost'}{more}"
+            "; this is a mistake of the reader"
         )
     notes = [Note("MACs", f"{network.macs:,} of {max(total, counted or 0):,}", "counted")]
     notes += [Note("MACs", f"{macs:,} {why}", "not counted") for why, macs in reasons.items()]

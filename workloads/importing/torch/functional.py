@@ -26,6 +26,11 @@ def functional(program: Any) -> Any:
         raise NetworkError(f"writes into parts of arrays, which torch cannot undo: {one_line(error)[:200]}") from None
 
 
+def has_branches(program: Any) -> bool:
+    """Whether a module has branches of torch.cond, which torch compiles when the module runs."""
+    return any(getattr(node.target, "__name__", "") == "cond" for node in program.graph.nodes)
+
+
 def inlined(program: Any, module: Any) -> None:
     """Put the graphs of autocast and gradient blocks, and of branches that are known, where they run."""
     import torch
@@ -78,7 +83,8 @@ def _number(program: Any, node: Any) -> Any | None:
         if each.op != "call_function" or not hasattr(each.target, "_schema"):
             raise LookupError(each.name)
         args, keywords = torch.utils._pytree.tree_map(value, (list(each.args), dict(each.kwargs)))
-        return each.target(*args, **keywords)
+        target: Any = each.target
+        return target(*args, **keywords)
 
     try:
         with torch.no_grad():

@@ -20,7 +20,7 @@ from workloads.importing.torch.audit import Reading, audited
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.counting import counted_macs
 from workloads.importing.torch.export import exported, operator_name, taken_apart
-from workloads.importing.torch.functional import functional
+from workloads.importing.torch.functional import functional, has_branches
 from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
@@ -48,8 +48,9 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
         raise NetworkError(f"reads {shown(module)}; it must be a torch.nn.Module")
     title = name or type(module).__name__
     try:
-        program = functional(exported(module, example_inputs, title))
-        return read_program(program, title, unsupported, counted_macs(module, example_inputs))
+        program = exported(module, example_inputs, title)
+        counted = None if has_branches(program) else counted_macs(module, example_inputs)
+        return read_program(functional(program), title, unsupported, counted)
     except NetworkError as error:
         text = one_line(error)
         raise NetworkError(text if text.startswith("module ") else f"module {title!r}: {text}") from None
