@@ -589,7 +589,7 @@ def exact(
     if status == OVERFLOW:
         raise OverflowError("64 bits do not hold the steps of a subgraph")
     if status == SHORT:
-        return None, states.count, transitions, prices.steps, 0.0
+        return None, states.count, transitions, prices.steps, INFINITY
     if level[0, n] < 0:
         return [], states.count, transitions, prices.steps, INFINITY
     subgraphs = []

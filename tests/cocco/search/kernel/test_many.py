@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
-import cocco
 from cocco.allocation import complete
 from cocco.allocation.problem import make_problem
+from cocco.bounds.enumeration import enumerated
 from cocco.bounds.kept import PRICE_STEPS, cheapest_plans, keep_question
 from cocco.bounds.kept_patterns import patterns_of
 from cocco.problem.problem import Problem, on_hardware
@@ -51,26 +51,20 @@ def test_engines_agree_on_genomes(seed):
     assert_same_search(problem, Settings(population=6, elite=2), 12)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:10])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_engines_agree_on_plans_without(seed):
     problem = problem_of(seed, "none")
-    asked = {"samples": 20, "method": "exact" if seed % 2 else "sa", "keep": "none", "metric": "ema"}
-    found = [
-        cocco.partition(problem.networks[0], problem.accelerator, engine=engine, **asked)
-        for engine in ("fast", "reference")
-    ]
-    assert [each.plans for each in found[:1]] == [each.plans for each in found[1:]]
-    assert found[0].cost == found[1].cost
+    assert enumerated(problem, (), 3_000, "fast") == enumerated(problem, (), 3_000, "reference")
 
 
-@pytest.mark.parametrize("count", [4, 9, 45, 62, 64, 200])
+@pytest.mark.parametrize("count", [4, 9, 45, 64])
 def test_engines_agree_on_patterns(count):
     """A layer alone may have any of its inputs kept, loaded, or both: 3 ** 45 ways and more, each a step."""
     network = many(count, 3, readers=2, outputs=2, shapes=7)
     problem = on_hardware(network, Accelerator(shared_buffer=100 * count, max_regions=None), metric="ema")
     question = keep_question(problem)
     compiled = partial(twin_of(problem).pattern_left, problem, PRICE_STEPS)
-    for most in (3_000, 40_000):
+    for most in (1_000, 8_000):
         assert patterns_of(question, True, most, compiled) == patterns_of(question, True, most)
 
 
