@@ -132,8 +132,7 @@ def repair(problem, i64 capacity, start, bint takes_last, i64 seed, i64 limit):
     """Return what ejection.repair returns."""
     cdef _Repair run = _Repair(problem, capacity, start, takes_last, seed)
     while run.used and run.looks < limit:
-        if run.moves % PULSE == 0:
-            PyErr_CheckSignals()
+        PyErr_CheckSignals()
         if not run.move():
             break
     return run.used == 0, run.moves, run.looks, np.asarray(run.address).tolist()

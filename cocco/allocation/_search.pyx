@@ -21,7 +21,7 @@ from cocco.allocation import canonical
 ctypedef int64_t i64
 
 cdef int SOLVED = 1, REFUTED = 0, LIMIT = -1, NO_MEMORY = -2, INTERRUPTED = -3
-cdef i64 PULSE = 4096  # nodes between two looks for Ctrl-C
+cdef i64 PULSE = 128  # candidates between two looks for Ctrl-C; of 60,000 buffers one takes a millisecond
 cdef i64 SHIFT = 6  # a block is 64 buffers, or pieces, that follow each other in time
 cdef i64 NONE = 0x7fffffffffffffff
 cdef enum:
@@ -49,6 +49,16 @@ cdef struct Block:
 cdef struct Pool:
     i64* items
     i64 used, room
+
+
+cdef bint is_interrupted() noexcept nogil:
+    """Whether Ctrl-C was pressed."""
+    with gil:
+        try:
+            PyErr_CheckSignals()
+        except BaseException:
+            return True
+    return False
 
 
 cdef bint grow(Pool* pool, i64 more) noexcept nogil:
@@ -108,6 +118,7 @@ cdef class Search:
     cdef Pool trail, parts
     cdef Frame* frames
     cdef i64 placed  # the buffer whose child is to be opened; -1: the next part
+    cdef i64 tried  # candidates
     cdef readonly i64 nodes
 
     def __cinit__(self, problem, i64 capacity, rank):
@@ -178,7 +189,6 @@ cdef class Search:
         if answer == NO_MEMORY:
             raise MemoryError
         if answer == INTERRUPTED:
-            PyErr_CheckSignals()
             raise KeyboardInterrupt
         return answer
 
@@ -190,12 +200,6 @@ cdef class Search:
             if self._cannot_fit():
                 return REFUTED
         while self.nodes < limit:
-            if self.nodes % PULSE == 0:
-                with gil:
-                    try:
-                        PyErr_CheckSignals()
-                    except BaseException:
-                        return INTERRUPTED
             if not self._open_pending():
                 return NO_MEMORY
             ended = self._place_or_retreat()
@@ -227,8 +231,8 @@ cdef class Search:
         while True:
             frame = &self.frames[self.used_frames - 1]
             self.placed = self._place_next(frame)
-            if self.placed == NO_MEMORY:
-                return NO_MEMORY
+            if self.placed < -1:
+                return self.placed
             if self.placed < 0:
                 if not self._retreat():
                     return REFUTED
@@ -390,10 +394,13 @@ cdef class Search:
         return True
 
     cdef i64 _place_next(self, Frame* frame) noexcept nogil:
-        """Return the buffer placed, -1 if the frame is refuted, or NO_MEMORY."""
+        """Return the buffer placed, -1 if the frame is refuted, NO_MEMORY or INTERRUPTED."""
         cdef i64 i, y, rank
         cdef int fits
         while True:
+            self.tried += 1
+            if self.tried % PULSE == 0 and is_interrupted():
+                return INTERRUPTED
             i = self._next_candidate(frame)
             if i < 0:
                 return -1

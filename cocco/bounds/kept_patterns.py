@@ -281,6 +281,7 @@ class Small:
         for u in self.loose:
             bit = 1 << u
             if self.order.readers[u] & appeared and (u >= self.order.count or state[0] & bit):
+                self.budget.must_have(len(found))  # each is a way, which is counted
                 is_left = self.order.readers[u] & ~state[0]
                 more = []
                 for (executed, unwritten, written), paid in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from collections.abc import Iterator, Sequence
 
 from cocco.bounds.kept_elsewhere import bytes_beside
 from cocco.bounds.layer_order import LayerOrder
@@ -70,22 +70,40 @@ class Alone:
         size = elsewhere + sum([question.whole[u] for u in members(on_chip)])
         always = group & self.outputs  # written, and not beside its floor
         free, layers = self.free(group, on_chip | loaded | stored), tuple(members(group))
-        chosen = product([(0, 1), (1, 0), (1, 1)], repeat=len(free))  # kept, crosses
-        for more, ways in product(self.others(group, seen), chosen):
-            kept, moved, bytes_kept = on_chip, 0, size + more
-            for u, (is_kept, is_moved) in zip(free, ways):
-                kept, moved = kept | is_kept << u, moved | is_moved << u
-                bytes_kept += question.whole[u] * is_kept
-            if bytes_kept > question.room:
-                continue
-            writes = stored | moved & group | always
-            price = self._price(KeptStep(layers, kept, loaded | moved & ~group, writes, bytes_kept, 0))
-            for u in members(moved & ~always):
-                price -= question.crossing_floor[u]
-            for v in members(group & ~self.layers):
-                price -= question.layer_floor[v]
-            least = min(least, price)
+        for more in self.others(group, seen):
+            for kept, moved, bytes_kept in self._ways(free, size + more):
+                writes = stored | moved & group | always
+                step = KeptStep(layers, on_chip | kept, loaded | moved & ~group, writes, bytes_kept, 0)
+                price = self._price(step)
+                for u in members(moved & ~always):
+                    price -= question.crossing_floor[u]
+                for v in members(group & ~self.layers):
+                    price -= question.layer_floor[v]
+                least = min(least, price)
         return least
+
+    def _ways(self, free: Sequence[int], size: int) -> Iterator[tuple[int, int, int]]:
+        """Yield what of these is kept, what crosses DRAM, and the bytes kept with so many others, where there is room.
+
+        Each crosses, is kept, or both; the last one varies fastest.
+        """
+        if size > self.question.room:
+            return
+        kept, moved = 0, sum([1 << u for u in free])
+        while True:
+            yield kept, moved, size
+            for u in reversed(free):
+                bit, whole = 1 << u, self.question.whole[u]
+                if not kept & bit and size + whole <= self.question.room:
+                    kept, moved, size = kept | bit, moved & ~bit, size + whole
+                    break
+                if kept & bit and not moved & bit:
+                    moved |= bit
+                    break
+                if kept & bit:
+                    kept, size = kept & ~bit, size - whole
+            else:
+                return
 
     def _price(self, step: KeptStep) -> float:
         self.budget.count(1)

@@ -20,6 +20,11 @@ class Budget:
     def __init__(self, most: int) -> None:
         self.most, self.steps = most, 0
 
+    def must_have(self, steps: int) -> None:
+        """Raise TooManyStepsError where so many more are too many."""
+        if self.steps + steps > self.most:
+            self.count(self.most + 1 - self.steps)
+
     def count(self, steps: int) -> None:
         """Take so many steps, or raise TooManyStepsError."""
         self.steps += steps

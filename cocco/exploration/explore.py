@@ -181,6 +181,8 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     known = get_args(SpaceMethod if problem.buffers else HardwareMethod)
     if method not in known:
         raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
+    import pandas  # noqa: F401, for the result: once Ctrl-C has left it half imported it cannot be imported again
+
     from cocco.exploration.question import question_of
 
     question = question_of(problem, effort, Settings())

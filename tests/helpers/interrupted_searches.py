@@ -1,6 +1,6 @@
 """Ctrl-C at a random moment of random searches on the real command line: when they end, and what they say.
 
-    python -m tests.helpers.interrupted_searches FIRST COUNT        the searches of these seeds; ends with 1 if one fails
+python -m tests.helpers.interrupted_searches FIRST COUNT        searches by their seeds; ends with 1 if one is bad
 """
 
 from __future__ import annotations
@@ -108,16 +108,20 @@ def main(first: int, count: int) -> int:
     """Interrupt these searches and say what came of them."""
     found = []
     for seed in range(first, first + count):
-        found.append(interrupted(seed))
-        one = found[-1]
-        print(f"{seed} {one.delay:5.2f} s ({one.begun:.2f} of CPU), {one.cpu:.2f} s of CPU, {one.wall:.2f} s, {one.code}, {one.fails or 'good'}",
-              *(one.words if one.fails else ()), flush=True)  # fmt: skip
+        one = interrupted(seed)
+        found.append(one)
+        when = f"after {one.delay:.2f} s ({one.begun:.2f} of CPU)"
+        print(
+            f"{seed} {when}: {one.cpu:.2f} of CPU, {one.wall:.2f} s, code {one.code}, {one.fails or 'good'}", flush=True
+        )
         if one.fails:
-            print(one.error)
-    worst = max(found, key=lambda one: one.cpu)
-    print(f"{len(found)} searches, {sum(bool(one.fails) for one in found)} fail, {sum(one.code == 130 for one in found)} "
-          f"end with 130; the latest after {worst.cpu:.2f} s of CPU (seed {worst.seed})")  # fmt: skip
-    return int(any(one.fails for one in found))
+            print(*one.words, one.error, sep="\n")
+    late = sorted(one.cpu for one in found)
+    bad, stopped = sum(bool(one.fails) for one in found), sum(one.code == 130 for one in found)
+    print(
+        f"{count} searches, {bad} bad, {stopped} end with 130; CPU: {late[count // 2]:.2f} (median), {late[-1]:.2f} s"
+    )
+    return int(bad > 0)
 
 
 if __name__ == "__main__":

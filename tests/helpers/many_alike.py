@@ -27,11 +27,11 @@ def many(inputs: int = 1, features: int = 0, readers: int = 3, outputs: int = 0,
 
 
 def random_many(seed: int) -> Network:
-    """Return one of them with one number drawn from COUNTS, sometimes two; the others are small."""
+    """Return one of them with one number drawn from COUNTS, sometimes also that of outputs; the others are small."""
     rng = random.Random(seed)
     counts = {"inputs": rng.randint(1, 4), "readers": rng.randint(1, 3), "outputs": rng.randint(0, 2)}
-    for _ in range(rng.choice((1, 1, 2))):
-        counts[rng.choice(("inputs", "features", "readers", "outputs"))] = rng.choice(COUNTS)
+    for name in (rng.choice(("inputs", "features", "readers", "outputs")), "outputs")[: rng.choice((1, 1, 2))]:
+        counts[name] = rng.choice(COUNTS)
     return many(**counts, shapes=rng.choice((1, 1, 2, 5, 200)))
 
 

@@ -18,6 +18,7 @@ from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
 from cocco.search.keeping.state import START, Trail, bits, spans_of
 from simulator.partition.intervals import Span
 
+SPREAD = 8  #: times as many while a step drops tensors one after the other; our choice: the paper's networks have 4
 WIDTH = 500  #: states that go on, at most; our choice: exact on narrow networks, at most some seconds on the wide ones
 
 
@@ -67,7 +68,8 @@ def priced_intervals(question: KeepQuestion, groups: Sequence[Group], width: int
                 exact &= all_left
         ways = list(table.run(step, ways))
         for tensor in table.read[step]:
-            ways = list(table.let_go(step, tensor, ways))
+            ways, all_left = narrow(list(table.let_go(step, tensor, ways)), width and SPREAD * width)
+            exact &= all_left
         ways, all_left = narrow(_distinct(ways), width)
         exact &= all_left
         if not ways:

@@ -107,6 +107,7 @@ def anneal(
     walk.labels, walk.capacities, walk.cost, walk.least = &labels_now[0], &capacities_now[0], &cost_now[0], &cost_now[1]
     with nogil:
         for i in range(count):
+            let_in(i)
             if i < first:
                 child.labels, child.capacities = &labels[i, 0], &capacities[i, 0]
                 child.value, child.cost = &value[i], &cost[i]
@@ -152,6 +153,7 @@ def walk_on(
     with nogil:
         for k in range(blocks):
             for i in range(block_steps):
+                let_in(i)
                 share = hot * pow(ratio, <double>(done + k * block_steps + i) / <double>wanted)
                 status = step_on(kernel, scratch, &walk, &ground.foot, &step, seed, block + <u64>k, <u64>i, share)
                 if status != FITS:

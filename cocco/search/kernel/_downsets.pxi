@@ -241,7 +241,7 @@ cdef int price_set(
 cdef int expand(
     Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Lattice* lattice, States* states, Sets* sets,
     Prices* prices, i64 state, i64* ids, i64* stack, u64* spare, i64* transitions
-) noexcept nogil:
+) except -1 nogil:
     """Relax every subgraph that can run next (exact.py, _steps); FITS, SHORT if a budget is spent, OVERFLOW."""
     cdef i64 words = lattice.words, v, i, j, k, count, here, x, top
     cdef u64* executed = states.executed + state * words
@@ -284,6 +284,7 @@ cdef int expand(
             here = stack[top]
             group = sets.members + here * words
             transitions[0] += 1
+            let_in(transitions[0])
             prices.steps += 1
             if prices.steps > prices.most_steps:
                 return SHORT

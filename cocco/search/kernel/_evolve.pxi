@@ -51,6 +51,7 @@ def evolve(
             brood.generation = generation + <u64>g
             for i in range(made):
                 child = &crowd.pool[crowd.spare[i]]
+                let_in(i)
                 status = make_child(
                     &kernel.graph, &kernel.net, &kernel.machine, &kernel.goal, &kernel.rates, &brood, &scratch.work,
                     &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i, child, scratch.keeping,

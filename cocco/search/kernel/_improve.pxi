@@ -53,6 +53,7 @@ cdef class Orders:
             for i in range(rounds):
                 if status != FITS:
                     break
+                let_in(i)
                 list_members(&current[0], n, &self.bench)
                 dissolve(&self.kernel.graph, &self.bench, &current[0], &changed[0], &stream)
                 random_order(&self.kernel.graph, &self.bench, &self.runs, &changed[0], &stream)

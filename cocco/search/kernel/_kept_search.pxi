@@ -73,6 +73,17 @@ cdef struct Pattern:  # what is left at least of some layers and of tensors of t
     double* least
 
 
+def rows_of_sets(sets, i64 words):
+    """Return sets given as integers as rows of 64-bit words; patterns have millions, so Ctrl-C is let in."""
+    cdef i64 i
+    found = []
+    for each in sets:
+        PyErr_CheckSignals()
+        for i in range(words):
+            found.append((each >> (64 * i)) & 0xFFFFFFFFFFFFFFFF)
+    return found
+
+
 cdef class KeptSearch:
     """The search of one network, window by window; sets of layers and of tensors are rows of `words` 64-bit words.
 
@@ -225,9 +236,7 @@ cdef class KeptSearch:
 
     cdef u64* row_of(self, sets) except NULL:
         """Sets given as integers, a row for each."""
-        return <u64*>self.held(
-            [(each >> (64 * i)) & 0xFFFFFFFFFFFFFFFF for each in sets for i in range(self.words)], np.uint64
-        )
+        return <u64*>self.held(rows_of_sets(sets, self.words), np.uint64)
 
     cdef int set_patterns(self, patterns) except -1:
         """patterns: cocco.search.keeping.question.Pattern."""
@@ -252,7 +261,7 @@ cdef class KeptSearch:
             pattern.late = self.row_of([each for _, each in late])
             pattern.left = <double*>self.held(list(left.values()), np.float64)
             self.make_sets(&pattern.states, len(left), 3 * words)
-            rows = self.row_of([each for state in left for each in state])
+            rows = self.row_of(chain.from_iterable(left))
             for i in range(len(left)):
                 self.add(&pattern.states, rows + 3 * words * i, 3 * words)
             pattern.least = <double*>self.held(list(least.values()), np.float64)

@@ -13,6 +13,8 @@ from libc.string cimport memcmp, memcpy, memmove, memset
 
 from cpython.exc cimport PyErr_CheckSignals
 
+from itertools import chain
+
 import numpy as np
 
 from simulator.mapping.closed import cycles_of_lanes
@@ -299,6 +301,7 @@ cdef class Kernel:
             for i in range(first, last):
                 child.labels, child.capacities = &labels[i, 0], &capacities[i, 0]
                 child.value, child.cost = &value[i], &cost[i]
+                let_in(i)
                 status = make_child(
                     &self.graph, &self.net, &self.machine, &self.goal, &self.rates, &brood,
                     &scratch.work, &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i, &child,
@@ -319,6 +322,7 @@ cdef class Kernel:
         with nogil:
             for i in range(count):
                 stream = open_stream(0, 0, <u64>i)
+                let_in(i)
                 status = evaluate(
                     &self.graph, &self.net, &self.machine, &self.goal, &scratch.work, &scratch.memo, &scratch.bench,
                     scratch.totals, &labels[i, 0], &capacities[i, 0], &stream, &value[i], &cost[i],
@@ -357,6 +361,14 @@ cdef class Kernel:
         memory.activations = capacity
         memory.weights = capacity if self.machine.is_shared else weight_capacity
         return may_fit(&self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], &memory)
+
+
+cdef inline int let_in(i64 number) except -1 nogil:
+    """Let Ctrl-C in, and other threads, every few genomes or sets of layers."""
+    if not number & 15:
+        with gil:
+            PyErr_CheckSignals()
+    return 0
 
 
 cdef tuple numbers_of(Row* row):
@@ -572,15 +584,12 @@ def exact(
                     &states, &sets, &prices, state, &ids[0], &stack[0], &spare[0], &transitions,
                 )
                 state = states.next[state]
-                if not state & 63:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
             if status != FITS:
                 break
     if status == OVERFLOW:
         raise OverflowError("64 bits do not hold the steps of a subgraph")
     if status == SHORT:
-        return None, states.count, transitions, prices.steps, 0.0
+        return None, states.count, transitions, prices.steps, INFINITY
     if level[0, n] < 0:
         return [], states.count, transitions, prices.steps, INFINITY
     subgraphs = []

@@ -130,7 +130,7 @@ cdef double alone_cost(PatternWays s, PatternNext after, i64 seen, u64 on_chip, 
 cdef double least_alone(PatternWays s, PatternNext after, u64 on_chip, u64 loaded, u64 stored, i64 elsewhere) except? -1.0:
     """Alone._least: all that other tensors may take, and for each free tensor that it is kept, crosses, or both."""
     cdef PatternRun run = after.run
-    cdef i64 words = s.words, i, k, u, v, count, size = elsewhere, most = 1, bytes_kept, way
+    cdef i64 words = s.words, i, k, u, count, size = elsewhere, bytes_kept
     cdef u64* known = s.spare
     cdef u64* free_row = s.spare + words
     cdef u64* kept = s.spare + 2 * words
@@ -149,35 +149,25 @@ cdef double least_alone(PatternWays s, PatternNext after, u64 on_chip, u64 loade
     for i in range(words):
         free_row[i] = run.touched[i] & ~known[i]
     count = list_set(free_row, words, s.ids)
-    for i in range(count):
-        most *= 3
     for k in range(after.other_count):
-        for way in range(most):
-            memset(kept, 0, 2 * words * sizeof(u64))
-            bytes_kept = size + after.others[k]
-            v = way
-            for i in range(count - 1, -1, -1):  # the last varies fastest
-                u = s.ids[i]
-                if v % 3 != 1:
-                    put(moved, u)
-                if v % 3:
-                    put(kept, u)
-                    bytes_kept += s.whole[u]
-                v //= 3
-            if bytes_kept > s.room:
-                continue
+        bytes_kept = size + after.others[k]
+        if bytes_kept > s.room:
+            continue
+        memset(kept, 0, words * sizeof(u64))
+        memcpy(moved, free_row, words * sizeof(u64))
+        while True:
             memset(asked, 0, (3 * words + 2) * sizeof(u64))
             for i in range(run.count):
                 u = run.tensors[i]
                 if on_chip >> i & 1:
-                    put(kept, u)
+                    put(asked + 1, u)
                 if loaded >> i & 1:
                     put(loads, u)
                 if stored >> i & 1:
                     put(writes, u)
             asked[0], asked[3 * words + 1] = <u64>run.number, <u64>bytes_kept
             for i in range(words):
-                asked[1 + i] = kept[i]
+                asked[1 + i] |= kept[i]
                 loads[i] |= moved[i] & ~run.group[i]
                 writes[i] |= moved[i] & run.group[i] | run.group[i] & s.outputs[i]
             price = price_of(s, run, asked, bytes_kept)
@@ -191,7 +181,28 @@ cdef double least_alone(PatternWays s, PatternNext after, u64 on_chip, u64 loade
                     price -= s.layer_floor[run.layers[i]]
             if price < least:
                 least = price
+            if not next_way(s, count, kept, moved, &bytes_kept):
+                break
     return least
+
+
+cdef bint next_way(PatternWays s, i64 count, u64* kept, u64* moved, i64* bytes_kept) noexcept:
+    """Alone._ways: the next way for the tensors in s.ids that leaves room, the last one varies fastest; False: none."""
+    cdef i64 i, u
+    for i in range(count - 1, -1, -1):
+        u = s.ids[i]
+        if not has(kept, u) and bytes_kept[0] + s.whole[u] <= s.room:
+            put(kept, u)
+            take_out(moved, u)
+            bytes_kept[0] += s.whole[u]
+            return True
+        if has(kept, u) and not has(moved, u):
+            put(moved, u)
+            return True
+        if has(kept, u):
+            take_out(kept, u)
+            bytes_kept[0] -= s.whole[u]
+    return False
 
 
 cdef double price_of(PatternWays s, PatternRun run, u64* asked, i64 bytes_kept) except? -1.0:

@@ -270,6 +270,7 @@ cdef int late_ran(PatternWays s, PatternTurn* turn, u64 ran, double cost) except
         if not meets(s.readers + u * words, s.appeared, words) or (u < s.count and not has(s.there, u)):
             continue
         is_left = left_of_readers(s.readers + u * words, s.there, words) > 0
+        s.must_have(count)
         s.room_for_after(4 * count)
         into = count  # made behind those that are there, then moved to the front
         for i in range(count):

@@ -114,9 +114,7 @@ cdef class PatternWays:
         return <void*><size_t>array.ctypes.data
 
     cdef u64* rows_of(self, sets) except NULL:
-        return <u64*>self.held(
-            [(each >> (64 * i)) & 0xFFFFFFFFFFFFFFFF for each in sets for i in range(self.words)], np.uint64
-        )
+        return <u64*>self.held(rows_of_sets(sets, self.words), np.uint64)
 
     cdef object integer(self, const u64* members):
         cdef i64 i
@@ -143,6 +141,13 @@ cdef class PatternWays:
         if self.steps >= self.next_look:
             self.next_look = self.steps + LOOK_EVERY
             PyErr_CheckSignals()
+        return 0
+
+    cdef int must_have(self, i64 steps) except -1:
+        """Budget.must_have"""
+        if self.steps + steps > self.most:
+            self.budget.steps = self.steps
+            self.budget.must_have(steps)  # raises
         return 0
 
     def left(self):
@@ -307,6 +312,7 @@ cdef class PatternWays:
             is_less = True
             while is_less:
                 is_less, state = False, first[i]
+                PyErr_CheckSignals()
                 while state >= 0:
                     at = &self.info[state]
                     least = at.left
@@ -316,6 +322,7 @@ cdef class PatternWays:
                     at.left, state = least, at.following
             state = first[i]
             while state >= 0:
+                PyErr_CheckSignals()
                 place = self.states.members + 3 * state * words
                 found[downset.executed, self.integer(place + words), self.integer(place + 2 * words)] = self.info[state].left
                 state = self.info[state].following

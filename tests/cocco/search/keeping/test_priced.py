@@ -16,6 +16,7 @@ from cocco.problem.problem import on_hardware
 from cocco.search.keeping.priced import priced_intervals
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.partition.intervals import Span, Uses
+from tests.helpers.many_alike import many
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_order
 from tests.helpers.random_plans import random_plan
@@ -71,3 +72,12 @@ def test_on_the_optimum_s_subgraphs_it_finds_the_optimum():
     assert (found.cost, found.exact) == (best.cost, True)
     again = Partition.from_ids(network, plan.subgraphs, "energy", found.spans)
     assert evaluate(network, again, problem.accelerator).energy_pj == pytest.approx(best.cost, rel=1e-12)
+
+
+def test_what_a_step_may_drop_is_no_more_than_a_beam_wide():
+    """Of forty inputs that differ each may be dropped after the first reader: 2 ** 40 ways for each that was kept."""
+    question = keep_question(on_hardware(many(40, shapes=40), Accelerator(shared_buffer=80_000, max_regions=None)))
+    found = priced_intervals(question, [(0,), (1,), (2,)], width=20)
+    assert found is not None and not found.exact
+    none = priced_intervals(question._replace(room=0), [(0,), (1,), (2,)])
+    assert none is None or found.cost < none.cost

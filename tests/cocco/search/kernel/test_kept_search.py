@@ -78,8 +78,8 @@ def test_engines_cut_off_alike(seeds):
 def test_ctrl_c_ends_a_search_soon(name):
     """A signal is answered at once.
 
-    The Transformer at 896 KB runs for half a second. Forty inputs that differ, all kept, leave 2 ** 40 choices of what is
-    dropped to one step.
+    The Transformer at 896 KB runs for half a second. Forty inputs that differ, all kept, leave 2 ** 40 choices of what
+    is dropped to one step.
     """
     network, size = many(40, shapes=40), 80_000
     if name == "transformer":
