@@ -41,11 +41,8 @@ kernel=tests/cocco/search/kernel
 chosen=(tests/cocco/search/kernel/test_many.py)
 case "$what" in
     short)
-        # of each kind of search a little: generations, exact, patterns, alike tensors, settling, windows, allocation
-        chosen+=(
-            $kernel/test_generations.py $kernel/test_kept_decode.py tests/cocco/bounds/test_alike.py
-            tests/cocco/allocation/test_ejection.py
-        ) ;;
+        # with the first: generations, settling, enumeration, exact search, patterns, alike tensors, allocation
+        chosen+=(tests/cocco/bounds/test_alike.py tests/cocco/allocation/test_ejection.py) ;;
     all)
         chosen+=(
             $kernel tests/cocco/search/baselines tests/cocco/search/keeping tests/cocco/search/pricing
