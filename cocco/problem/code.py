@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from workloads.errors import shown
-
 ROOMS = ("workloads", "simulator", "cocco", "experiments")  #: whose code decides what a search or a sweep answers
 CODE = (".py", ".pyx", ".pxi", ".csv")  #: .csv: tables of memories
 COMPILED = ("cocco.search.kernel._kernel", "cocco.allocation._search")
@@ -50,6 +48,8 @@ def code_version() -> str:
 def difference(theirs: object) -> str:
     """Return what `made_by` of another process has that ours has not, '' where they are equal."""
     if not isinstance(theirs, Mapping):
+        from workloads.errors import shown  # here, since `cocco --version` reads this file and no network
+
         return f"no cocco that says what made it: {shown(theirs)}"
     ours = made_by()
     told = [f"{name} {theirs.get(name)} (here {ours[name]})" for name in ours if theirs.get(name) != ours[name]]

@@ -88,6 +88,7 @@ def test_a_memory_that_is_not_the_cheapest_choice_is_refuted_by_another(run, net
     path = tmp_path / "large" / "result.json"
     content = json.loads(path.read_text())
     content["settings"]["space"]["shared_buffer"]["low"] = 40960
+    del content["result"]["ranges"]  # as in a folder of version 0.1: what it says of other sizes would be compared
     path.write_text(json.dumps(content))
     found = proved(tmp_path / "large", code=1)
     assert found["status"] == "refuted" and found["least_cost"] == found["claimed_cost"]
@@ -132,7 +133,7 @@ def test_steps_without_prove_and_runs_with_a_broken_range_are_malformed(run, tmp
         if each.is_file():
             (tmp_path / each.name).write_bytes(each.read_bytes())
     (tmp_path / "result.json").write_text(json.dumps(content))
-    assert_malformed(cocco("evaluate", tmp_path, "--prove"), ["result.json", "'space'", "low, high and step"])
+    assert_malformed(cocco("evaluate", tmp_path, "--prove"), ["result.json", "low=40960 and high=1"])
 
 
 def test_what_does_not_fit_has_no_second_opinion(network):

@@ -140,7 +140,7 @@ def test_a_number_of_a_layer_that_is_one_off_is_named_and_if_a_price_takes_it_co
             who, _, what = found.message.partition(": ")
             assert not found.verified and who in (f"layer 'it' ({CASES[case].layers[0].op})", "tensor 'it'")
             assert what.startswith(f"{field.removeprefix('geometry.')} is "), (field, more, found.message)
-            if claims(found) != claims(honest):
+            if not claims(found).items() <= claims(honest).items():  # what is printed beside sums is not looked at
                 assert any(each.status == "different" for each in found.checks), (field, more)
                 changed += 1
     assert changed >= 12, "most of them change a price"
