@@ -163,16 +163,19 @@ class Trace:
         """
         import pandas
 
-        joined = [np.concatenate(column) for column in zip(*self._columns)]
-        number, generation, capacities, subgraphs, value, cost = joined
+        parts = dict(zip(COLUMNS, zip(*self._columns)))
+        joined = {name: np.concatenate(parts[name]) for name in COLUMNS if name != "capacities"}
         machine, buffers = self.problem.accelerator, self.problem.buffers
         names = ("shared_buffer",) if machine.is_shared else ("global_buffer", "weight_buffer")
-        columns = {"sample": number, "generation": generation}
+        columns = {"sample": joined["number"], "generation": joined["generation"]}
         for i, name in enumerate(names):
-            sizes = np.array(buffers[name])[capacities[:, i]] if buffers else np.full(len(cost), getattr(machine, name))
+            sizes = np.full(len(joined["cost"]), getattr(machine, name))
+            if buffers:
+                sizes = np.array(buffers[name])[np.concatenate([each[:, i] for each in parts["capacities"]])]
             columns[f"{name}_bytes"] = sizes
-        columns |= {"subgraphs": subgraphs, "value": value, "cost": cost, "best_cost": np.minimum.accumulate(cost)}
-        return pandas.DataFrame(columns)
+        columns |= {name: joined[name] for name in ("subgraphs", "value", "cost")}
+        columns["best_cost"] = np.minimum.accumulate(joined["cost"])
+        return pandas.DataFrame(columns, copy=False)  # there may be millions
 
 
 def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
