@@ -35,7 +35,7 @@ class Judge(Protocol):
         """Return by which factor the worst limit is exceeded."""
 
     def key(self, values: Sequence[float]) -> tuple[float, ...]:
-        """Return what is less for a better row."""
+        """Return the sort key: smaller is better."""
 
 
 class LimitedPoints(NamedTuple):
@@ -101,7 +101,10 @@ def _below(judge: Judge, best: tuple[float, ...], metric: Metric) -> float:
 
 
 def _raise(least: list[float], plane: Plane, metric: Metric, found: float | tuple[float, ...]) -> None:
-    """Put in what a decided memory says of the criteria of a metric: the least, or that it is not below so much."""
+    """Raise the lower bounds of a metric's criteria in a memory that is solved or ruled out.
+
+    found: the criteria of its best plans, or a value of the metric that no plan there undercuts.
+    """
     for i, name in enumerate(plane.names):
         if metric_of(name) == metric:
             if isinstance(found, tuple):

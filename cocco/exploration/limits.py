@@ -263,7 +263,7 @@ class _Judge:
         return max(values[self.plane.names.index(name)] / bound for name, bound in self.limits.items())
 
     def key(self, values: Sequence[float]) -> tuple[float, ...]:
-        """Return what is less for a better row; all the other criteria break ties, in their order."""
+        """Return the sort key: smaller is better; all other criteria break ties, in their order."""
         excess = self.excess(values)
         return (max(1.0, excess), values[self.target] if excess <= 1 else 0.0, *values)
 
