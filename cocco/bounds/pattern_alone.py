@@ -28,7 +28,8 @@ class Alone:
     def runs_alone(self, group: int, shown: int) -> bool:
         """Return whether only the layers shown can join the group, which touches few tensors.
 
-        Any other layer could join only together with a neighbor of the group and all layers between: that must not fit.
+        Any other layer could join only together with a neighbour of the group and all layers between: that must not
+        fit.
         """
         if (group, shown) not in self.apart:
             self.apart[group, shown] = self._runs_alone(group, shown)

@@ -1,7 +1,7 @@
-"""Partitions that a search starts from (Cocco, Sec. 4.4.1): its answer costs no more than any of them, anywhere.
+"""Partitions that a search starts from (Cocco, Sec. 4.4.1): its answer costs no more than any of them in any memory.
 
-They are priced as they were given in every memory of the question; where tensors may stay on chip, with their own
-intervals, and with those that suit the best memory.
+They are priced as given in every memory of the question. Where tensors may stay on chip, they are priced with their own
+kept intervals, and with those chosen for the best memory.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class _Best(NamedTuple):
 
 
 def starts(initial: Initial) -> list[Plans]:
-    """Return what a search starts from as one tuple for each start, with a partition for each network."""
+    """Return the starts of a search, each a tuple with one partition per network."""
     given: list[Partition | Sequence[Partition]] = [initial] if isinstance(initial, Partition) else list(initial)
     return [(each,) if isinstance(each, Partition) else tuple(each) for each in given]
 
 
 def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
-    """Return the answer of a search, or the best of what it started from where that costs less.
+    """Return the answer of a search, or the best of its starts if that costs less.
 
     Where nothing may stay on chip, the partitions are taken without their intervals.
     """
@@ -72,9 +72,9 @@ def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
 
 
 def _allowed(problem: Problem, plans: Plans) -> Plans:
-    """Return the partitions as this question may answer with them: by its metric, with intervals or without.
+    """Return the partitions in the form this question allows: with its metric, with kept intervals or without.
 
-    How several cores share each subgraph is chosen anew, which costs no more.
+    How several cores share each subgraph is chosen again, which costs no more.
     """
     return tuple(
         replace(plan, metric=problem.metric, schemes=())
