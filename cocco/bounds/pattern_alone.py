@@ -73,7 +73,7 @@ class Alone:
     def _least(self, group: int, seen: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
         question, least = self.question, math.inf
         size = elsewhere + sum([question.whole[u] for u in members(on_chip)])
-        always = group & self.outputs  # written, and not beside its floor
+        always = group & self.outputs  # written, as part of its floor
         free, layers = self.free(group, on_chip | loaded | stored), tuple(members(group))
         for more in self.others(group, seen):
             for kept, moved, bytes_kept in self._ways(free, size + more):

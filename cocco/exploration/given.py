@@ -143,7 +143,7 @@ def _cost(problem: Problem, parts: Sequence[_Models], accelerator: Accelerator) 
 
 
 def _kept(problem: Problem, best: _Best) -> _Best:
-    """Return the plans with their kept intervals chosen anew for the memory."""
+    """Return the plans with their kept intervals chosen again for the memory."""
     accelerator = problem.accelerator_of(best.capacities)
     plans = tuple(
         keep_on_chip(network, plan, accelerator, tile_rule=problem.tile_rule).partition
