@@ -156,7 +156,7 @@ def _patterns(
     """Return the patterns of a network and the steps they take, built once for all budgets that suffice for them.
 
     A pattern that is given up takes at least half of the budget. So if less was taken, the patterns are complete, and
-    the same for any larger budget.
+    the same for any other budget that suffices.
     """
     key = patterns_of, i
     if key in problem.memo:

@@ -55,7 +55,10 @@ class Alone:
         return self.beside[group, seen]
 
     def least(self, group: int, seen: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
-        """Return the least that a step costs, given where the tensors in `seen` lie and the bytes of those not seen."""
+        """Return the least that a step costs, given where those of the tensors in `seen` lie that it touches.
+
+        elsewhere: bytes of other tensors in `seen` that are kept meanwhile.
+        """
         key = group, seen, on_chip, loaded, stored, elsewhere
         if key not in self.known:
             self.known[key] = self._least(*key)
