@@ -270,6 +270,6 @@ def part_of(problem: Problem, i: int) -> Problem:
 
 
 def _alike(problem: Problem, rules: tuple[PricingRules, ...], remembered: dict[Hashable, Any]) -> Problem:
-    """Return a problem that shares what does not change with capacities."""
+    """Return the problem, made to share what does not change with capacities."""
     vars(problem).update(rules=rules, remembered=remembered)
     return problem
