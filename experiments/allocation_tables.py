@@ -35,7 +35,7 @@ def _spread(found: Mapping[Any, Any]) -> str:
 
 
 def _rounded(value: float) -> int | float:
-    """Return two digits that count."""
+    """Round to two significant digits."""
     digits = 1 - math.floor(math.log10(value))
     return round(value, digits) if digits > 0 else int(round(value, digits))
 

@@ -148,7 +148,7 @@ def address_map(
 
 
 def map_of(plan: BufferPlan) -> AddressMap:
-    """Return the address of every buffer of a plan, as `address_map` does."""
+    """Return the addresses of buffers that are planned already (`address_map` plans them first)."""
     maps = tuple(_memory_map(plan, memory) for memory in plan.buffers)
     layers = tuple(holding.names for holding in plan.holdings)
     return AddressMap(plan.network.name, layers, plan.accelerator.max_regions, maps)

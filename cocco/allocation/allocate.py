@@ -190,6 +190,7 @@ def _auto(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int,
 def _search(
     problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, engine: str, first: Outcome | None = None
 ) -> Outcome:
+    # Searches for an allocation of at most height `at` within `limit` nodes.
     def decide(at: int, limit: int) -> Outcome:
         return complete(problem, at, limit, engine, race_from=at if minimize else 0)
 
@@ -197,6 +198,7 @@ def _search(
 
 
 def _telamalloc(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
+    # Searches for an allocation of at most height `at` within `limit` nodes.
     def decide(at: int, limit: int) -> Outcome:
         return telamalloc(problem, at, limit)
 

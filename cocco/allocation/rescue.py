@@ -57,6 +57,7 @@ def lower_height(problem: AllocationProblem, capacity: int, best: Outcome, nodes
     if best.status in ("infeasible", "stopped"):
         return best
 
+    # Tries to fit everything below height `at` within `limit` nodes; heights already refuted are answered at once.
     def decide(at: int, limit: int) -> Outcome:
         if at <= refuted:
             return Outcome("infeasible", None, 0, refuted)

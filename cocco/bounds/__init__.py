@@ -1,4 +1,4 @@
-"""Lower bounds of every partition's cost by solvers: minutes, for a proof that was asked for (docs/bounds.md)."""
+"""Lower bounds of every partition's cost by solvers: minutes of work, for a proof on request (docs/bounds.md)."""
 
 from cocco.bounds.certificate import EFFORT, Certificate, certify, check_solvers, has_solvers, quick_effort
 

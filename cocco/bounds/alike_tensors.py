@@ -1,4 +1,4 @@
-"""Which tensors of a network every convolution that reads both reads the same (cocco.search.keeping.alike)."""
+"""Which tensors of a network are interchangeable to all that read them (cocco.search.keeping.alike)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from workloads.network.network import Network
 
 
 def kinds_of(network: Network) -> tuple[int, ...]:
-    """Return per tensor a number that those of one shape share, -1 where something else than a convolution reads it.
+    """Return per tensor a number shared by all of its shape, or -1 if anything but a convolution reads it.
 
-    A convolution reads the channels of its operands one after the other, and no order of them costs more than another
-    one, unless groups of its channels see some of them only.
+    A convolution reads the channels of its operands one after another, and all orders of these cost the same, unless
+    groups of its channels see only some of them.
     """
     numbers: dict[Hashable, int] = {}
     found = []

@@ -1,7 +1,7 @@
-"""Budgets of long networks: what does for a thousand layers is too little for five thousand, or takes too long.
+"""Budgets for long networks: what suffices for a thousand layers is too little for five thousand, or takes too long.
 
-A state of the exact search has a bit for each layer and each tensor, so its steps take longer the more there are; and a
-chain takes as many more steps as it has more layers, some 2,300 of each. Up to LAYERS nothing changes.
+A state of the exact search has a bit for each layer and each tensor, so its steps take longer the more there are. The
+steps of a chain grow with its layers, some 2,300 for each. Up to LAYERS nothing changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def larger(budget: int, layers: int) -> int:
 
 
 def smaller(budget: int, layers: int) -> int:
-    """Return a budget of what takes longer the larger the network is, 1 at least.
+    """Return a budget, at least 1, for work that takes longer the larger the network is.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""What moves through the on-chip buffers in every partition: in how many pieces a layer is made at least.
+"""What every partition moves at least through the on-chip buffers: by the least number of pieces that make a layer.
 
-Where the hardware is given, a layer runs alone, at a price that is known, or in a subgraph of several layers, where
-all regions and weights are on chip. There it is made piece by piece (simulator/model/updates.py). A piece of r x c
-outputs lies in the region of the result, and the windows that it meets in those of the operands (windows.py), for each
-of the samples at once; that and the layer's weights fit. So there are at least so many pieces as cover the map, and
+On given hardware a layer runs alone, at a known price, or in a subgraph of several layers with all regions and weights
+on chip. There it is made piece by piece (simulator/model/updates.py). A piece of r x c outputs lies in the region of
+the result, and the windows that it meets lie in the regions of the operands (windows.py), for all samples at once; all
+this and the layer's weights must fit. So there are at least as many pieces as it takes to cover the map, and
 
 * weights are read from their buffer once for each piece, in each round of samples;
 * elements that windows meet are read once, and again where two pieces border; operands needed in full for each piece.
 
-Either way a layer reads no less than the smaller of both. Each of the two sums is a bound by itself.
+Either way a layer reads no less than the smaller of the two cases. Each of the two sums is a bound by itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Pair = tuple[int, int]  #: of rows and of columns
 
 
 class Buffered(NamedTuple):
-    """Bytes that the layers of a network read at least of the on-chip buffers, for the whole batch."""
+    """Bytes that the layers of a network read at least from the on-chip buffers, for the whole batch."""
 
     operands: int  #: from the global buffer, beside what is written to DRAM
     weights: int  #: from the weight buffer
@@ -46,7 +46,7 @@ class Operand(NamedTuple):
     is_whole: bool  #: whether it is needed in full
 
     def held(self, bands: int, heights: Sequence[int], widths: Sequence[int]) -> list[list[int]]:
-        """Return per height and width of pieces the bytes of its region at least (SubgraphCosts.least_activation)."""
+        """Return, by height and width of pieces, the least bytes of its region (SubgraphCosts.least_activation)."""
         height, width = self.extent
         if self.is_whole or self.windows is None:
             return [[height * width * self.element_bytes] * len(widths)] * len(heights)
@@ -59,7 +59,7 @@ class Operand(NamedTuple):
         ]
 
     def read(self, rows: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
-        """Return the bytes that are read at least where there are so many rows and columns of pieces."""
+        """Return the least bytes that are read, by the number of rows and columns of pieces."""
         height, width = self.extent
         whole = self.is_whole * self.channels * height * width
         if self.windows is None:
@@ -72,7 +72,7 @@ class Operand(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """A layer as one of several of a subgraph."""
+    """A layer in a subgraph of several layers."""
 
     extent: Pair
     element_bytes: int
@@ -83,30 +83,30 @@ class Inside(NamedTuple):
     samples: int  #: of one core
 
     def held(self, heights: Sequence[int], widths: Sequence[int]) -> list[list[int]]:
-        """Return per height and width of pieces the bytes of one sample's regions at least."""
+        """Return, by height and width of pieces, the least bytes of one sample's regions."""
         band = -(-self.extent[COLUMNS] // self.bands)
         result = [[rows * min(columns, band) * self.element_bytes for columns in widths] for rows in heights]
         return _sums([result, *[operand.held(self.bands, heights, widths) for operand in self.operands]])
 
 
 class Choices(NamedTuple):
-    """What the pieces of a layer ask for, and save: in so much room or more, what is read at least; room ascends."""
+    """The room that pieces of a layer need and what is then read at least: choices with ascending room."""
 
     rooms: list[int]  #: bytes of one sample's regions
     operands: list[int]  #: bytes of one sample that are read
     pieces: list[int]
 
     def within(self, room: int) -> int | None:
-        """Return the place of the last that fits into a room, None where none does."""
+        """Return the position of the last choice that fits into a room; None if none does."""
         return bisect_right(self.rooms, room) - 1 if self.rooms and self.rooms[0] <= room else None
 
 
 def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
-    """Return per network what every partition reads of the on-chip buffers at least.
+    """Return per network what every partition reads at least from the on-chip buffers.
 
-    Where the memory is chosen, or several cores share layers, or a mapper moves words otherwise, or regions are as
-    small as the paper's, which do not hold all rows of a row operation: each element that a window meets, and each
-    weight, once.
+    That is each element that a window meets, and each weight, once, if the memory is chosen, several cores share
+    layers, a mapper moves words in another way, or regions are as small as the paper's, which do not hold all rows of a
+    row operation.
     """
     machine, prices = problem.accelerator, dict[int, Price]()
     if not problem.buffers and machine.cores == 1 and machine.mapper.is_flat and problem.tile_rule == "exact":
@@ -125,7 +125,7 @@ def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
 
 
 def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:
-    """Return what a layer reads at least: alone at this price, or with others where they have so much room."""
+    """Return what a layer reads at least: alone at this price, or with other layers in so much room."""
     results = rules.batch * rules.geometry.size_bytes[v]
     alone = Buffered(
         price.global_buffer_bytes - price.ema_input_bytes - price.ema_output_bytes - results,
@@ -138,7 +138,7 @@ def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:
 
 
 def least_inside(layer: Inside, room: int) -> Buffered | None:
-    """Return what a layer reads at least in a subgraph of several; None where no piece fits, so there is none.
+    """Return what a layer reads at least in a subgraph of several; None if no piece fits, so there is no such subgraph.
 
     room: bytes of one core for its regions.
     """
@@ -156,7 +156,7 @@ def least_inside(layer: Inside, room: int) -> Buffered | None:
 
 @lru_cache(maxsize=1 << 12)
 def choices_of(layer: Inside) -> Choices:
-    """Return what pieces of a layer ask for and save, whatever room there is: worked out once for all memories."""
+    """Return the choices of pieces of a layer for any room: computed once for all memories."""
     (height, width), (heights, widths) = layer.extent, map(equal_sizes, layer.extent)
     rows, columns = [-(-height // each) for each in heights], [-(-width // each) for each in widths]
     reads = _sums([[[0] * len(columns)] * len(rows), *[operand.read(rows, columns) for operand in layer.operands]])
@@ -179,7 +179,7 @@ def _sums(tables: Sequence[Sequence[Sequence[int]]]) -> list[list[int]]:
 
 
 def inside_of(rules: PricingRules, v: int) -> Inside:
-    """Return a layer as one of several of a subgraph."""
+    """Return a layer as part of a subgraph of several layers."""
     geometry = rules.geometry
     alignment = geometry.technology.channel_alignment
 
@@ -208,7 +208,7 @@ def _operands(rules: PricingRules, v: int) -> Iterator[tuple[int, bool, bool]]:
 
 
 def met_bytes(rules: PricingRules, v: int) -> int:
-    """Return the bytes of one sample that a layer reads at least, whatever the order and the pieces."""
+    """Return the bytes of one sample that a layer reads at least, in any order and any pieces."""
     geometry, total = rules.geometry, 0
     axes = rules.loop_layer(v).rows, rules.loop_layer(v).columns
     for u, local, whole in _operands(rules, v):

@@ -1,4 +1,4 @@
-"""From bounds of what crosses DRAM to a certificate: a lower bound in the objective's metric."""
+"""Turn bounds on the bytes that cross DRAM into a certificate: a lower bound in the objective's metric."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_BYTES = 2**50  #: of all tensors and weights; our choice: sums stay far bel
 
 
 class Certificate(NamedTuple):
-    """A lower bound of the objective, in its unit, with the method that gave it and its effort."""
+    """A lower bound of the objective, in its unit, with the method that gave it and the effort it took."""
 
     lower_bound: float
     method: str  #: "partition" where column generation proved more than what is forced, else "forced"
@@ -43,11 +43,11 @@ class Certificate(NamedTuple):
 def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT, best: float = math.inf) -> Certificate:
     """Return a lower bound of the cost of every plan, by the set-partition bound (docs/bounds.md).
 
-    Where tensors may stay on chip (`Problem.keep`), of every partition, order and intervals. labels: a good partition
-    (per layer the smallest layer of its subgraph); the better, the sooner the bound is good, but it is valid for any.
-    effort: deterministic time of the solver, so the answer does not depend on the machine. best: the bound need not be
-    higher. Where the memory is chosen, each candidate has a bound, and the least of them is returned. Raises ValueError
-    where a solver is not installed.
+    If tensors may stay on chip (`Problem.keep`), a plan is a partition, an order and kept intervals. labels: a good
+    partition (per layer the smallest layer of its subgraph); with a better one the bound is good sooner, but it is
+    valid for any. effort: deterministic time of the solver, so the answer does not depend on the machine. best: the
+    bound need not be higher. If the memory is chosen, each candidate has a bound, and the least of them is returned.
+    Raises ValueError if a solver is not installed.
     """
     check_solvers()
     stairs = Staircase(problem)
@@ -62,9 +62,9 @@ def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT, bes
 
 
 def unless_refuted(bound: float, cost: float, floor: float) -> float:
-    """Return a lower bound, or the floor, with a warning, where a plan costs less: then the bound is wrong.
+    """Return a lower bound; if a plan costs less, the bound is wrong: then return the floor, with a warning.
 
-    A bound that is cut to the cost of the best plan instead would call that plan optimal.
+    Cutting the bound to the cost of the best plan instead would call that plan optimal.
     """
     if bound <= cost * (1 + ROUNDING):
         return min(bound, cost)
@@ -78,7 +78,7 @@ def unless_refuted(bound: float, cost: float, floor: float) -> float:
 
 
 class _Solver:
-    """Asks the solvers for certificates, and counts what they take."""
+    """Gets certificates from the solvers, and counts the effort they take."""
 
     def __init__(self, problem: Problem, labels: Sequence[int]) -> None:
         self.problem = problem
@@ -89,7 +89,7 @@ class _Solver:
         self.spent = 0.0
 
     def certify(self, memory: Memory, prices: Sequence[float], effort: float) -> Step:
-        """Return what crosses at least in a memory."""
+        """Return the least that crosses DRAM in a memory."""
         given = in_memory(self.problem, memory)
         costs = SubgraphCosts(given)
         hulls = Hulls(given, costs)
@@ -105,7 +105,7 @@ class _Solver:
         return Step(tuple(traffic), tuple(found), is_open)
 
     def _certify_kept(self, given: Problem, costs: SubgraphCosts, hulls: Hulls, effort: float) -> Step:
-        """Return what crosses at least in a memory where tensors may be kept."""
+        """Return the least that crosses DRAM in a memory if tensors may be kept."""
         solver = KeptPrices(given, costs, hulls, tensors_of(given, may_keep=True), self.narrow)
         self.narrow = solver.narrow
         known = [step for step in self.kept_steps if costs.may_fit(step.layers) and solver.may_keep(step.kept)]
@@ -126,10 +126,10 @@ class _Solver:
         self, given: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, prices: Sequence[float],
         effort: float,
     ) -> tuple[list[int], list[float], bool]:  # fmt: skip
-        """Return per network the bytes of one sample that cross at least, prices that prove it, and what is open."""
+        """Return per network the least bytes of one sample that cross, prices that prove it, and if more may follow."""
         crossing, found, is_open = [0] * len(given.networks), [0.0] * given.size, False
         spent, left, parts = 0.0, given.size, components(given, hulls)
-        for layers in parts:  # the smallest first: what they leave is for the others
+        for layers in parts:  # the smallest first: the others get the time they leave
             inside = set(layers)
             known = [group for group in self.groups if inside.issuperset(group) and costs.may_fit(group)]
             if len(layers) == 1:
@@ -157,7 +157,7 @@ def _bytes_of(problem: Problem) -> int:
 
 
 def check_solvers() -> None:
-    """Raise ValueError that names the extra where a solver is not installed."""
+    """Raise a ValueError that names the missing extra if a solver is not installed."""
     try:
         import ortools.sat.python.cp_model  # noqa: F401
         import scipy.optimize  # noqa: F401
@@ -166,7 +166,7 @@ def check_solvers() -> None:
 
 
 def quick_effort(samples: int) -> float:
-    """Return the deterministic time that the certificate of a default search takes at most."""
+    """Return the most deterministic time for the certificate of a default search."""
     return min(QUICK_EFFORT, samples / QUICK_SAMPLES)
 
 

@@ -1,4 +1,4 @@
-"""Sets of layers that no subgraph connects: the network falls apart where neighbours do not fit together."""
+"""Sets of layers that no subgraph connects: the network splits where neighbours do not fit together."""
 
 from __future__ import annotations
 

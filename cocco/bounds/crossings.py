@@ -1,8 +1,8 @@
-"""What crosses to DRAM for one subgraph, tensor by tensor, where nothing is kept on chip and where it may be.
+"""What crosses DRAM for one subgraph, tensor by tensor, if nothing is kept on chip and if tensors may be.
 
-Where tensors may be kept, what every plan moves once (model inputs in, model outputs out) is no part of it. A tensor
-that a subgraph reads and that is not kept is loaded; one that it makes for a later one and that is not kept is
-written. Kept ones cross nothing in that step and lie there whole. What couples the steps of a plan is in tolls.py.
+If tensors may be kept, what every plan moves once (model inputs in, model outputs out) is excluded. A tensor that a
+subgraph reads and that is not kept is loaded; one that it makes for a later subgraph and that is not kept is written. A
+kept tensor does not cross in that step and lies on chip whole. What couples the steps of a plan is in tolls.py.
 """
 
 from __future__ import annotations

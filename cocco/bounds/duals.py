@@ -1,9 +1,9 @@
-"""Prices of layers for the set-partition bound: a linear program, and a step that does not run wild.
+"""Prices of layers for the set-partition bound: from a linear program, with steps that stay bounded.
 
-The prices of a linear program over few sets are a corner far from where the answer is. The level method (Lemarechal,
+With few sets, the prices of the linear program are a corner far from the answer. The level method (Lemarechal,
 Nemirovskii, Nesterov, 1995, "New variants of bundle methods") takes the point nearest to the last good one whose sum
-reaches a level between what is proven and what the program promises. Nothing here needs to be exact: whatever the
-prices are, the oracle says what they prove.
+reaches a level between what is proven and what the program promises. Nothing here needs to be exact: for any prices,
+the oracle says what they prove.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Columns:
         return [group for group in self._known if len(group) > 1]
 
     def add(self, group: tuple[int, ...], crossings: int) -> bool:
-        """Return whether the set is new, or crosses less than was known."""
+        """Add a set; return whether it is new or has fewer crossings than known before."""
         if group in self._known:
             at = self._known[group]
             is_less = crossings < self._costs[at]
@@ -53,13 +53,13 @@ class Columns:
         return True
 
     def _matrix(self) -> np.ndarray:
-        """Return a row for each set, stacked anew where there are new ones."""
+        """Return a matrix with a row for each set, rebuilt if there are new ones."""
         if len(self._made) < len(self._rows):
             self._made = np.vstack([self._made, *self._rows[len(self._made) :]])
         return self._made
 
     def most(self) -> float:
-        """Return the largest sum of prices at which no known set is worth more than its crossings."""
+        """Return the largest sum of prices for which no known set is worth more than its crossings."""
         from scipy.optimize import linprog
 
         matrix = self._matrix()
@@ -67,7 +67,7 @@ class Columns:
         return float(-answer.fun) if answer.status == 0 else 0.0
 
     def nearest(self, prices: np.ndarray, level: float) -> np.ndarray:
-        """Return prices nearest to these that keep to the known sets and sum up to the level.
+        """Return the prices nearest to these that respect all known sets and sum up to the level.
 
         Least distance programming by non-negative least squares (Lawson and Hanson, 1974, chapter 23).
         """
@@ -93,10 +93,10 @@ class Columns:
         return np.asarray(prices - rest[:count] / rest[count] * scale)
 
     def repaired(self, prices: np.ndarray) -> np.ndarray:
-        """Return lower prices, at which no known set is worth more than its crossings.
+        """Return lower prices for which no known set is worth more than its crossings.
 
         Each layer's price is scaled by the least ratio of the sets that are worth too much. A set that was worth w
-        at positive prices p and negative ones -m is worth at most c/w p - m <= c then, as m >= c/w m.
+        at positive prices p and negative ones -m is then worth at most c/w p - m <= c, as m >= c/w m.
         """
         matrix, costs = self._matrix(), np.array(self._costs, dtype=float)
         worth = matrix @ prices

@@ -1,9 +1,9 @@
-"""Proof: is the best partition, or the best memory, found by a search the best there is? By exact enumeration.
+"""Prove by exact enumeration that the best partition, or the best memory, found by a search is optimal.
 
-For given hardware the enumeration over downsets (cocco.search.baselines.exact) either finishes, and its answer is
-proven, or gives up. Where the memory is chosen too, every candidate is either solved so, or cannot beat the best known
-cost because already its buffer plus alpha times a lower bound of the metric is no less. If all candidates are, the
-best of them is the optimum of Formula 2.
+On given hardware the enumeration over downsets (cocco.search.baselines.exact) either finishes, and its answer is
+proven, or gives up. If the memory is chosen as well, each candidate is either solved in this way or ruled out, because
+its buffer plus alpha times a lower bound of the metric is no less than the best known cost. If all candidates are
+solved or ruled out, the best of them is the optimum of Formula 2.
 """
 
 from __future__ import annotations
@@ -39,20 +39,21 @@ ROUNDING = 1e-9  #: relative; far above what the order of summation can change, 
 
 
 class Proof(NamedTuple):
-    """The best sample known now, what no answer can undercut, and whether the two meet."""
+    """The best sample known, a cost that no answer undercuts, and whether the two meet."""
 
     best: Sample | None
     lower_bound: float
     is_optimal: bool
     transitions: int  #: subgraphs that were tried
-    is_stopped: bool = False  #: by the user; what is said holds all the same
+    is_stopped: bool = False  #: by the user; the rest holds nevertheless
 
 
 def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory: int, in_total: int) -> Proof:
     """Return what enumeration adds to the best sample of a search (None: there was no search).
 
-    per_memory: steps that one memory may take; a multiple of these for that of the best sample, and for the
-    others once all have had them. in_total: all of them. Budgets count, so the answer does not depend on the machine.
+    per_memory: steps that one memory may take; the memory of the best sample may take a multiple, and so may the others
+    once all have had a first try. in_total: all steps. Budgets are counts, so the answer does not depend on the
+    machine.
     """
     known = None if best is None else best.genome.capacities
     stairs, solver, spent = Staircase(problem), Solver(problem, engine), 0
@@ -83,7 +84,7 @@ def prove(problem: Problem, best: Sample | None, engine: EngineName, per_memory:
 
 
 def _open(stairs: Staircase, solver: Solver, best: Sample | None) -> Proof:
-    """Return what is proven; where memories are left open, by what is forced across DRAM in them."""
+    """Return what is proven; memories left open are bounded by what is forced across DRAM in them."""
     problem, floor = stairs.problem, lower_bound(stairs.problem)
     if best is None:
         return Proof(None, floor, False, solver.transitions)
@@ -104,7 +105,7 @@ def memory_bounds(problem: Problem) -> list[tuple[float, tuple[int, ...]]]:
 
 
 class Solver:
-    """Enumerates the partitions of a problem for one memory after the other."""
+    """Enumerates the partitions of a problem for one memory after another."""
 
     def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem, self.engine = problem, engine
@@ -115,9 +116,9 @@ class Solver:
             self.parts.append(replace(problem, networks=(network,), objective=objective))
 
     def solve(self, memory: tuple[int, ...], budget: int, best: Sample | None) -> tuple[Sample | None, int]:
-        """Return the better of the optimum with this memory and `best`, None if out of budget; and the steps.
+        """Return the better of the optimum with this memory and `best`, None if out of budget; and the steps taken.
 
-        Where nothing runs in this memory and nothing is known, a sample of infinite cost.
+        If nothing runs in this memory and `best` is None, it is a sample of infinite cost.
         """
         labels: list[int] = []
         value, spent = 0.0, 0
@@ -145,7 +146,7 @@ class Solver:
     def _solve_one(
         self, i: int, memory: tuple[int, ...], budget: int
     ) -> tuple[Sequence[Sequence[int]] | None, float, int]:
-        """Return the subgraphs of one network, None where the budget is spent, their Formula 1, and the steps."""
+        """Return the subgraphs of one network (None if the budget is spent), their Formula 1, and the steps taken."""
         if budget < 1:
             return None, 0.0, 0
         groups, _, transitions, steps, cost = once(enumerated, self.parts[i], memory, budget, self.engine)
@@ -154,7 +155,7 @@ class Solver:
 
 
 def enumerated(part: Problem, memory: tuple[int, ...], budget: int, engine: EngineName) -> Enumerated:
-    """Return the cheapest partition of one network with one memory, groups None where the budget is spent."""
+    """Return the cheapest partition of one network with one memory; its groups are None if the budget is spent."""
 
     def compiled() -> Enumerated:
         twin: Compiled | None = part.memo.get(enumerated)

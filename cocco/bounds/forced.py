@@ -1,4 +1,4 @@
-"""What crosses to DRAM in every partition, because not everything fits side by side: cheap, before any search.
+"""What crosses DRAM in every partition because not everything fits on chip together: cheap, before any search.
 
 A subgraph is convex: with two layers it has every layer between them, their hull. `may_fit` is necessary and monotone
 (cocco.search.pricing.subgraphs), so where the hull of some layers fails it, no subgraph has them all.
@@ -18,14 +18,14 @@ MOST_PRICED = 200  #: our choice: layers that are priced where a price takes a f
 
 
 class Traffic(NamedTuple):
-    """Bytes that no partition of a network goes below, for the whole batch."""
+    """The least bytes that any partition of a network moves, for the whole batch."""
 
     weights: int  #: read from DRAM
     maps: int  #: inputs read from DRAM plus outputs written to it
 
 
 class Hulls:
-    """Sets of layers as integers: what lies between layers, and whether that may fit on chip."""
+    """Convex hulls of layers: which layers lie between others, and whether they may fit on chip together."""
 
     def __init__(self, problem: Problem, costs: SubgraphCosts) -> None:
         self._may_fit = costs.may_fit
@@ -43,7 +43,7 @@ class Hulls:
                 self.down[v] |= self.down[w]
 
     def between(self, layers: Sequence[int]) -> int:
-        """Return the set of these layers and of all that lie on paths from one of them to another."""
+        """Return the set of these layers and all that lie on paths from one of them to another."""
         above = below = 0
         for v in layers:
             above |= self.up[v]
@@ -51,29 +51,29 @@ class Hulls:
         return above & below
 
     def may_share(self, layers: Sequence[int]) -> bool:
-        """Return False only where no subgraph has all of these layers."""
+        """Return False only if no subgraph can have all of these layers."""
         hull = self.between(layers)
         if self._most is not None and 1 < hull.bit_count() > self._most:
             return False
         return self._may_fit(tuple(bits(hull)))
 
     def runs_alone(self, v: int) -> bool:
-        """Return True only where no subgraph has this layer and another: it would have a neighbour of it."""
+        """Return True only if no subgraph has this layer and another: such a subgraph would have a neighbour of it."""
         return not any(self.may_share((u, v)) for u in self._neighbours[v])
 
 
 def least_traffic(problem: Problem, hulls: Hulls | None = None) -> list[Traffic]:
-    """Return per network what every partition moves, on the largest candidates where the memory is chosen.
+    """Return per network what every partition moves at least; if the memory is chosen, in the largest candidates.
 
-    * Each weight is read once at least, each model input that is read comes in once, each model output goes out once.
-    * A layer and all its readers that no subgraph can hold: some reader is elsewhere, so the layer's tensor is written
+    * Each weight is read at least once, each model input that is read comes in once, each model output goes out once.
+    * If no subgraph can hold a layer and all its readers, some reader is elsewhere, so the layer's tensor is written
       once and read once.
-    * Readers that cannot be with their producer read it from DRAM, and of those no two of which can be together each
-      reads it for itself. Model inputs are never inside, so that holds for all their readers.
-    * A layer that can be with none of its neighbours runs alone, at a price that is known where the hardware is given.
+    * Readers that cannot be with their producer read its tensor from DRAM, and readers of which no two can be together
+      each read it separately. Model inputs are never inside, so that holds for all their readers.
+    * A layer that can be with none of its neighbours runs alone, at a price that is known on given hardware.
 
     A larger memory only admits more subgraphs, and no way to run one moves less than its weights, in(S) and out(S)
-    once, so the largest candidates hold for all. hulls: of these, where they are at hand.
+    once, so the bound in the largest candidates holds for all. hulls: of the largest candidates, if available.
     """
     hulls = hulls or largest_hulls(problem)
     extras = extras_alone(problem, hulls)
@@ -81,15 +81,15 @@ def least_traffic(problem: Problem, hulls: Hulls | None = None) -> list[Traffic]
 
 
 def largest_hulls(problem: Problem) -> Hulls:
-    """Return the hulls on given hardware; where the memory is chosen, in the largest candidates."""
+    """Return the hulls on given hardware; if the memory is chosen, those in the largest candidates."""
     largest = in_memory(problem, [len(sizes) - 1 for sizes in problem.candidates])
     return Hulls(largest, SubgraphCosts(largest))
 
 
 def least_weights(problem: Problem) -> list[int]:
-    """Return per layer the bytes of weights that a subgraph with it holds at least, in all cores together.
+    """Return per layer the least bytes of weights that a subgraph with it holds, in all cores together.
 
-    Nothing where layers may run one group of channels after the other: then those of a group would do.
+    That is 0 if layers may run one group of channels after another: then the weights of one group suffice.
     """
     units = [unit for rules in problem.rules for unit in rules.units] or [1] * problem.size
     return [size if unit == 1 else 0 for size, unit in zip(problem.weight_bytes, units)]
@@ -121,7 +121,7 @@ def _of_network(problem: Problem, hulls: Hulls, i: int, extras: Sequence[Traffic
 
 
 def _crossings(hulls: Hulls, u: int, readers: Sequence[int], is_output: bool) -> int:
-    """Return how often the tensor of layer u crosses at least: written once, if at all, and read."""
+    """Return how often the tensor of layer u crosses DRAM at least: written once, if at all, and read."""
     away = [v for v in readers if not hulls.may_share((u, v))]
     reads = _apart(hulls, away)
     if not reads and len(readers) > 1 and not hulls.may_share((u, *readers)):
@@ -130,7 +130,7 @@ def _crossings(hulls: Hulls, u: int, readers: Sequence[int], is_output: bool) ->
 
 
 def _apart(hulls: Hulls, readers: Sequence[int]) -> int:
-    """Return the size of a set of readers no two of which can be in one subgraph, chosen greedily."""
+    """Return the size of a greedily chosen set of readers, no two of which can be in one subgraph."""
     chosen: list[int] = []
     for v in readers:
         if not any(hulls.may_share((u, v)) for u in chosen):
@@ -139,9 +139,9 @@ def _apart(hulls: Hulls, readers: Sequence[int]) -> int:
 
 
 def extras_alone(problem: Problem, hulls: Hulls) -> list[Traffic]:
-    """Return per layer what it moves beyond its weights, inputs and outputs once, where it can only run alone.
+    """Return what each layer that can only run alone moves beyond its weights, inputs and outputs once; else nothing.
 
-    Nothing where the memory is chosen: the price of a layer is that of one memory.
+    Nothing if the memory is chosen either: the price of a layer holds in one memory only.
     """
     extras = [Traffic(0, 0)] * problem.size
     if not problem.buffers:
@@ -158,8 +158,8 @@ def extras_alone(problem: Problem, hulls: Hulls) -> list[Traffic]:
 def alone_prices(problem: Problem, layers: Iterable[int]) -> dict[int, Price]:
     """Return the prices of single layers on given hardware, by layer.
 
-    Not of those that run in no order (then there is no partition with them alone, and nothing to bound), and of the
-    first MOST_PRICED only where there are several cores.
+    Layers that run in no loop order are left out (no partition has them alone, so there is nothing to bound). On
+    several cores only the first MOST_PRICED are priced.
     """
     pricer, machine = Pricer(problem, model_memo=1, price_memo=1), problem.accelerator
     found = {}

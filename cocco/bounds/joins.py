@@ -1,12 +1,12 @@
-"""How far branches of different depth push a tensor apart that both read: what a fork holds until they meet again.
+"""What a fork must hold until its branches meet again: branches of different depth read its tensor at distant places.
 
 A subgraph that has a layer u and a reader v of it has all layers between them. Along a path from u to v each layer
-runs ahead of the next (simulator/model/tiling.py, lead), and v itself still reads what it wants of u last. With strides
+runs ahead of the next (simulator/model/tiling.py, lead), while v itself still reads earlier elements of u. With strides
 of 1 all the way, lead(u) >= lead(v) + the sum of reach(x) - 1 - padding(x) over the layers x after u, so
 
     size(u) - step(u)  >=  lead(u) - (lead(v) - padding(v))  >=  padding(v) + that sum
 
-whatever else is in the subgraph. Of several paths the longest counts; the direct one says reach(v) - 1.
+whatever else is in the subgraph. Of several paths the longest counts; the direct one gives reach(v) - 1.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Slack = tuple[int, int]  # by rows and by columns
 
 
 def slacks_between(problem: Problem) -> dict[tuple[int, int], Slack]:
-    """Return per layer and reader, both of the union, the elements that the tensor holds at least beyond its step.
+    """Return, by layer and reader (ids of the union), the least elements that the tensor holds beyond its step.
 
-    Only where that is more than the reader asks for by itself; nothing by the paper's tile rule, which has no leads.
+    Only if that is more than the reader needs by itself; nothing with the paper's tile rule, which has no leads.
     """
     found: dict[tuple[int, int], Slack] = {}
     if problem.tile_rule == "paper":

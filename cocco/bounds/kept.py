@@ -1,4 +1,4 @@
-"""The exact search with kept tensors on the simulator's prices, network by network."""
+"""The exact search with kept tensors at the simulator's prices, network by network."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def cheapest_plans(
 ) -> KeptOptimum:
     """Return the cheapest partition, order and kept intervals of each network on given hardware.
 
-    The networks run one after the other and nothing is kept between them, so each is searched by itself; budgets are
-    for all together. engine: None for the default. below: plans that cost this much (Formula 1) or more together are
-    not looked for; then the status of the last one searched is "none_below". relaxed: the same networks on hardware on
-    which no step costs more where the cheapest way to run it is taken; floors and patterns of it hold here, too, and
-    are built once for all hardware that it is given with.
+    The networks run one after another and nothing is kept between them, so each is searched by itself; budgets are for
+    all together. engine: None for the default. below: only plans that together cost less than this (Formula 1) are
+    sought; if there are none, the status of the last network searched is "none_below". relaxed: the same networks on
+    hardware on which no step costs more when run in its cheapest way; its floors and patterns hold here as well, and
+    are built once for all hardware that it is passed with.
     """
     plans: list[ExactPlan] = []
     partitions, cost = [], 0.0
@@ -111,10 +111,11 @@ def cheapest_plans(
 def _cheapest(
     problem: Problem, i: int, question: KeepQuestion, limits: Limits, engine: EngineName | None, relaxed: Problem
 ) -> ExactPlan:
-    """Return the cheapest plan of a network: first without patterns, which take longer than most networks.
+    """Return the cheapest plan of a network: first without patterns, which take longer to build than most searches.
 
-    Where the first search took its steps in few states, patterns say little beside it: a longer one comes first. With
-    relaxed hardware that ends where much is left to what is asked: it may be asked for less, or with its own.
+    If the first search spent its steps in few states, patterns would add little: a longer search comes first. With
+    relaxed hardware the search ends there if the limit is still far off: it may come again with a lower limit, or
+    with patterns of its own.
     """
     first = limits
     if limits.steps > FIRST_STEPS:
@@ -152,9 +153,10 @@ def _cheapest(
 def _patterns(
     problem: Problem, i: int, question: KeepQuestion, most: int, engine: EngineName | None
 ) -> tuple[tuple[Pattern, ...], int]:
-    """Return the patterns of a network and the steps that they take, built once for all budgets that they fit into.
+    """Return the patterns of a network and the steps they take, built once for all budgets that suffice for them.
 
-    What is given up takes half of the budget at least, so what took less is complete, and the same with any other one.
+    A pattern that is given up takes at least half of the budget. So if less was taken, the patterns are complete, and
+    the same for any other budget that suffices.
     """
     key = patterns_of, i
     if key in problem.memo:
@@ -170,7 +172,7 @@ def _patterns(
 
 
 def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> float:
-    """Return what a network must cost less than; of several networks a little more, so that rounding cuts nothing."""
+    """Return the limit for the next network's cost; with several networks slightly more, so that rounding cuts none."""
     if not cost and not after:
         return below
     for question in after:
@@ -180,9 +182,10 @@ def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> flo
 
 
 def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, engine: EngineName | None) -> Searcher:
-    """Return what finds cheapest ways through windows of a network, compiled or readable: the same, in as many steps.
+    """Return a function that finds cheapest ways through windows of a network, compiled or readable.
 
-    most: the most that any of them may take. What was priced for one window is remembered for the others.
+    Both engines find the same way in as many steps. most: the limits of any window. Prices are remembered from one
+    window to the next.
     """
     memo = Memo(question, most)
 
@@ -211,9 +214,9 @@ def _compiled(part: Problem, question: KeepQuestion, most: Limits) -> KeptSearch
 def near_graph(
     problem: Problem, below: float, steps: int, most: int, engine: EngineName | None = None
 ) -> tuple[Near | None, int]:
-    """Return all plans of the one network that cost less as a graph, and the steps that it took.
+    """Return a graph of all plans of the one network that cost less than `below`, and the steps taken.
 
-    None: there are none, or more than so many steps lead from one of their states to another, or a budget is spent.
+    None if there are none, if the graph would have more than `most` steps, or if a budget is spent.
     """
     question = keep_question(problem, 0, True, engine)
     limits = Limits(MAX_STATES // 8, steps, below)
@@ -238,7 +241,7 @@ def _compiled_graph(problem: Problem, question: KeepQuestion, limits: Limits, mo
 def keep_question(
     problem: Problem, i: int = 0, may_keep: bool = True, engine: EngineName | None = None
 ) -> KeepQuestion:
-    """Return what the exact search asks of one network of a problem on given hardware, worked out once."""
+    """Return the input of the exact search for one network of a problem on given hardware, computed once."""
     key = keep_question, i, may_keep, engine
     if key not in problem.memo:
         problem.memo[key] = _keep_question(part_of(problem, i), may_keep, engine)
@@ -262,7 +265,7 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
 
 
 def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], float]:
-    """Return what prices a step in the metric of the problem."""
+    """Return a function that prices a step in the metric of the problem."""
     machine = problem.accelerator
     metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
     totals = kept_price(problem)
@@ -282,7 +285,7 @@ def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], 
 
 
 def step_totals(problem: Problem, engine: EngineName | None = None) -> StepTotals:
-    """Return what prices a step of the one network of a problem with either engine; None where it does not fit."""
+    """Return a function that prices a step of the one network, with either engine: None if the step does not fit."""
     readable = kept_price(problem)
     if engine_name(engine, problem) != "fast":
         return readable
@@ -296,7 +299,7 @@ def step_totals(problem: Problem, engine: EngineName | None = None) -> StepTotal
 
 
 def kept_price(problem: Problem) -> StepTotals:
-    """Return what prices a step of the one network of a problem as the simulator does; None where it does not fit."""
+    """Return a function that prices a step of the one network as the simulator does: None if the step does not fit."""
     (models,), machine = problem.models, problem.accelerator
 
     def price(step: KeptStep) -> Totals | None:
@@ -309,7 +312,7 @@ def kept_price(problem: Problem) -> StepTotals:
 
 
 def _once(problem: Problem, price: StepTotals) -> StepTotals:
-    """Return what prices steps that look alike once."""
+    """Return a function that prices equivalent steps only once."""
     (models,), known = problem.models, dict[Hashable, Totals | None]()
 
     def ask(step: KeptStep) -> Totals | None:

@@ -1,9 +1,9 @@
-"""What a layer alone moves beyond its tensors and weights once, by the bytes that are kept on chip meanwhile.
+"""What a layer alone moves beyond its tensors and weights once, by the bytes kept on chip while it runs.
 
-In whatever loop order it runs, a layer that does not fit beside what is kept reads weights or operands again. The less
-room, the more: of all orders that fit the one that moves fewest bytes is taken (cocco.bounds.kept_elsewhere). What is
-written, or comes in to stay, crosses once in any order. So for each set of its own tensors that may be kept, and some
-sizes of all that is kept, its price says what any plan moves at least.
+In every loop order, a layer that does not fit next to the kept tensors reads weights or operands again. The less room,
+the more it reads: of all orders that fit, the one that moves the fewest bytes is taken (cocco.bounds.kept_elsewhere).
+What is written, or comes in to stay, crosses once in any order. So for each set of its own tensors that may be kept,
+and for some totals of kept bytes, its price says what any plan moves at least.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Alone(NamedTuple):
 
     Examples
     --------
-    With less than 100 bytes kept nothing; 50 bytes from there on; and no order fits beside more than 120 bytes:
+    Nothing with less than 100 bytes kept, 50 bytes from there on; and no order fits with more than 120 bytes kept:
 
     >>> alone = Alone(((0, 0), (100, 50)), 120)
     >>> alone.extra(99), alone.extra(100)
@@ -40,23 +40,23 @@ class Alone(NamedTuple):
 
     @property
     def most(self) -> int:
-        """What is moved beyond with as much kept as there may be."""
+        """What is moved beyond if as much is kept as possible."""
         return self.levels[-1][1]
 
     def extra(self, kept_bytes: int) -> int:
-        """Return what is moved beyond with so many bytes kept."""
+        """Return what is moved beyond if so many bytes are kept."""
         return max([extra for start, extra in self.levels if start <= kept_bytes], default=0)
 
 
 def by_bytes(problem: Problem) -> Problem:
-    """Return the same problem where loop orders are chosen by what crosses DRAM, which is least then."""
+    """Return the same problem with loop orders chosen by what crosses DRAM, which is then the least possible."""
     if problem.metric == "ema":
         return problem
     return replace(problem, objective=replace(problem.objective, metric="ema"), chosen_by=None)
 
 
 def alone_extras(problem: Problem) -> list[Alone]:
-    """Return them per layer of the union on given hardware; problem: one of `by_bytes`."""
+    """Return `Alone` for each layer of the union on given hardware; problem: one of `by_bytes`."""
     machine = problem.accelerator
     nothing = Alone(((0, 0),), machine.activation_capacity)
     if machine.cores > 1 or not machine.mapper.is_flat or problem.tile_rule != "exact":
@@ -74,7 +74,7 @@ def alone_extras(problem: Problem) -> list[Alone]:
 
 
 def _of_layer(part: Problem, v: int, price: Callable[[KeptStep], Totals | None]) -> Alone | None:
-    """Return those of a layer; None: nothing, or too many sets to look at."""
+    """Return `Alone` for one layer; None if it moves nothing beyond, or has too many sets to look at."""
     (network,), (rules,), room = part.networks, part.rules, part.accelerator.activation_capacity
     reads = list(dict.fromkeys(network.producers[v]))
     touched = [*reads, v] if network.consumers[v] else reads
@@ -107,7 +107,7 @@ def _of_layer(part: Problem, v: int, price: Callable[[KeptStep], Totals | None])
 
 
 def _halved(value: Callable[[int], float], places: Sequence[int]) -> list[float]:
-    """Return the values of a function that never falls, at ascending places, asked where they change."""
+    """Return the values of a nondecreasing function at ascending places, by bisection where they change."""
     low, high, count = value(places[0]), value(places[-1]), len(places)
     if low == high or count < 3:
         return [low] * (count - 1) + [high]
@@ -115,9 +115,9 @@ def _halved(value: Callable[[int], float], places: Sequence[int]) -> list[float]
 
 
 def _levels(starts: Sequence[int], least: Sequence[float], batch: int, room: int) -> Alone | None:
-    """Return where what is moved at least with so much kept, or more, rises; None: it never runs alone.
+    """Return the places where the least that is moved, with so much kept or more, rises; None if it never runs alone.
 
-    With more kept it may be less, if that is the layer's own.
+    With more kept it may move less, if the layer's own tensors are kept.
     """
     levels: list[tuple[int, int]] = []
     for i, start in enumerate(starts):
@@ -131,7 +131,7 @@ def _levels(starts: Sequence[int], least: Sequence[float], batch: int, room: int
 
 
 def _sums(items: Sequence[tuple[int, int]], most_bytes: int) -> list[tuple[int, int]]:
-    """Return all sets of these, and their bytes, that take at most so many."""
+    """Return all subsets of these that take at most so many bytes, with their bytes."""
     found = [(0, 0)]
     for bit, size in items:
         found += [(each | bit, taken + size) for each, taken in found if taken + size <= most_bytes]

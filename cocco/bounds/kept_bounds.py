@@ -1,7 +1,7 @@
-"""Lower bounds where tensors may stay on chip between subgraphs: what no partition, order and intervals undercut.
+"""Lower bounds if tensors may stay on chip between subgraphs: no partition, order and kept intervals undercut them.
 
-The bounds of cocco.bounds.forced say what crosses DRAM where nothing is kept, and do not hold here. These do: weights,
-the inputs that are read and the model outputs cross DRAM once (`once_bytes`), and what every layer moves in the buffers
+The bounds of cocco.bounds.forced say what crosses DRAM if nothing is kept, and do not hold here. These do: weights, the
+inputs that are read and the model outputs cross DRAM once (`once_bytes`), and what every layer moves in the buffers
 (cocco.bounds.buffers) costs the energy of each memory.
 """
 
@@ -21,7 +21,7 @@ from simulator.model.pricing import PricingRules
 
 
 def memories(problem: Problem) -> list[Memory]:
-    """Return every memory that may be chosen; the only one of given hardware."""
+    """Return every memory that may be chosen; on given hardware there is only one."""
     return list(product(*[range(len(sizes)) for sizes in problem.candidates]))
 
 
@@ -32,7 +32,7 @@ class KeptBounds:
         self.problem = problem
 
     def totals(self, memory: Memory) -> list[Totals]:
-        """Return per network totals of which none can be undercut with this memory."""
+        """Return totals per network, none of which any plan with this memory can undercut."""
         machine = self.problem.accelerator_of(memory)
         rows = zip(self.problem.rules, self.once, self.buffered)
         return [least_totals(rules, traffic, buffered, machine) for rules, traffic, buffered in rows]

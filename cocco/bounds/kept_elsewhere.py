@@ -1,9 +1,9 @@
-"""How many bytes other tensors may take that are kept while a step runs, where its price depends on them.
+"""How many bytes other kept tensors may take while a step runs, if the step's price depends on that.
 
-A layer alone on one core takes the cheapest of all its loop orders that fit, so less room is never cheaper (searched in
-8,415 steps of random networks at 13 rooms each: no exception). A subgraph of several layers takes the largest tiles
-that fit, several cores share by what fits, and where loop orders are chosen by another metric that one decides: there
-less room is now and then cheaper (8 of 705 pairs of layers). Bounds then look at all rooms that there may be.
+A layer alone on one core takes the cheapest of all its loop orders that fit, so less room is never cheaper (checked in
+8,415 steps of random networks at 13 rooms each: no exception). Elsewhere less room is occasionally cheaper (8 of 705
+pairs of layers): a subgraph of several layers takes the largest tiles that fit, several cores share by what fits, and
+loop orders may be chosen by another metric. Bounds then look at all rooms that are possible.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MOST_SUMS = 16  #: sums that are looked at; our choice
 
 
 def bytes_beside(question: KeepQuestion, order: LayerOrder, group: int, seen: int = 0) -> tuple[int, ...]:
-    """Return all bytes that other tensors may take while a step runs, ascending; empty: too many to look at.
+    """Return all numbers of bytes that other tensors may take while a step runs, ascending; empty: too many.
 
-    seen: tensors that are accounted for otherwise. Others are made before or beside the step, and not all their readers
-    are before it.
+    seen: tensors that are accounted for separately. The others may be made before the step, and not all their readers
+    run before it.
     """
     if question.more_room_pays and not group & (group - 1):
         return (0,)
@@ -36,7 +36,7 @@ def bytes_beside(question: KeepQuestion, order: LayerOrder, group: int, seen: in
 
 
 def sums_of(sizes: Iterable[int], most_bytes: int) -> tuple[int, ...]:
-    """Return every sum of some of these, at most so many bytes, ascending; empty: more than MOST_SUMS.
+    """Return the sums of all subsets, at most so many bytes, ascending; empty if there are more than MOST_SUMS.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""What no plan with kept tensors undercuts, told apart by layer and by tensor.
+"""Lower bounds for plans with kept tensors, split by layer and by tensor.
 
-The floors are what `least.least_totals` says of all layers together: weights read once, results written once and what
-windows meet read once on chip, model outputs written to DRAM; and of each tensor in DRAM that has readers left, one
-reading.
+The floors split by layer what `least.least_totals` bounds for all layers together: weights read once, results written
+once and what windows meet read once on chip, model outputs written to DRAM. In addition, each tensor in DRAM that has
+readers left costs one load.
 
-Some layers always run alone: with each layer that they read or are read by, and all between, no larger set may fit, and
-a subgraph with more layers has such a pair. Then all their steps can be looked at: each input comes from DRAM, or is
-kept, or both, and so the output, with all the room that is left. Whatever their cheapest step costs beside its own
-crossings is their floor. A tensor crosses DRAM both ways in every plan
+Some layers always run alone: together with any neighbour and all layers between they do not fit, and every subgraph
+with more layers has such a pair. Then all their steps can be looked at: each input comes from DRAM, or is kept, or
+both, and likewise the output, with all the room that is left. The cost of their cheapest step without its own crossings
+is their floor. A tensor crosses DRAM both ways in every plan
 
     if it is larger than the buffer, or its maker always runs alone and cannot hold it: then it is written; and a reader
     that cannot run with the maker reads it there at least once
@@ -38,7 +38,7 @@ ROUNDING = 1e-12  #: relative; above what differences of floats are off
 
 
 def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the floors of layers and of crossings; of latency either the cycles or what crosses, the larger in all."""
+    """Return the floors of layers and of crossings; for latency only cycles or only crossings, whichever is more."""
     (rules,), machine = problem.rules, floor_of(problem.accelerator)
     metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
     rows = least_of_layers(rules)
@@ -56,12 +56,12 @@ def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def least_of_layers(rules: PricingRules) -> list[Totals]:
-    """Return what each layer adds to the totals at least, wherever it runs."""
+    """Return the least that each layer adds to the totals in any step."""
     return [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
 
 
 def _least_of_layer(rules: PricingRules, v: int) -> Totals:
-    """Return what a layer adds to the totals at least, wherever it runs; slots are those of what crosses."""
+    """Return the least that a layer adds to the totals in any step; slots are those of what crosses."""
     geometry, batch = rules.geometry, rules.batch
     weights, result = geometry.network.layers[v].weight_bytes, geometry.size_bytes[v]
     output = batch * result if geometry.network.is_output[v] else 0
@@ -80,12 +80,12 @@ def _least_of_layer(rules: PricingRules, v: int) -> Totals:
 class _Alone(NamedTuple):
     """A layer that always runs alone."""
 
-    floor: float  #: the least that its step costs beside its own crossings
+    floor: float  #: the least that its step costs without its own crossings
     holds: int  #: tensors that may be kept while it runs
 
 
 def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
-    """Return the question with higher floors, by layers that always run alone; is_whole: costs are whole numbers."""
+    """Return the question with floors raised by layers that always run alone; is_whole: costs are whole numbers."""
     network, count = question.network, len(question.network.layers)
     if not question.may_keep:
         return question
@@ -108,9 +108,9 @@ def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
 
 
 def _least_anywhere(question: KeepQuestion, fuses: _Together, v: int) -> float:
-    """Return the least that a layer costs that may run with others: the lesser of that and of its steps alone.
+    """Return the least cost of a layer that may run alone or with others: the lower of the two cases.
 
-    With others it runs with one that it reads or that reads it, and all between: what that takes is not its room.
+    With others it runs with a neighbour and all layers between, and the room that those take is not left for it.
     """
     if question.inside is None or len(set(question.network.producers[v])) > MOST_INPUTS:
         return 0.0
@@ -125,7 +125,7 @@ def _least_anywhere(question: KeepQuestion, fuses: _Together, v: int) -> float:
 
 
 def _looked_at(question: KeepQuestion, v: int) -> _Alone:
-    """Return what all steps of a layer that runs alone have in common."""
+    """Return the floor common to all steps of a layer that always runs alone, and which tensors it can hold."""
     least, holds = math.inf, 0
     beside = bytes_beside(question, LayerOrder(question), 1 << v)
     for step in _steps_of(question, v, beside or (0,)):
@@ -141,7 +141,7 @@ def _looked_at(question: KeepQuestion, v: int) -> _Alone:
 
 
 def _steps_of(question: KeepQuestion, v: int, beside: tuple[int, ...]) -> Iterator[KeptStep]:
-    """Yield every step of a layer alone, with so much kept that it does not touch."""
+    """Yield every step of a layer alone; beside: bytes of kept tensors that it does not touch."""
     inputs = sorted(set(question.network.producers[v]))
     ways = [(0, 1), (1, 0), (1, 1)]  # kept, crosses
     of_output = [ways] * bool(question.network.consumers[v])
@@ -182,17 +182,17 @@ class _Together:
         self.known: dict[tuple[int, int], bool] = {}
 
     def may(self, u: int, v: int) -> bool:
-        """Return whether a layer and one that reads it, with all between, may fit."""
+        """Return whether a layer and a reader of it, with all layers between, may fit together."""
         if (u, v) not in self.known:
             self.known[u, v] = self.question.may_fit(tuple(members(self.downward[u] & self.upward[v])))
         return self.known[u, v]
 
     def any_neighbour(self, v: int) -> bool:
-        """Return whether a layer may share a subgraph with any that it reads or that reads it."""
+        """Return whether a layer may share a subgraph with any neighbour."""
         return any(True for _ in self.pairs(v))
 
     def pairs(self, v: int) -> Iterator[int]:
-        """Yield a layer and one that it reads or that reads it, with all between, where these may share a subgraph."""
+        """Yield the set of a layer, a neighbour and all layers between, for each neighbour with which it may fit."""
         producers = [p for p in set(self.network.producers[v]) if p < len(self.network.layers)]
         for u, w in [(p, v) for p in producers] + [(v, c) for c in self.network.consumers[v]]:
             if self.may(u, w):

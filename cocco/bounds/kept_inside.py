@@ -1,8 +1,8 @@
-"""What a layer costs at least as one of several of a subgraph, by the room that its regions have beside kept tensors.
+"""The least cost of a layer in a subgraph of several, by the room that kept tensors leave for its regions.
 
-There it is made in at least so many pieces as its regions ask for (cocco.bounds.buffers), and reads weights once for
-each, and again what two of them want. A kept operand or result lies on chip whole, with no region: its windows are read
-as they are otherwise. The less room, the more pieces.
+There the layer is made in at least as many pieces as its regions require (cocco.bounds.buffers). It reads its weights
+once for each piece, and elements that two pieces need again. A kept operand or result lies on chip whole and has no
+region, but its windows are read in the same way. The less room, the more pieces.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ ROUNDING = 1e-12  #: relative; above what differences of floats are off
 
 
 def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, int], float] | None:
-    """Return what says what a layer of the one network costs at least, None where that depends on no room.
+    """Return a function for the least cost of a layer of the one network; None if the room makes no difference.
 
-    It takes the layer, the bytes of one core for regions of tensors that are not kept, and what of its operands and
-    result is kept; inf: no piece fits. rows: what layers cost wherever they run (kept_floors).
+    The function takes the layer, the bytes of one core for regions of tensors that are not kept, and the set of its
+    operands and result that are kept. It returns inf if no piece fits. rows: the least that layers cost in any step
+    (kept_floors).
     """
     (rules,), machine = problem.rules, problem.accelerator
     is_exact = machine.cores == 1 and machine.mapper.is_flat and problem.tile_rule == "exact"
@@ -61,9 +62,10 @@ def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, i
 
 
 def _beside(layer: Inside, v: int, reads: list[int], kept: int) -> Inside:
-    """Return a layer with no regions for what is kept; operands that are read alike are one, of all their channels.
+    """Return a layer without regions for kept tensors; operands read in the same way are merged into one.
 
-    What they hold and read together is the same, and few layers are left that differ.
+    The merged operand has all their channels, so the sums of what is held and read stay the same, and fewer different
+    layers are left.
     """
     alike: dict[Operand, Operand] = {}
     for u, operand in zip(reads, layer.operands):

@@ -1,15 +1,15 @@
-"""Proof of co-exploration with kept tensors: which memory, partition, order and intervals cost least of all.
+"""Prove co-exploration with kept tensors: which memory, partition, order and kept intervals cost least of all.
 
-Every candidate memory is either solved by the exact search (cocco.bounds.kept), or ruled out: because its bytes plus
-alpha times a lower bound of the metric are no less than the best known cost, or because the exact search finds no plan
-below what would beat that cost. If all are, the best of them is the optimum of Formula 2. Energy is not monotone in the
-capacity once nothing is left to save, so no memory is ruled out by its neighbours.
+Each candidate memory is either solved by the exact search (cocco.bounds.kept) or ruled out. It is ruled out if its
+bytes plus alpha times a lower bound of the metric are no less than the best known cost, or if the exact search finds no
+plan that beats that cost. If all are solved or ruled out, the best of them is the optimum of Formula 2. Energy is not
+monotone in the capacity once nothing is left to save, so no memory is ruled out by its neighbours.
 
-Of the memories left open the one in the middle, by bytes, comes first: its cost is soon close to the best, and the
-better that is known the less the others take. All are tried with a small budget before any is with a larger one. Until
-one is solved, the next tried is a smaller one: those are easier, and a network too wide for them is so for all. What
-a search that gives up has not ruled out is its memory's bound. One that met more sets of layers than it may is tried
-again only for a lower cost, and where there is one memory only, it gets the largest budget at once. (Our choices.)
+Of the open memories the middle one, by bytes, comes first: its cost is usually close to the best, and a better known
+cost makes the others cheaper. All are tried with a small budget before any gets a larger one. Until one is solved, the
+next is a smaller one: those are easier, and a network too wide for them is too wide for all. If a search gives up, the
+lowest cost that it has not ruled out is its memory's bound. A search that met more sets of layers than allowed is
+repeated only for a lower cost. If there is one memory only, it gets the largest budget at once. (Our choices.)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HOPELESS = (2, 2, 1, 0, 0)  #: memories that give up with each before any is sol
 
 
 class KeptProof(NamedTuple):
-    """The best plans known now, what no answer can undercut, and whether the two meet."""
+    """The best plans known, a cost that no answer undercuts, and whether the two meet."""
 
     best: Planned | None
     lower_bound: float
@@ -52,7 +52,7 @@ class KeptProof(NamedTuple):
 
 @stored
 class Solved(NamedTuple):
-    """One memory: its cheapest plans, or that none costs less than asked (None, decided), or that it is not known."""
+    """One memory: its cheapest plans, or that none costs less than a limit (None, decided), or that it is unknown."""
 
     best: Planned | None
     is_decided: bool
@@ -67,8 +67,8 @@ def prove_kept(
 ) -> KeptProof:  # fmt: skip
     """Return what the exact search adds to the best plans of another search (None: there was none).
 
-    per_memory: steps that one memory may take, in_total: all of them. Budgets count, so the answer does not depend on
-    the machine. After Ctrl-C what was found so far, not proven, is in the exception (Stopped).
+    per_memory: steps that one memory may take; in_total: all steps. Budgets are counts, so the answer does not depend
+    on the machine. After Ctrl-C the exception (Stopped) has what was found so far, unproven.
     """
 
     def job(memory: Memory, share: int) -> tuple[Problem, Memory, EngineName, int, float, bool]:
@@ -129,7 +129,7 @@ def _most_in_a_row(layers: int, tier: int) -> float:
 
 
 class _Order(NamedTuple):
-    """Where a proof is: which memories follow where none of them makes a difference."""
+    """The state of a proof: which memories follow if none of the next ones changes it."""
 
     untried: list[Memory]  #: with the budget of the moment
     order: list[Memory]  #: with any
@@ -141,7 +141,7 @@ class _Order(NamedTuple):
     later: tuple[tuple[int, int], ...]  #: the budgets that come next, and how many may give up with each
 
     def likely(self, first: Memory, tier: int) -> Iterator[tuple[Memory, int]]:
-        """Yield memories with the shares of their budgets, as the proof would ask for them."""
+        """Yield memories with the shares of their budgets, in the order in which the proof would solve them."""
         yield first, tier
         rest, failures, most = list(self.untried), self.failures, self.most
         later, tried = list(self.later), [*self.tried, first]
@@ -163,8 +163,8 @@ class _Order(NamedTuple):
 def _next(untried: list[Memory], known: Memory | None, failures: int, tried: Sequence[Memory]) -> Memory:
     """Return the memory to try: that of the best plans, else the middle one.
 
-    Until one is solved, the more failed, the smaller. tried: those with this budget, where one failed before; then the
-    farthest from all of these, since what is near to one is as hard and costs as much.
+    Until one is solved, the memory gets smaller with each failure. tried: memories already tried with this budget, if
+    one failed before. Then the one farthest from all of these is next, since a nearby one is as hard and costs as much.
     """
     if known is not None and known in untried:
         return known
@@ -188,9 +188,9 @@ class Stopped(KeyboardInterrupt):
 def solve(
     problem: Problem, memory: Memory, engine: EngineName, budget: int, below: float = math.inf, is_alike: bool = True
 ) -> Solved:
-    """Return the cheapest plans with one memory where they cost less than `below`, in the cost of the problem.
+    """Return the cheapest plans with one memory if they cost less than `below`, in the cost of the problem.
 
-    is_alike: whether its patterns are those of all memories of about its size, else its own.
+    is_alike: whether its patterns are shared by all memories of about its size, instead of its own.
     """
     given, machine = given_in(problem, memory), problem.accelerator_of(memory)
     if not problem.buffers and given.objective.alpha is not None:
@@ -215,7 +215,7 @@ def solve(
 
 
 def given_in(problem: Problem, memory: Memory) -> Problem:
-    """Return the problem in one memory; that of a memory tried before, with what was worked out about it then."""
+    """Return the problem in one memory; if tried before, the same object, with all that was computed for it."""
     known: dict[Memory, Problem] = problem.memo.setdefault(given_in, {})
     if memory not in known:
         if len(known) == KNOWN:
@@ -225,7 +225,7 @@ def given_in(problem: Problem, memory: Memory) -> Problem:
 
 
 def _relaxed(problem: Problem, memory: Memory) -> Problem | None:
-    """Return the problem in one memory that stands for all of about this size, None where one buffer is not all."""
+    """Return the problem in a memory that stands for all of about this size; None if there are several buffers."""
     if len(memory) != 1:
         return None
     (sizes,), (at,) = problem.candidates, memory
@@ -241,7 +241,7 @@ def _relaxed(problem: Problem, memory: Memory) -> Problem | None:
 
 
 def _alike(sizes: Sequence[int], size: int) -> Sequence[int]:
-    """Return the sizes of the group of one: from the largest of all down, each group up to ALIKE times its smallest.
+    """Return the group that a size belongs to: from the largest down, each group spans up to ALIKE times its smallest.
 
     Examples
     --------
@@ -256,9 +256,9 @@ def _alike(sizes: Sequence[int], size: int) -> Sequence[int]:
 
 
 def carried_down(problem: Problem, found: Planned) -> Planned:
-    """Return plans in the memory, sizes smaller, in which they cost less, as long as each size pays.
+    """Return the plans in a smaller memory, moved down size by size as long as each step lowers their cost.
 
-    So the cost of what fits is soon known about as low as it gets. Simulating thousands of layers takes too long.
+    So a low cost is known early. Not for thousands of layers, which take too long to simulate.
     """
     buffers = range(len(found.memory)) if problem.size <= LAYERS else ()
     for buffer in buffers:
@@ -278,7 +278,7 @@ def carried_down(problem: Problem, found: Planned) -> Planned:
 
 
 def value_of(problem: Problem, cost: float, buffer_bytes: int) -> float:
-    """Return the value of Formula 1 at which Formula 2 reaches a cost, 0 where it does so at once."""
+    """Return the value of Formula 1 at which Formula 2 reaches a cost; 0 if the buffer alone reaches it."""
     alpha = problem.objective.alpha
     if alpha is None or cost == math.inf:
         return cost

@@ -1,4 +1,4 @@
-"""The step that is worth most at given prices of layers where tensors may be kept on chip: by CP-SAT, with a proof."""
+"""Find by CP-SAT, with a proof, the step worth most at given prices of layers, if tensors may be kept on chip."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class WorstStep(NamedTuple):
-    """What no step undercuts, those that were met on the way, and the solver's effort."""
+    """A value that no step undercuts, the steps found on the way, and the solver's effort."""
 
     least: float
     steps: list[Taken]
@@ -27,11 +27,11 @@ class WorstStep(NamedTuple):
 
 
 class KeptOracle(Oracle):
-    """The model of one step of some layers, of what is kept meanwhile and of what ran before, solved at many tolls.
+    """The model of one step, of what is kept meanwhile and of what ran before, solved at many tolls.
 
-    What it pays: shares of tensors that are live and not kept, and loads (cocco.bounds.tolls). alone: where a step is
-    one layer, in whatever loop order, so that only what is kept takes room, and what it moves beyond, the more the more
-    is kept; else a step has two layers at least.
+    The step pays shares of tensors that are live and not kept, and loads (cocco.bounds.tolls). alone: if given, a step
+    is one layer, in any loop order, so that only kept tensors take room; it says how much more the layer moves, which
+    grows with the bytes kept. Otherwise a step has at least two layers.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class KeptOracle(Oracle):
             self._add_neighbours(problem, hulls)
 
     def worst(self, prices: Sequence[int], tolls: Tolls, limit: float) -> WorstStep:
-        """Return the least of what a step pays less the prices of its layers, proven as far as the time goes."""
+        """Return the least that a step pays minus the prices of its layers, proven as far as the time allows."""
         terms = [(tolls.shares[i], x) for i, x in self.shares.items()] + [
             (tolls.loads[u], x) for u, x in self.loads.items()
         ]
@@ -69,13 +69,13 @@ class KeptOracle(Oracle):
         return WorstStep(least, steps, spent)
 
     def _add_neighbours(self, problem: Problem, hulls: Hulls) -> None:
-        """Add that each layer of a step has one beside it that it reads or that reads it."""
+        """Add that each layer of a step has a neighbour (one it reads or that reads it) in the step."""
         for v, x in self.inside.items():
             near = [w for w in (*problem.producers[v], *problem.consumers[v]) if w in self.inside]
             self.model.add_bool_or([~x, *[self.inside[w] for w in near if hulls.may_share((v, w))]])
 
     def _add_extras(self, alone: Sequence[Alone], held: Sequence[Term]) -> None:
-        """Add what a layer alone moves beyond, the more the more is kept."""
+        """Add what a layer alone moves beyond its tensors once, which grows with the bytes kept."""
         model = self.model
         kinds: dict[Alone, list[cp_model.IntVar]] = {}
         for v, x in self.inside.items():
@@ -101,7 +101,7 @@ class KeptOracle(Oracle):
         return {u: self.model.new_bool_var("") for u in sorted(near) if tensors.whole[u] <= room}
 
     def _others(self, problem: Problem) -> Sequence[int]:
-        """Return all layers of the networks of these: what ran of them decides what is live."""
+        """Return all layers of the networks of these layers: which of them have run decides what is live."""
         networks = {problem.network_of[v] for v in self.layers}
         return [v for v in range(problem.size) if problem.network_of[v] in networks and v not in self.inside]
 
@@ -145,7 +145,7 @@ class KeptOracle(Oracle):
         return arriving
 
     def _live(self, u: int, tensors: Tensors) -> cp_model.IntVar:
-        """Return a variable that says that S or what ran before it made a tensor, and not all readers ran before."""
+        """Return a variable that is true if a tensor is made in S or before and not all its readers ran before S."""
         model, live = self.model, self.model.new_bool_var("")
         for v in tensors.readers[u]:
             model.add_bool_or([~self.done[u], self.done[v], live])
@@ -164,7 +164,7 @@ class AtTolls:
         self.oracle, self.tensors, self.tolls = oracle, tensors, tolls
 
     def least(self, prices: dict[int, int], limit: float) -> LeastExcess:
-        """Return the least of what a step pays less the prices of its layers (Oracle.least)."""
+        """Return the least that a step pays minus the prices of its layers (Oracle.least)."""
         found = self.oracle.worst([prices.get(v, 0) for v in range(len(self.tensors.read))], self.tolls, limit)
         sets = [(step.layers, paid(self.tensors, self.oracle.pairs, self.tolls, step)) for step in found.steps]
         return LeastExcess(found.least, sets, found.deterministic_time)

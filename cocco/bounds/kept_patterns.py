@@ -1,22 +1,22 @@
-"""What is left at least, by tables of smaller problems: additive pattern databases for the search with kept tensors.
+"""Bound the remaining cost by tables of smaller problems: additive pattern databases for the search with kept tensors.
 
-A pattern is some of the layers, L, and the tensors, U, that only they make and read (or that only they read, of model
-inputs); none that is written whoever reads it, as rows of a cache are. Every plan runs L in some steps: the step S
-appears as T = S and L, at a cost that S undercuts nowhere:
+A pattern is a set of layers, L, and the tensors, U, that only they make and read (or only read, for model inputs);
+tensors written in any case, such as rows of a cache, are excluded. Every plan runs L in some steps: a step S appears as
+T = S and L, the layers of S that are in L, at a cost that S never undercuts:
 
     the floors of the layers of T, and one crossing of DRAM for each tensor of U that S loads or writes
 
-What is kept of U is as in the plan. A step needs room for that, and if it has several layers for the least that T and
-what T reads hold besides; a single layer that has not that much room runs alone, and then at its price, in which
-tensors outside U may lie anywhere. Layers outside L may run at any time, join T where they fit beside it, and take no
-room. So the cheapest way of the pattern from a state undercuts what is left of any plan there, and patterns that share
-no layers may be added up (Felner, Korf and Hanan, "Additive Pattern Database Heuristics", JAIR 2004).
+Tensors of U are kept as in the plan. A step needs room for them, and with several layers also for the least that T and
+what T reads hold. A single layer that lacks this room runs alone, at its own price, with tensors outside U lying
+anywhere. Layers outside L may run at any time, join T where they fit, and take no room. So the cheapest way of the
+pattern from a state is a lower bound for the rest of any plan there, and patterns that share no layers may be added up
+(Felner, Korf and Hanan, "Additive Pattern Database Heuristics", JAIR 2004).
 
-What makes a network wide for the search are layers that can run long before or after others, as the keys and values of
-the Transformer's decoder can. The first pattern has no layer that is free against more than MOST_FREE of it, the next
-one is of those left. A layer outside that only layers of L read is *late*: it belongs to the problem once its trigger
-has run, a layer of L not long before the first that reads it. It then may have run or not, and its output may lie
-anywhere, free of charge; until then it may read what it likes, and only pays for what stays on chip. Its floor is not
+A network is wide for the search if layers can run long before or after others, as the keys and values of the
+Transformer's decoder can. In the first pattern no layer is unordered against more than MOST_FREE others; the next
+pattern is taken from the layers left. A layer outside L that only layers of L read is *late*: it joins the problem once
+its trigger has run, a layer of L shortly before its first reader. By then it may have run or not, and its output may
+lie anywhere, free of charge. Until then it may read anything, and only pays for what stays on chip. Its floor is not
 part of the pattern.
 """
 
@@ -57,9 +57,9 @@ Twin = Callable[["Small"], dict[State, float]]  #: what is left from each state 
 def patterns_of(
     question: KeepQuestion, is_whole: bool, most_steps: int = PATTERN_STEPS, twin: Twin | None = None
 ) -> tuple[tuple[Pattern, ...], int]:
-    """Return patterns that share nothing, and the steps that it took; is_whole: costs are whole numbers.
+    """Return patterns that share no layers, and the steps taken; is_whole: costs are whole numbers.
 
-    twin: the compiled engine's, which answers the same in as many steps.
+    twin: the compiled engine's function, which gives the same answer in as many steps.
     """
     order, found, steps = LayerOrder(question), list[Pattern](), 0
     most_steps = smaller(most_steps, order.count) if most_steps > 0 else most_steps
@@ -87,13 +87,13 @@ def patterns_of(
 
 
 def left_of(small: Small) -> dict[State, float]:
-    """Return what is left from each state of a pattern; steps that were counted before are not."""
+    """Return the remaining cost from each state of a pattern; steps counted before are not counted again."""
     small.forget()
     return small.left()
 
 
 class Small:
-    """The problem of some layers; late ones appear when their trigger has run."""
+    """The problem of the layers of a pattern; late layers appear when their trigger has run."""
 
     def __init__(
         self, question: KeepQuestion, order: LayerOrder, layers: int, late: tuple[tuple[int, int], ...], is_whole: bool,
@@ -115,14 +115,14 @@ class Small:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Start again with no prices remembered and no steps counted."""
         question, order, layers, budget = self.question, self.order, self.layers, self.budget
         budget.steps = 0
         self.runs = Runs(question, order, layers, self.every_late, self.tensors, budget)
         self.alone = Alone(question, order, layers, self.outputs, budget)
 
     def most_kept(self) -> int:
-        """Return how many tensors fit into half of the room where most do, layers in the order of their ids.
+        """Return the most tensors that fit into half of the room at any time, with layers run in order of their ids.
 
         Each may be kept there or not, so the pattern has some 2 ** most_kept states.
         """
@@ -137,14 +137,14 @@ class Small:
         return most
 
     def pattern(self, twin: Twin | None = None) -> Pattern:
-        """Return the pattern: all states that can be reached, and from the last one back what is left."""
+        """Return the pattern: the remaining cost of all reachable states, computed from the last one back."""
         left = (first_of(twin, left_of) if twin else left_of)(self)
         if not self.is_whole:  # another order of summation
             left = {state: (1 - ROUNDING) * least for state, least in left.items()}
         return Pattern(self.layers, self.tensors, self.late, left)
 
     def left(self) -> dict[State, float]:
-        """Return what is left from each state that can be reached."""
+        """Return the remaining cost from each state that can be reached."""
         ways: dict[State, dict[State, float]] = {}
         stack: list[State] = [(0, 0, 0)]
         while stack:
@@ -161,7 +161,7 @@ class Small:
         return self._left(ways)
 
     def _left(self, ways: dict[State, dict[State, float]]) -> dict[State, float]:
-        """Return what is left from each state, the last ones first."""
+        """Return the remaining cost from each state, the last states first."""
         by_layers: dict[int, list[State]] = {}
         for state in ways:
             by_layers.setdefault(state[0], []).append(state)
@@ -182,7 +182,7 @@ class Small:
         return left
 
     def active(self, executed: int) -> int:
-        """Return the layers that are looked at."""
+        """Return the layers that belong to the problem: those of the pattern and late ones whose trigger has run."""
         active = self.layers
         for trigger, late in self.late:
             if executed >> trigger & 1:
@@ -190,7 +190,7 @@ class Small:
         return active
 
     def _meanwhile(self, state: State) -> Iterator[tuple[State, float]]:
-        """Yield what late layers may do to tensors that they read before they are looked at."""
+        """Yield the states after late layers, not yet part of the problem, have used tensors that they read."""
         executed, unwritten, written = state
         hidden = self.every_late & ~self.active(executed)
         for u in self.loose:
@@ -202,7 +202,7 @@ class Small:
                     yield (executed, unwritten, written | bit), self.question.crossing_floor[u]
 
     def _ways(self, state: State) -> Iterator[tuple[State, float]]:
-        """Yield every state after one more step, and what it costs at least."""
+        """Yield every state after one more step, and the least that the step costs."""
         executed, unwritten, written = state
         kept, active, question = unwritten | written, self.active(executed), self.question
         hidden, whole, readers = self.every_late & ~active, question.whole, self.order.readers
@@ -276,7 +276,7 @@ class Small:
                     subset = (subset - drops) & drops
 
     def _appeared(self, state: State, appeared: int, cost: float) -> Iterator[tuple[State, float]]:
-        """Yield a state with all that late layers may have done to what they read, if they ran in the step itself."""
+        """Yield the states after late layers may have run in the step itself and used what they read."""
         found = [(state, cost)]
         for u in self.loose:
             bit = 1 << u

@@ -1,9 +1,9 @@
-"""The set-partition bound where tensors may be kept on chip: prices of layers and tolls that no step is worth.
+"""The set-partition bound if tensors may be kept on chip: prices of layers and tolls that no step exceeds.
 
-If every step that may run pays, at these tolls, at least as much as its layers' prices sum up to, no plan moves fewer
-bytes than all prices together (cocco.bounds.tolls). If some step falls short by r, each layer is in one at most.
-Prices at given tolls are found by the level method, component by component: at plain tolls, and at those of
-bottlenecks, layers that much is live at whatever ran before. From the better of both a linear program moves prices and
+If every possible step pays, at these tolls, at least the sum of its layers' prices, no plan moves fewer bytes than all
+prices together (cocco.bounds.tolls). Some step may fall short by r, but each layer is in at most one step. Prices at
+given tolls are found by the level method, component by component: at plain tolls, and at those of bottlenecks, which
+are layers at which much is live whatever ran before. From the better of the two, a linear program improves prices and
 tolls.
 """
 
@@ -54,7 +54,7 @@ class _Proven(NamedTuple):
 
 
 class KeptBound(NamedTuple):
-    """Bytes of one sample that cross in every plan beside those that always do, and what it took."""
+    """Bytes of one sample that cross in every plan in addition to those that always do, and the effort it took."""
 
     crossings: list[int]  #: per network
     most: float  #: value of the linear program: what this method cannot pass
@@ -76,7 +76,7 @@ class KeptPrices:
         tensors: Tensors,
         narrow: Collection[int] | None = None,
     ) -> None:
-        """narrow: layers where much is live, such as those of another memory; None: they are looked for."""
+        """narrow: layers where much is live, such as those found in another memory; None: find them."""
         self.problem, self.tensors = problem, tensors
         self.hulls, self.time = hulls, 0.0
 
@@ -105,7 +105,7 @@ class KeptPrices:
         return self._made[key]
 
     def _singles(self) -> list[KeptOracle]:
-        """Return what looks at layers alone where it matters what ran before, by network."""
+        """Return oracles for single layers for which it matters what ran before, one per network."""
         loose = {self.pairs.pairs[i][1] for i in self.pairs.loose}
         ends = zip(self.problem.offsets, self.problem.offsets[1:])
         layers = [sorted(loose.intersection(range(*each))) for each in ends]
@@ -114,7 +114,7 @@ class KeptPrices:
 
     @property
     def moves_weights(self) -> bool:
-        """Whether some of what crosses beyond once may be weights: what is proven does not tell them from maps."""
+        """Whether some of the extra bytes may be weights: the proof does not distinguish them from maps."""
         return any(each.most for each in self.alone)
 
     def may_keep(self, kept: frozenset[int]) -> bool:
@@ -155,7 +155,7 @@ class KeptPrices:
         return KeptBound(crossings, most, steps, self.time, best.point, not is_closed, len(self.parts))
 
     def _apart(self) -> Point:
-        """Return a point where tolls are due at layers that run alone, of tensors that are live there in any plan."""
+        """Return a point whose tolls are due at layers that run alone, for tensors that are live there in any plan."""
         tolls = plain_tolls(self.tensors, self.pairs)
         shares, loads, taken = list(tolls.shares), list(tolls.loads), set[int]()
 
@@ -178,9 +178,9 @@ class KeptPrices:
         return Point(np.zeros(self.problem.size), Tolls(shares, loads))
 
     def _bottlenecks(self, oracles: Sequence[KeptOracle]) -> tuple[Point, list[int]]:
-        """Return a point where all of a tensor's tolls are due at one layer, at which much is live; and those layers.
+        """Return a point where all tolls of a tensor are due at one layer at which much is live; and those layers.
 
-        Those come first at which a layer alone pays most, whatever ran before.
+        Layers that pay most when they run alone, whatever ran before, come first.
         """
         tolls = plain_tolls(self.tensors, self.pairs)
         shares, loads, taken, chosen = list(tolls.shares), list(tolls.loads), set[int](), list[int]()
@@ -206,7 +206,7 @@ class KeptPrices:
         return Point(prices, Tolls(shares, loads)), chosen
 
     def _due_at(self, v: int, places: Sequence[int]) -> Tolls:
-        """Return tolls of some tensors all due at one layer; what other readers load is due there."""
+        """Return tolls that are all due at one layer, for some tensors; loads of other readers are due there, too."""
         shares, loads = [0] * len(self.pairs.pairs), [0] * len(self.tensors.comes)
         for i in places:
             u = self.pairs.pairs[i][0]
@@ -216,13 +216,13 @@ class KeptPrices:
         return Tolls(shares, loads)
 
     def _most_at(self, v: int, tolls: Tolls) -> int:
-        """Return what a layer alone pays in two cases of what ran before, the less, without what it always moves."""
+        """Return the lower payment of a layer alone in two cases of what ran before, without what it always moves."""
         early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
         cases = [least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], each)[0] for each in (early, late)]
         return min(cases) - self.alone[v].extra(0)
 
     def _paid_at(self, oracle: KeptOracle, v: int, tolls: Tolls) -> int:
-        """Return what a layer alone pays at least at these tolls, without what it always moves."""
+        """Return the least that a layer alone pays at these tolls, without what it always moves."""
         most = self._most_at(v, tolls)
         if most <= 0:
             return most
@@ -269,7 +269,7 @@ class KeptPrices:
         return _Proven(Point(prices, point.tolls), crossings)
 
     def _alone_at(self, v: int, tolls: Tolls, is_narrow: bool) -> int:
-        """Return what a layer alone pays at least at these tolls."""
+        """Return the least that a layer alone pays at these tolls."""
         if not is_narrow:
             return least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], ancestors(self.hulls, (v,)))[0]
         oracle = next(each for each in self.singles if v in each.inside)
@@ -281,7 +281,7 @@ class KeptPrices:
         return [group for group in groups if inside.issuperset(group)]
 
     def _promised(self, centre: Point, width: float) -> tuple[Point, float]:
-        """Return what the program takes for best, once it knows of single layers."""
+        """Return the best point of the linear program, once it knows the steps of single layers, and its value."""
         for _ in range(ROUNDS):
             point, promised = self.program.best(centre, width)
             point, is_new = self._alone(point)
@@ -290,9 +290,9 @@ class KeptPrices:
         return point, promised
 
     def _alone(self, point: Point) -> tuple[Point, bool]:
-        """Return lower prices, at which no layer alone is worth more than it pays, and whether there were new steps.
+        """Return lower prices at which no layer alone is worth more than it pays, and whether there were new steps.
 
-        Where it matters what ran before, of two cases only; the others are left to an oracle.
+        If it matters what ran before, only two cases are looked at; the others are left to an oracle.
         """
         prices, is_new = point.prices.copy(), False
         for v in range(self.problem.size):
@@ -309,9 +309,9 @@ class KeptPrices:
         return Taken(group, frozenset(), ancestors(self.hulls, group))
 
     def _proved(self, point: Point, worth: int, limit: float) -> Point | None:
-        """Return prices lowered until no step is worth more than it pays; None: they are worth no more than asked.
+        """Return prices lowered until no step is worth more than it pays; None if they are then not worth enough.
 
-        Then, too, new steps join the program.
+        New steps join the program in both cases.
         """
         point, is_proof = self._alone(point)[0], True
         for scope, oracle in self.asked:
@@ -333,12 +333,12 @@ class KeptPrices:
         return point if is_proof and point.worth > worth else None
 
     def _sums(self, point: Point) -> _Proven:
-        """Return what proven prices sum up to, by network."""
+        """Return the sums of proven prices, by network."""
         ends = zip(self.problem.offsets, [*self.problem.offsets[1:], self.problem.size])
         return _Proven(point, [max(0, int(point.prices[start:end].sum())) for start, end in ends])
 
     def _units(self) -> list[int]:
-        """Return per network what all that crosses is a multiple of; 1 where layers may move more than once."""
+        """Return per network a number that divides all its crossings; 1 if layers may move bytes more than once."""
         units = [0] * len(self.problem.networks)
         for u, i in enumerate(self.problem.network_of):
             beyond = 1 if self.alone[u].most else 0

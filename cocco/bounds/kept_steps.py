@@ -1,4 +1,4 @@
-"""What a layer alone pays at least, whatever it keeps and in whatever loop order: a knapsack of the whole buffer."""
+"""The least that a layer alone pays, whatever it keeps and in any loop order: a knapsack of the whole buffer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MOST_SUMS = 2048  #: sums of bytes that are looked at before fractions are taken
 def least_alone(
     tensors: Tensors, pairs: Pairs, tolls: Tolls, v: int, alone: Alone, before: int
 ) -> tuple[int, frozenset[int]]:  # fmt: skip
-    """Return the bytes that a layer alone pays at least, and what it keeps of what it saves by that.
+    """Return the least bytes that a layer alone pays, and which tensors it keeps to save the rest.
 
-    alone: what it moves beyond, and the bytes that it may keep. before: the layers that ran before it.
+    alone: what it moves beyond its tensors once, and the bytes it may keep. before: the layers that ran before it.
     """
     room, saved = alone.room, dict[int, int]()
     for i in due(tensors, pairs, Taken((v,), frozenset(), before))[0]:
@@ -37,7 +37,7 @@ def least_alone(
 
 
 def _front(one: list[tuple[int, int, int]], other: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Return those that save more than all that take no more bytes."""
+    """Return the choices that save more than all others with no more bytes."""
     found: list[tuple[int, int, int]] = []
     for each in sorted([*one, *other], key=lambda each: (each[0], -each[1])):
         if not found or each[1] > found[-1][1]:
@@ -46,7 +46,7 @@ def _front(one: list[tuple[int, int, int]], other: list[tuple[int, int, int]]) -
 
 
 def _fractions(items: list[tuple[int, int, int]], room: int, total: int) -> tuple[int, frozenset[int]]:
-    """Return the same where the last one may fit in part."""
+    """Return the least payment and the tensors kept if the last tensor may be kept in part (fractional knapsack)."""
     kept, left = list[int](), room
     for u, size, worth in sorted(items, key=lambda item: -item[2] / max(1, item[1])):
         if size > left:

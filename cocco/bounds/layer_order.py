@@ -1,4 +1,4 @@
-"""Which layers come before which, and those of a network that lie in a narrow row (cocco.bounds.kept_patterns)."""
+"""Which layers come before which, and which layers of a network form a narrow chain (cocco.bounds.kept_patterns)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LayerOrder:
                 self.down[v] |= self.down[c]
 
     def narrow(self, left: int, most_free: int) -> int:
-        """Return most of these layers, none free against more than `most_free` others: not before it, nor after it."""
+        """Return a large subset of these layers in which none is unordered against more than `most_free` others."""
         while left:
             free = [((left & ~self.up[v] & ~self.down[v]).bit_count(), v) for v in members(left)]
             most, v = max(free)
@@ -35,9 +35,10 @@ class LayerOrder:
         return left
 
     def late(self, layers: int, others: int, most_free: int) -> tuple[tuple[int, int], ...]:
-        """Return those of the others that only these layers read, by trigger: one of these layers that runs before.
+        """Return the late layers, those of the others that only these layers read, each with its trigger.
 
-        Of those after which at most most_free of these layers may run before or after the late one, the first.
+        The trigger is the first of these layers after which at most `most_free` of them are unordered against the late
+        layer.
         """
         found: dict[int, int] = {}
         for f in members(others):
@@ -54,7 +55,7 @@ class LayerOrder:
         return tuple(sorted(found.items()))
 
     def hull(self, group: int) -> int:
-        """Return layers and all between them."""
+        """Return these layers and all layers between them."""
         above = below = 0
         for v in members(group):
             above |= self.up[v]

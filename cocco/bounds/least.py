@@ -1,4 +1,4 @@
-"""A lower bound on every partition's cost, in milliseconds (what a result's gap is measured against)."""
+"""A lower bound of every partition's cost, computed in milliseconds (a result's gap is measured against it)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def gap(cost: float, bound: float) -> float:
 
 
 def totals_of(problem: Problem, hulls: Hulls, accelerator: Accelerator) -> list[Totals]:
-    """Return per network totals of which none can be undercut, whatever the partition and the capacities."""
+    """Return totals per network that no partition and no capacities can undercut."""
     each = zip(problem.rules, least_traffic(problem, hulls), least_buffered(problem, hulls))
     return [least_totals(*network, accelerator) for network in each]
 
 
 def least_totals(rules: PricingRules, traffic: Traffic, buffered: Buffered, accelerator: Accelerator) -> Totals:
-    """Return totals of which none can be undercut, by whatever partition (docs/model.md, sections 4 and 5).
+    """Return totals that no partition can undercut (docs/model.md, sections 4 and 5).
 
     traffic: what crosses to DRAM at least. Global buffer: the maps again, each result written once, and the operands
     read. Weight buffer: each weight written as often as it is read from DRAM, and read. Crossbar: nothing, for a layer

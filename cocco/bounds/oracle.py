@@ -1,8 +1,8 @@
-"""The subgraph that is worth most at given prices of layers, among all that may run: by CP-SAT, with a proven bound.
+"""Find by CP-SAT, with a proven bound, the subgraph worth most at given prices of layers, among all that may run.
 
-What the set-partition bound asks (docs/bounds.md): the least crossings(S) - prices(S) over sets S of layers, 0 for
-none. The sets are those that meet necessary conditions of a subgraph; conditions that are left out (all of being
-connected, stage 3 of the tiling, the exact activation) only make the bound lower.
+The set-partition bound needs this (docs/bounds.md): the least crossings(S) - prices(S) over sets S of layers, 0 for the
+empty set. The sets meet necessary conditions of a subgraph; conditions left out (full connectedness, stage 3 of the
+tiling, the exact activation) only make the bound lower.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Value = Callable[["cp_model.IntVar"], bool]
 
 
 class LeastExcess(NamedTuple):
-    """What no set undercuts, the sets that were met on the way (the best one last), and the solver's effort."""
+    """A value that no set undercuts, the sets found on the way (the best last), and the solver's effort."""
 
     least: float
     sets: list[tuple[tuple[int, ...], int]]  #: with what crosses for each, which may be more than at the least
@@ -37,7 +37,7 @@ class LeastExcess(NamedTuple):
 class Oracle:
     """The model of one subgraph out of some layers, built once and solved at many prices.
 
-    is_single: whether S is one layer, in whatever loop order (kept_oracle.py).
+    is_single: whether S is one layer, in any loop order (kept_oracle.py).
     layers: ascending ids, with every layer of `cocco.bounds.components` between two of them. Each layer is in S, or
     ran before S (`done`), or neither; both `done` and `done` with S are closed under producers, so S is convex. A
     tensor comes in where a reader is in S and it is not, and goes out where it is in S and a reader is not.
@@ -70,11 +70,11 @@ class Oracle:
         arriving = self._add_crossings(tensors)
         self._add_capacities(problem, costs, tensors, arriving)
         self._connect(siblings(problem, costs, hulls, tensors, layers))
-        for index in range(len(model.proto.variables)):  # no layer at all is worth nothing: a start for every price
+        for index in range(len(model.proto.variables)):  # the empty set is worth 0: a start for any prices
             model.add_hint(model.get_int_var_from_proto_index(index), 0)
 
     def least(self, prices: dict[int, int], limit: float) -> LeastExcess:
-        """Return the least crossings(S) - prices(S) in bytes, proven as far as the deterministic time goes."""
+        """Return the least crossings(S) - prices(S) in bytes, proven as far as the deterministic time allows."""
         worth = sum([prices[v] * x for v, x in self.inside.items()])
         self.model.minimize(sum([size * x for size, x in self.crossings]) - worth)
         inside, crossings, sets = self.inside, self.crossings, list[tuple[tuple[int, ...], int]]()
@@ -89,11 +89,11 @@ class Oracle:
         return LeastExcess(least, sets, spent)
 
     def _others(self, problem: Problem) -> Sequence[int]:
-        """Return layers that cannot be in S, and of which it matters whether they ran before."""
+        """Return layers that cannot be in S but for which it matters whether they ran before."""
         return ()
 
     def _connect(self, found: Iterable[Siblings]) -> None:
-        """Add that S has layers that connect two readers of a tensor that it does not have."""
+        """Add that S must have layers that connect two readers of a tensor made outside S."""
         for u, readers, cuts in found:
             together = [~self.inside[v] for v in readers] + ([self.inside[u]] if u in self.inside else [])
             for cut in cuts:
@@ -123,14 +123,14 @@ class Oracle:
         return arriving
 
     def _read_inside(self, tensors: Tensors) -> Iterator[tuple[int, list[cp_model.IntVar]]]:
-        """Yield each tensor that these layers read, and the variables of those that do."""
+        """Yield each tensor that these layers read, with the variables of its readers."""
         for u in range(len(tensors.comes)):
             readers = [self.inside[v] for v in tensors.readers[u] if v in self.inside]
             if readers:
                 yield u, readers
 
     def _arrives(self, u: int, readers: Iterable[cp_model.IntVar]) -> cp_model.IntVar:
-        """Return a variable that says that S reads a tensor and does not make it."""
+        """Return a variable that is true if S reads a tensor and does not make it."""
         arrives = self.model.new_bool_var("")
         for reader in readers:
             self.model.add_bool_or([~reader, arrives] + ([self.inside[u]] if u in self.inside else []))
@@ -139,7 +139,7 @@ class Oracle:
         return arrives
 
     def _add_crossing(self, size: int, happens: cp_model.IntVar) -> None:
-        """Add that a tensor crosses where something happens."""
+        """Add the bytes of a tensor that crosses if a variable is true."""
         if size:
             self.crossings.append((size, happens))
 
@@ -206,7 +206,7 @@ class Oracle:
 def solved(
     model: cp_model.CpModel, met: Callable[[Value], None], limit: float, floor: float
 ) -> tuple[float, float]:  # fmt: skip
-    """Return what is proven of the least objective, `floor` at least, and the deterministic time that it took.
+    """Return the proven lower bound of the objective, at least `floor`, and the deterministic time that it took.
 
     met: called with each solution on the way, as a function from variables to their values.
     """

@@ -1,8 +1,9 @@
-"""The set-partition bound: prices of layers that no subgraph is worth, by column generation (docs/bounds.md).
+"""The set-partition bound: prices of layers that no subgraph exceeds, by column generation (docs/bounds.md).
 
 If every subgraph S that may run crosses at least as many bytes as its layers' prices sum up to, no partition crosses
-fewer bytes than all prices together. That is proved scope by scope (scopes.py): prices are only ever lowered, so what
-is proved of a scope stays so. If some S falls short by r at most, r less for each layer that may be its first will do.
+fewer bytes than all prices together. This is proved scope by scope (scopes.py): prices are only ever lowered, so a
+proof for one scope stays valid. If some S falls short by at most r, it suffices to lower the price of each layer that
+may be its first by r.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ ENOUGH = 2e-4  #: relative gap to the linear program at which to stop; our choic
 
 
 class Asked(Protocol):
-    """What says which set of some layers is worth most."""
+    """An oracle: finds the set of some layers that is worth most."""
 
     def least(self, prices: dict[int, int], limit: float) -> LeastExcess:
-        """Return the least crossings(S) - prices(S) in bytes, proven as far as the deterministic time goes."""
+        """Return the least crossings(S) - prices(S) in bytes, proven as far as the deterministic time allows."""
 
 
 class Tolled(NamedTuple):
-    """What is asked of a component."""
+    """What a component pays instead of plain crossings: its oracle, costs of sets, unit and scopes."""
 
     make: Callable[[Sequence[int]], Asked]  #: an oracle of some layers
     cost: Callable[[tuple[int, ...]], int]  #: of a layer alone the least that it pays, of more a way that they may pay
@@ -48,7 +49,7 @@ class Tolled(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """Bytes of one sample that cross in every partition of these layers, and what it took."""
+    """Bytes of one sample that cross in every partition of these layers, and the effort it took."""
 
     crossings: int
     most: float  #: value of the linear program over the sets at hand: what this method cannot pass
@@ -73,9 +74,9 @@ class PartitionBound:
         tolled: Tolled | None = None,
         guess: Sequence[float] | None = None,
     ) -> None:
-        """start: prices of the layers that no subgraph is worth, if such are known, as those of a larger memory.
+        """start: prices that no subgraph exceeds, if any are known, such as those of a larger memory.
 
-        tolled: what takes the place of what crosses with nothing kept. guess: prices to begin with that prove nothing.
+        tolled: replaces the crossings of plans that keep nothing. guess: prices to start from that prove nothing.
         """
         self.layers, self.tensors = layers, tensors
         self.start = np.floor(start) if start is not None else np.zeros(len(layers))
@@ -128,7 +129,7 @@ class PartitionBound:
                 proven = self._prove(lower, limit)[0]
                 if proven.sum() > best:
                     best, centre = int(proven.sum()), proven
-            if (best, self.columns.changes) == before:  # nothing learnt: rounding is in the way
+            if (best, self.columns.changes) == before:  # nothing learned: rounding is in the way
                 break
             top = self.columns.most()
         is_open = self.time >= limit and top - best > max(len(self.layers), ENOUGH * top)
@@ -144,7 +145,7 @@ class PartitionBound:
         return is_new
 
     def _prove(self, prices: np.ndarray, limit: float) -> tuple[np.ndarray, bool]:
-        """Return whole prices up to these that no subgraph is worth, and whether new sets spoke against these."""
+        """Return whole prices, at most these, that no subgraph exceeds, and whether new sets refuted the given ones."""
         values, is_any_new = np.minimum(np.floor(prices + NEAR), self.singles), False
         for firsts, inside, oracle in self.scopes:
             for repairs in range(REPAIRS + 1):
@@ -171,9 +172,10 @@ class PartitionBound:
 
 
 def _lowered(prices: np.ndarray, firsts: Sequence[int], inside: Sequence[int], short: int) -> np.ndarray:
-    """Return prices that no set of a scope is worth, if none is by more than it is short; the less is lost, the better.
+    """Return prices that no set of a scope exceeds, if none exceeds the given ones by more than `short`.
 
-    Either each layer that may be the first of such a set is worth so much less, or none of the scope anything.
+    Either each layer that may be the first of such a set loses that much, or all prices of the scope become 0,
+    whichever loses less.
     """
     values = prices.copy()
     if -short * len(firsts) <= values[inside].clip(0).sum():

@@ -1,4 +1,4 @@
-"""What a step costs at least that has no layers but those of a pattern (cocco.bounds.kept_patterns)."""
+"""The least that a step costs if all its layers belong to a pattern (cocco.bounds.kept_patterns)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_TOUCHED = 4  #: tensors that a step of several layers makes or reads; our c
 
 
 class Alone:
-    """Prices of such steps beside their crossings outside the tensors of the pattern, which may lie anywhere."""
+    """Prices of such steps, without the cost of moving tensors outside the pattern; those may lie anywhere."""
 
     def __init__(self, question: KeepQuestion, order: LayerOrder, layers: int, outputs: int, budget: Budget) -> None:
         self.question, self.order, self.layers, self.outputs, self.budget = question, order, layers, outputs, budget
@@ -26,9 +26,10 @@ class Alone:
         self.beside: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def runs_alone(self, group: int, shown: int) -> bool:
-        """Return whether no layer but those shown may join these, and they touch few tensors.
+        """Return whether only the layers shown can join the group, which touches few tensors.
 
-        A subgraph with one has one that reads or is read by one of these, and all between; that does not fit.
+        Any other layer could join only together with a neighbour of the group and all layers between: that must not
+        fit.
         """
         if (group, shown) not in self.apart:
             self.apart[group, shown] = self._runs_alone(group, shown)
@@ -44,20 +45,27 @@ class Alone:
         return not any(self.question.may_fit(tuple(members(order.hull(group | 1 << w)))) for w in members(near))
 
     def others(self, group: int, seen: int) -> tuple[int, ...]:
-        """Return the bytes that tensors may take that are not seen and that a step does not touch; empty: too many."""
+        """Return every number of bytes that other tensors may occupy on chip while a step runs, ascending.
+
+        Other tensors are those that the step does not touch and that are not in `seen`, the set of tensors accounted
+        for separately. Empty where there are too many sums to look at (`bytes_beside`).
+        """
         if (group, seen) not in self.beside:
             self.beside[group, seen] = bytes_beside(self.question, self.order, group, seen)
         return self.beside[group, seen]
 
     def least(self, group: int, seen: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
-        """Return the least that a step costs; of the tensors seen it touches these, others take so much."""
+        """Return the least that a step costs, given where those of the tensors in `seen` lie that it touches.
+
+        elsewhere: bytes of other tensors in `seen` that are kept meanwhile.
+        """
         key = group, seen, on_chip, loaded, stored, elsewhere
         if key not in self.known:
             self.known[key] = self._least(*key)
         return self.known[key]
 
     def free(self, group: int, known: int) -> list[int]:
-        """Return the tensors that a step makes or reads and that may lie anywhere."""
+        """Return the tensors that a step makes or reads, without those in `known`: these may lie anywhere."""
         reads, makes = 0, 0
         for v in members(group):
             reads |= self.order.reads[v]
@@ -68,7 +76,7 @@ class Alone:
     def _least(self, group: int, seen: int, on_chip: int, loaded: int, stored: int, elsewhere: int) -> float:
         question, least = self.question, math.inf
         size = elsewhere + sum([question.whole[u] for u in members(on_chip)])
-        always = group & self.outputs  # written, and not beside its floor
+        always = group & self.outputs  # written, as part of its floor
         free, layers = self.free(group, on_chip | loaded | stored), tuple(members(group))
         for more in self.others(group, seen):
             for kept, moved, bytes_kept in self._ways(free, size + more):
@@ -83,9 +91,9 @@ class Alone:
         return least
 
     def _ways(self, free: Sequence[int], size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield what of these is kept, what crosses DRAM, and the bytes kept with so many others, where there is room.
+        """Yield each choice for free tensors that fits: those kept, those that cross DRAM, and all bytes kept.
 
-        Each crosses, is kept, or both; the last one varies fastest.
+        Each tensor crosses, is kept, or both; the last one varies fastest. size: bytes of tensors that are kept anyway.
         """
         if size > self.question.room:
             return

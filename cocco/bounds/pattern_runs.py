@@ -1,4 +1,4 @@
-"""How the layers of a pattern may run next, and what a step of several costs at least (cocco.bounds.kept_patterns)."""
+"""How the layers of a pattern may run next, and the least cost of a step of several (cocco.bounds.kept_patterns)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Budget:
         self.most, self.steps = most, 0
 
     def must_have(self, steps: int) -> None:
-        """Raise TooManyStepsError where so many more are too many."""
+        """Raise TooManyStepsError if so many more steps would be too many."""
         if self.steps + steps > self.most:
             self.count(self.most + 1 - self.steps)
 
@@ -33,7 +33,7 @@ class Budget:
 
 
 class Run(NamedTuple):
-    """How some layers may run next, whatever is kept."""
+    """A set of layers that may run next, with what does not depend on the tensors kept."""
 
     layers: int
     inputs: int  #: tensors that it reads from elsewhere
@@ -45,7 +45,7 @@ class Run(NamedTuple):
 
 
 class Runs:
-    """What may run next of some layers, those of a pattern and late ones."""
+    """Finds which layers may run next: those of a pattern and late ones."""
 
     def __init__(self, question: KeepQuestion, order: LayerOrder, layers: int, late: int, tensors: int, budget: Budget):
         self.question, self.order, self.layers, self.tensors, self.budget = question, order, layers, tensors, budget
@@ -55,7 +55,7 @@ class Runs:
         self.costs: dict[tuple[int, int, int], float] = {}
 
     def _linked(self, shown: int) -> list[int]:
-        """Return per layer those that may run in one step with it: readers, and by way of layers outside."""
+        """Return per layer those linked to it in one step: its readers, directly or through layers outside."""
         order, layers, linked = self.order, self.layers, [0] * self.order.count
         every = (1 << order.count) - 1
         for v in members(shown):
@@ -67,7 +67,7 @@ class Runs:
                     near &= order.readers[u] | ~layers
                 for w in members(near):
                     if u == v and order.readers[v] >> w & 1 and shown >> w & 1:
-                        linked[v] |= 1 << w  # whether they fit is asked for later
+                        linked[v] |= 1 << w  # whether they fit is checked later
                     if not self._may_share(u, w):
                         continue
                     seen |= 1 << w
@@ -80,7 +80,7 @@ class Runs:
         return self.question.may_fit(tuple(members(self.order.hull(1 << u | 1 << v))))
 
     def after(self, executed: int, active: int) -> list[Run]:
-        """Return what layers may run next together, of those that are looked at."""
+        """Return the sets of active layers that may run together in the next step."""
         if (executed, active) in self.found:
             return self.found[executed, active]
         left = active & ~executed
@@ -105,9 +105,9 @@ class Runs:
         return found
 
     def _starts(self, left: int) -> list[int]:
-        """Return each layer that is left with all that are left before it, where these may run together.
+        """Return, for each layer left, the set of it and all left before it, if these may run together.
 
-        Where they may not, neither may those of a layer that comes after it: they are not looked at.
+        If they may not, neither may the set of any layer after it, so those are skipped.
         """
         starts, rest = list[int](), left
         while rest:
@@ -122,7 +122,7 @@ class Runs:
         return starts
 
     def _known(self, group: int) -> Run | None:
-        """Return how a group may run, worked out once."""
+        """Return how a group may run, computed once."""
         if group not in self.known:
             self.budget.count(LOOK_STEPS)
             self.known[group] = self._run(group)
@@ -144,10 +144,10 @@ class Runs:
         )
 
     def cost(self, run: Run, kept: int, need: int) -> float:
-        """Return what the layers of a run cost at least; inf: several layers have no room.
+        """Return the least cost of the layers of a run; inf if it has several layers and no room for them.
 
-        kept: tensors of the pattern that are kept meanwhile; need: bytes at least of these and of the run. What is left
-        is the room of each layer beside what its own tensors take at least.
+        kept: tensors of the pattern that are kept meanwhile; need: the least bytes of these and of the run. The rest is
+        the room of each layer in addition to the least that its own tensors take.
         """
         inside = self.question.inside
         if inside is None or not run.layers & (run.layers - 1):

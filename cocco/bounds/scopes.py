@@ -1,8 +1,8 @@
-"""A wide component in parts that are proved one by one: each subgraph lies in the scope of its first layer.
+"""Split a wide component into scopes that are proved one by one: each subgraph lies in the scope of its first layer.
 
-A subgraph whose first layer is v has only layers w that may share one with v. So if no set of layers within the scope
-of each block of first layers is worth more than it pays, no subgraph is. Where one is short, only prices of the block's
-layers are lowered: each of those subgraphs has one of them.
+A subgraph whose first layer is v has only layers that may share a subgraph with v. So if no set of layers within the
+scope of any block of first layers is worth more than it pays, no subgraph is. If a set falls short, only prices of the
+block's layers are lowered: every such subgraph has one of them.
 """
 
 from __future__ import annotations

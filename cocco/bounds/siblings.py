@@ -1,10 +1,10 @@
-"""Layers that read the same tensor and are not connected: no subgraph has both, unless it has layers that connect them.
+"""Unconnected layers that read the same tensor: a subgraph has both only if it has layers that connect them.
 
-A subgraph is connected through its own layers. What a set of layers that falls apart may save is that parts of it load
-a tensor together, once; so two readers of a tensor u that is loaded are asked for a path. It leads through layers that
-may be with both of them, take no more room together than there is, and do not come before u: with one of those and a
-reader a subgraph has u, too, and then the readers are connected. The layers that lie as many steps from one reader cut
-it off from the other; of each such cut a connected set has one.
+A subgraph is connected through its own layers. A set that is not connected might seem to save bytes because its parts
+load a tensor together, once; so two readers of a loaded tensor u must be joined by a path. The path leads through
+layers that may be with both readers, that fit into the room together, and that do not come before u: a subgraph with
+such a layer and a reader would also have u, and then the readers are connected. The layers at one distance from a
+reader cut it off from the other; a connected set has a layer of each such cut.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Paths:
                 self.takes[v] += weights[v]
 
     def room_to(self, first: int, without: int) -> dict[int, int]:
-        """Return per layer the least bytes that a path to it takes, both ends included; none above the room."""
+        """Return, by layer, the least bytes that a path to it takes, both ends included, if they fit into the room."""
         least, queue = {first: self.takes[first]}, [(self.takes[first], first)]
         while queue:
             taken, v = heapq.heappop(queue)
@@ -81,7 +81,7 @@ class _Paths:
         return least
 
     def cuts(self, one: int, other: int, on_way: set[int]) -> Iterator[frozenset[int]]:
-        """Yield sets of these layers that cut one from the other, an empty one where nothing connects them."""
+        """Yield sets of these layers that cut one from the other; an empty set if nothing connects them."""
         seen = ring = {one}
         while True:
             ring = {w for v in ring for w in self.near[v] if w in on_way} - seen

@@ -1,11 +1,11 @@
-"""Lower bounds of a cost, memory by memory, from certificates of some: what crosses in one memory does so in smaller.
+"""Lower bounds of the cost in every memory, from certificates of some: what crosses in one crosses in smaller ones.
 
-A larger memory only admits more steps, so what crosses DRAM at least in one memory does so in every one that is no
-larger in any buffer; the bytes and the energy of a buffer are those of each memory itself. Prices of layers that prove
-one certificate hold in smaller memories, too, and start the next one there.
+A larger memory only admits more steps, so the least that crosses DRAM in one memory crosses in every memory that is no
+larger in any buffer. The bytes and the energy of the buffers are those of each memory itself. Prices of layers that
+prove one certificate also hold in smaller memories, and start the next certificate there.
 
-The memory whose bound is least decides. Its certificate is asked for halfway to the last one above it, so that one
-raises many, until it has one of its own.
+The memory with the lowest bound decides. Certificates are requested halfway between it and the last one above it, so
+that one raises many bounds, until it has one of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EACH, EACH_KEPT = 6, 12  #: one certificate takes a share of the effort, where t
 
 
 class Step(NamedTuple):
-    """What crosses at least in a memory, and in all smaller ones."""
+    """The least that crosses DRAM in a memory, and in all smaller ones."""
 
     traffic: tuple[Traffic, ...]  #: per network, for the whole batch
     prices: tuple[float, ...] = ()  #: per layer, that no step is worth more than
@@ -56,11 +56,11 @@ class Staircase:
 
     @property
     def least(self) -> float:
-        """What no plan in any memory undercuts."""
+        """A cost that no plan in any memory undercuts."""
         return min(self.bound.values())
 
     def climb(self, best: float, effort: Callable[[], float], certify: Certify, most: int) -> None:
-        """Raise the least bound until it meets a cost, or no effort is left, or `most` certificates were asked for."""
+        """Raise the least bound until it meets a cost, the effort is spent, or `most` certificates were requested."""
         each = EACH_KEPT if self.problem.keep == "auto" else EACH
         share = effort() / (each if self.problem.buffers else 1)
         for _ in range(most):
@@ -74,7 +74,7 @@ class Staircase:
             self.take(at, certify(at, prices, min(share * self.tries[at], effort())))
 
     def take(self, at: Memory, step: Step) -> None:
-        """Note what crosses in a memory, and raise its bound and those of smaller ones."""
+        """Record what crosses in a memory, and raise its bound and those of smaller ones."""
         self.steps[at] = step
         for memory in self.bound:
             if all(a <= b for a, b in zip(memory, at)):
@@ -83,7 +83,7 @@ class Staircase:
                 self.bound[memory] = max(self.bound[memory], least)
 
     def _next(self, lowest: Memory, best: float) -> Memory | None:
-        """Return the memory to ask for, None where nothing raises the least bound."""
+        """Return the memory to certify next; None if nothing can raise the least bound."""
         above = self._above(lowest)
         if above == lowest:
             return lowest if self.steps[lowest].is_open else None
@@ -107,11 +107,11 @@ class Staircase:
 
 
 def forced_step(problem: Problem, memory: Memory) -> Step:
-    """Return what is forced across DRAM in a memory where nothing is kept (cocco.bounds.forced)."""
+    """Return what is forced across DRAM in a memory if nothing is kept (cocco.bounds.forced)."""
     given = in_memory(problem, memory)
     return Step(tuple(least_traffic(problem, Hulls(given, SubgraphCosts(given)))))
 
 
 def no_limit() -> float:
-    """Return effort without end."""
+    """Return unlimited effort."""
     return math.inf

@@ -1,8 +1,8 @@
-"""Prices of layers and tolls of tensors, from a linear program over the steps that were met (cocco.bounds.tolls).
+"""Prices of layers and tolls of tensors, from a linear program over the steps found so far (cocco.bounds.tolls).
 
-Columns are the prices, the shares and the prices of loading; a row for each step says that its layers are worth no more
-than it pays, and one for each tensor that its tolls keep to their budget. The answer is looked for in a box around
-the last good one, else it would run wild. Nothing here needs to be exact: the oracle says what prices prove.
+Columns are the prices, the shares and the prices of loading. A row for each step says that its layers are worth no more
+than it pays, and a row for each tensor that its tolls stay within their budget. The answer is sought in a box around
+the last good one, which keeps it from jumping. Nothing here needs to be exact: the oracle says what prices prove.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Point(NamedTuple):
 
 
 def between(one: Point, other: Point, share: float) -> Point:
-    """Return a point on the way from one to another, rounded down: what both keep to holds there, too."""
+    """Return a point between two others, rounded down: constraints that both satisfy hold there as well."""
 
     def mixed(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray) -> np.ndarray:
         return np.floor((1 - share) * np.asarray(a) + share * np.asarray(b))
@@ -72,7 +72,7 @@ class TollProgram:
             self._add_row(columns, [1.0] * len(columns), pairs.budgets[u])
 
     def add(self, step: Taken) -> bool:
-        """Return whether a step is new, or moves less beyond its tolls than was known."""
+        """Add a step; return whether it is new or moves less beyond its tolls than known before."""
         shares, loaded = due(self.tensors, self.pairs, step)
         columns = [*step.layers, *[self.count + i for i in shares]]
         columns += [self.place[u] for u in loaded if u in self.place]
@@ -94,7 +94,7 @@ class TollProgram:
         return self.alone[step.layers[0]].extra(sum([self.tensors.whole[u] for u in step.kept]))
 
     def best(self, centre: Point, width: float) -> tuple[Point, float]:
-        """Return whole prices and tolls near a point that keep to all rows but for rounding, and their sum."""
+        """Return whole prices and tolls near a point that satisfy all rows up to rounding, and their sum."""
         from scipy.optimize import linprog
 
         middle = self._flat(centre)

@@ -1,18 +1,18 @@
-"""What a tensor that is not kept on chip costs, shared out over the layers that run meanwhile.
+"""What a tensor that is not kept on chip costs, shared out over the layers that run while it is live.
 
-Between the step that makes a tensor u and the last one that reads it, u is live: kept, or with a copy in DRAM; then it
-is written once, and loaded once at least. A step S that runs a layer w while u is live, and that does not keep u, shows
-that. u is live there where S or what ran before it has the maker of u and not all its readers ran before S, unless S
-has the maker and all readers. So a plan pays no less for u than the shares a(u, w) of all such w, and the loads, at a
-price l(u) up to their bytes each, whatever the shares and prices are with
+Between the step that makes a tensor u and the last one that reads it, u is live: it is kept on chip, or has a copy in
+DRAM, and then it is written once and loaded at least once. A step S that runs a layer w while u is live without keeping
+u proves that u has such a copy. u is live in S if its maker runs in S or earlier and not all its readers ran before S,
+except where S has the maker and all readers. So a plan pays at least, for u, the shares a(u, w) of all such w, plus a
+price l(u), at most the bytes of one load, for each load. This holds for all shares and prices with
 
     sum over w of a(u, w)  <=  bytes written + bytes loaded - l(u)
 
-The shares couple the steps of a plan: a tensor kept by its maker and loaded by its reader is no plan, and one that is
-kept over a step that does not touch it takes room there, too. The pairs that are looked at are *fixed*, u with its
-maker, its readers and layers on paths between them, where it is always live or inside; and *loose*, where what ran
-before S decides. Of layers on the way only those count that have several operands or readers: others run in a row with
-one that has.
+The shares couple the steps of a plan: no plan keeps a tensor at its maker and then loads it at its reader, and a tensor
+kept during a step that does not touch it takes room there as well. The pairs (u, w) considered are *fixed* or *loose*.
+Fixed: w is the maker, a reader or a layer on a path between them, where u is always live or inside the step. Loose:
+whether u is live depends on what ran before S. Of the layers on the way, only those with several operands or readers
+count: any other runs in a row with one of these.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cocco.bounds.forced import Hulls
 
 
 class Pairs(NamedTuple):
-    """Tensors and the layers that shares of them are due at."""
+    """Pairs of a tensor and a layer at which a share of the tensor's cost may be due."""
 
     pairs: list[tuple[int, int]]  #: (tensor, layer)
     of_layer: list[list[int]]  #: positions in `pairs`
@@ -35,14 +35,14 @@ class Pairs(NamedTuple):
 
 
 class Tolls(NamedTuple):
-    """What is paid, in whole bytes of one sample."""
+    """What shares and loads cost, in whole bytes of one sample."""
 
     shares: Sequence[int]  #: per pair, where a step runs the layer while the tensor is live and not on chip
     loads: Sequence[int]  #: per tensor, where a step loads it
 
 
 class Taken(NamedTuple):
-    """A step: its layers, the tensors that are kept meanwhile, and the layers that ran before it as a set of bits."""
+    """A step: its layers, the tensors kept while it runs, and the layers that ran before it, as a bit set."""
 
     layers: tuple[int, ...]
     kept: frozenset[int]
@@ -52,7 +52,7 @@ class Taken(NamedTuple):
 def pairs_of(
     tensors: Tensors, hulls: Hulls, network_of: Sequence[int], loose_at: Collection[int] | None = None
 ) -> Pairs:  # fmt: skip
-    """Return the pairs of all tensors that layers make and read; loose_at: layers of loose pairs, None: all."""
+    """Return the pairs of all tensors that layers make and read; loose_at: layers allowed in loose pairs, None: all."""
     count, loose = len(tensors.read), set[int]()
     pairs: list[tuple[int, int]] = []
     found = Pairs(pairs, [[] for _ in range(count)], {}, {}, frozenset())
@@ -83,13 +83,16 @@ def pairs_of(
 
 
 def plain_tolls(tensors: Tensors, pairs: Pairs) -> Tolls:
-    """Return those that say no more than each step by itself: the maker writes, and who loads pays for that."""
+    """Return the tolls that couple no steps: the maker pays for the write, and each step for what it loads."""
     shares = [tensors.goes[u] if u == w else 0 for u, w in pairs.pairs]
     return Tolls(shares, tensors.comes)
 
 
 def due(tensors: Tensors, pairs: Pairs, step: Taken) -> tuple[list[int], list[int]]:
-    """Return what a step pays: pairs whose shares are due, and tensors that are loaded."""
+    """Return what a step has to pay: the positions in `pairs` of the shares it owes, and the tensors it loads.
+
+    It owes the share of (u, w) if it runs layer w while tensor u is live (see above) and does not keep u on chip.
+    """
     inside = set(step.layers)
     loaded = sorted({u for v in step.layers for u in tensors.read[v]} - inside - step.kept)
     shares = []
@@ -112,12 +115,12 @@ def paid(tensors: Tensors, pairs: Pairs, tolls: Tolls, step: Taken) -> int:
 
 
 def _is_live(tensors: Tensors, u: int, before: int) -> bool:
-    """Return whether layers that ran made a tensor, and not all its readers ran."""
+    """Return whether the maker of tensor u has run and some reader of it has not."""
     return bool(before >> u & 1) and not all([before >> v & 1 for v in tensors.readers[u]])
 
 
 def ancestors(hulls: Hulls, group: Sequence[int]) -> int:
-    """Return all that runs before a step, in whatever order: what its layers wait for."""
+    """Return the layers that run before a step in every order: those that its layers wait for."""
     before = 0
     for v in group:
         before |= hulls.up[v]
@@ -127,7 +130,7 @@ def ancestors(hulls: Hulls, group: Sequence[int]) -> int:
 
 
 def all_but_later(hulls: Hulls, group: Sequence[int], count: int) -> int:
-    """Return all that can run before a step: what does not wait for its layers."""
+    """Return the layers that can run before a step: those that do not wait for its layers."""
     after = 0
     for v in group:
         after |= hulls.down[v]

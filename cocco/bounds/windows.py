@@ -1,6 +1,6 @@
-"""What a layer reads of its operands at least, and what the pieces of its maps take on chip, axis by axis.
+"""The least that a layer reads of its operands, and what pieces of its maps take on chip, axis by axis.
 
-Statements about every schedule: of a subgraph that is held (simulator/model/updates.py), and of a loop order.
+These hold for every schedule: of a held subgraph (simulator/model/updates.py), and of a loop order.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class Window(NamedTuple):
 
     @property
     def slack(self) -> int:
-        """Elements that a tile and the next both want at least."""
+        """The least elements that a tile and the next one both need."""
         return max(0, (self.reach - self.stride) // self.upsample)
 
     def held(self, piece: int) -> int:
-        """Return the elements of the operand that are on chip at least, if the layer makes so many outputs at once.
+        """Return the least elements of the operand on chip if the layer makes so many outputs at once.
 
-        Where these are one step (or the merged ones of a row operation), the operand advances by their stride over
-        upsampling and has its slack besides. Where they are the first update, which takes its lead along, so does that
-        of the operand: all up to the end of the last window.
+        If these are one step (or the merged steps of a row operation), the operand advances by their stride over
+        upsampling and holds its slack in addition. If they are the first update, which includes its lead, the operand's
+        first update includes its lead as well: all elements up to the end of the last window.
         """
         step = -(-piece * self.stride // self.upsample) + self.slack
         first = -(-(piece * self.stride + self.reach - self.stride - max(0, self.padding)) // self.upsample)
@@ -49,11 +49,11 @@ def window_of(geometry: Geometry, axis: int, layer: int, producer: int) -> Windo
 
 @lru_cache(maxsize=1 << 12)
 def least_read(window: Window, pieces: int) -> int:
-    """Return the elements read at least where the outputs are made in so many pieces or more, in a held subgraph.
+    """Return the least elements read if the outputs are made in so many pieces or more, in a held subgraph.
 
-    All from the first to the last, and again at each border between two pieces what both read, below 0 where elements
-    lie between them (traffic.window_elements). So many borders less one there are at least: the cheapest ones, and all
-    others below 0.
+    These are all from the first to the last, plus what both pieces read at each border (below 0 if elements lie between
+    them: traffic.window_elements). There is at least one border fewer than pieces: the cheapest ones count, and all
+    others that are below 0.
 
     Examples
     --------
@@ -67,13 +67,13 @@ def least_read(window: Window, pieces: int) -> int:
 
 
 def least_met(window: Window, axis: Axis) -> int:
-    """Return the elements read at least, whatever the order and the pieces: loops read only what a window meets."""
+    """Return the least elements read in any order and any pieces: loops read only what a window meets."""
     return min(least_read(window, 1), meet(axis, axis.windows).union)
 
 
 @lru_cache(maxsize=1 << 10)
 def _borders(window: Window) -> tuple[int, list[int]]:
-    """Return the elements from the first to the last window, and what so many of the cheapest borders add."""
+    """Return the elements from the first to the last window, and what each number of cheapest borders adds."""
 
     def inside(element: int) -> int:
         return min(max(element, 0), window.extent)

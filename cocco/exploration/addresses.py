@@ -1,7 +1,7 @@
-"""An answer with its addresses: what has none is changed, the cheapest change first, until everything has one.
+"""Give an answer its addresses: a plan without them is changed, cheapest change first, until every region has one.
 
-The search itself prices bytes; where addresses ask for more (docs/allocation.md says when that can be), its winner is
-repaired rather than sought again (our choice). Without kept tensors each failing subgraph is cut at the point of its
+The search itself prices bytes. Where addresses need more room (docs/allocation.md says when), its winner is repaired
+instead of searching again (our choice). Without kept tensors, each failing subgraph is cut at the point of its
 topological order that costs least; with kept tensors see repair.py.
 """
 
@@ -29,10 +29,10 @@ GENERATION = 2**40 + 3  #: names the streams of the splits, which no generation 
 def with_addresses(problem: Problem, result: Result, needs_pairs: bool = True) -> Result:
     """Return the result changed until all regions have addresses, priced again; `moved` and `splits` say how.
 
-    The memory stays. The lower bound stays valid: a changed answer is one that the search could have given. "optimal"
-    stays where the answer still costs no more than the bound. What found no addresses all the same stays as it is:
-    `address_map` says so. needs_pairs: whether plans with kept tensors may not have more (start, end) pairs than the
-    region manager either; plans without never may.
+    The memory stays the same. The lower bound stays valid: the search could have given the changed answer. "optimal"
+    stays where the answer still costs no more than the bound. A plan for which no addresses are found stays as it is:
+    `address_map` says so. needs_pairs: whether plans with kept tensors, too, must need no more (start, end) pairs than
+    the region manager has; plans without kept tensors always must.
     """
     if any(plan.keep for plan in result.plans):
         return _repaired(problem, result, needs_pairs)
@@ -40,7 +40,7 @@ def with_addresses(problem: Problem, result: Result, needs_pairs: bool = True) -
 
 
 def _repaired(problem: Problem, result: Result, needs_pairs: bool) -> Result:
-    """Return a result of which some plan keeps tensors with every plan repaired (repair.py)."""
+    """Return a result with every plan repaired (repair.py); some plan of it keeps tensors."""
     plans, moved, placed = repaired_plans(problem, result.accelerator, result.plans, needs_pairs)
     splits = sum(each.what == "split" for each in moved)
     result = replace(result, moved=moved, placed=placed, splits=splits)
@@ -100,7 +100,7 @@ def _cheapest_cut(
     capacities: tuple[int, ...],
     seed: int,
 ) -> Sample:
-    """Return the cheapest of all cuts of one subgraph in two along its topological order, ties to the first."""
+    """Return the cheapest cut of one subgraph in two along its topological order; of equal ones the first."""
     network, position = where
     labels = problem.labels(plans)
     group = [problem.offsets[network] + v for v in plans[network].subgraphs[position]]

@@ -1,8 +1,8 @@
-"""Annealing from the best genome of a search, in its memory and in those around (our choice; not in the paper).
+"""Annealing from the best genome of a search, in its memory and in nearby ones (our choice; not in the paper).
 
 A population settles on one memory, and its plans fit that one: a genome whose memory mutates is worse until its plan
-has changed, too. So walks of simulated annealing (cocco.search.baselines.annealing) go on in one memory each: a warm
-one where the best genome is, short cold ones in other sizes, and one more in the memory of the best of all.
+has changed as well. So walks of simulated annealing (cocco.search.baselines.annealing) follow, each in one memory: a
+warm one in the memory of the best genome, short cold ones in other sizes, and a last one in the best memory found.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STREAMS = 2**32
 
 @stored
 class Annealed(NamedTuple):
-    """The best genome of each walk at its cost, the samples that all took, and whether the user stopped it."""
+    """The best genome of each walk with its cost, the samples that all walks took, and whether the user stopped it."""
 
     found: list[tuple[list[int], Memory, float, float]]  #: labels, memory, Formula 1, cost
     samples: int
@@ -44,9 +44,10 @@ class Annealed(NamedTuple):
 def annealed(
     problem: Problem, labels: Sequence[int], memory: Memory, samples: int, seed: int, engine: EngineName
 ) -> Annealed:
-    """Return what walks find from a partition in a memory (positions of its candidates), in so many samples.
+    """Return what walks find that start from a partition in a memory (positions of its candidates).
 
-    On given hardware there are a warm walk and a last one. A sample is STEPS steps.
+    All together take at most `samples` samples of STEPS steps each. On given hardware there are a warm walk and a last
+    one only.
     """
     walks = _Walks(problem, samples, seed, engine)
     share, is_stopped = WARM[0] if problem.buffers else 1 - LAST[0], False
@@ -67,15 +68,15 @@ class _Walks:
     """The walks of one search."""
 
     def __init__(self, problem: Problem, samples: int, seed: int, engine: EngineName) -> None:
-        """samples: of all walks."""
+        """samples: of all walks together."""
         self.problem, self.wanted, self.seed, self.engine = problem, samples, seed, engine
         self.pricer = Pricer(problem, engine=engine)
         self.settings = Settings(merge=MERGE)
-        self.found: list[Sample] = []  # the best of each
+        self.found: list[Sample] = []  # the best of each walk
         self.samples = 0
 
     def go(self, labels: list[int], memory: Memory, samples: int, temperature: float) -> Sample:
-        """Return the best of a walk of so many samples at most, which begins with subgraphs split to fit a memory."""
+        """Return the best of a walk of at most `samples` samples; its first subgraphs are split to fit the memory."""
         start = self.pricer.evaluate(Genome(labels, memory), Stream(self.seed, GENERATION - 1, len(self.found)))
         self.found.append(start)
         self.samples += 1

@@ -1,8 +1,8 @@
-"""No search ends above greedy and dp in the memories in which they are asked: its own, some others, and near ones.
+"""No search ends above greedy and dp in the memories where these are run: its own, some others, and nearby ones.
 
-Founders are bred from where they take few of the samples; of few samples, or many layers, there are none. What greedy
-and dp say is priced in the end all the same, beside the samples. (Which memories is our choice; of the paper's own
-genetic algorithm, without founders, none.)
+They also serve as founders, but only where that takes few of the samples: with few samples or many layers there are no
+founders. The answers of greedy and dp are priced at the end in any case, in addition to the samples. (The choice of
+memories is ours; the paper's own genetic algorithm, which has no founders, looks at none.)
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ MOVES = 8  #: near memories that are asked at most
 
 @stored
 class Grouped(NamedTuple):
-    """Labels of greedy and of dp in one memory."""
+    """Labels of the partitions of greedy and of dp in one memory."""
 
     greedy: list[int]
     dp: list[int]
 
 
 def grouped(problem: Problem, memory: Memory, engine: EngineName) -> Grouped:
-    """Return what greedy and dp say in one memory."""
+    """Return the partitions of greedy and dp in one memory."""
     given = in_memory(problem, memory)
     costs = subgraph_costs(given, engine)
     return Grouped(greedy(given, costs)[0], dynamic(given, costs, depth_order(given))[0])
 
 
 def better_of_baselines(question: Question, best: Sample) -> Sample:
-    """Return the cheapest that greedy and dp say in some memories, or the best genome of a search."""
+    """Return the cheapest partition of greedy and dp in some memories, or the best genome of a search if cheaper."""
     problem, at = question.problem, best.genome.capacities
     spread = list(_spread(problem, at, max(LEAST, int(LAYERS_PER_SAMPLE * question.samples) // problem.size)))
     for number, memory in enumerate(spread):
@@ -64,7 +64,7 @@ def better_of_baselines(question: Question, best: Sample) -> Sample:
 
 
 def neighbours(problem: Problem, memory: Memory) -> Iterator[Memory]:
-    """Yield the memories with one buffer a size smaller, or larger."""
+    """Yield the memories with one buffer a size smaller or larger."""
     for buffer, sizes in enumerate(problem.candidates):
         for step in (-1, 1):
             moved = memory[buffer] + step
@@ -73,7 +73,7 @@ def neighbours(problem: Problem, memory: Memory) -> Iterator[Memory]:
 
 
 def _spread(problem: Problem, at: Memory, count: int) -> Iterator[Memory]:
-    """Yield a memory, then so many more of all, evenly spread."""
+    """Yield a memory, then `count` others, evenly spread over all."""
     yield at
     every = [each for each in product(*[range(len(sizes)) for sizes in problem.candidates]) if each != at]
     count = min(count, len(every))

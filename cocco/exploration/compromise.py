@@ -1,4 +1,4 @@
-"""Compromise: what each network pays for sharing one memory with others, against the best memory for it alone."""
+"""Compromise: what each network pays for sharing one memory with others, compared with its own best memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workloads.network.network import Network
 class Compromise(Shown):
     """One network alone and on the common memory. cost: Formula 2 of this network, with its weight.
 
-    value: the metric (bytes, pJ, cycles), without the weight. A value may be less on the common memory, where that is
+    value: the metric (bytes, pJ, cycles), without the weight. The value may be lower on the common memory if that is
     larger; the cost never is.
     """
 
@@ -37,7 +37,7 @@ class Compromise(Shown):
 
     @property
     def paid(self) -> float:
-        """What the common memory costs more."""
+        """How much more the common memory costs."""
         return self.common_cost - self.own_cost
 
     def facts(self) -> dict[str, object]:
@@ -68,24 +68,24 @@ class Compromise(Shown):
 def compromise(result: Result, networks: Sequence[Network], **question: Any) -> tuple[Compromise, ...]:
     """Return what each network pays for the common memory of a result.
 
-    `explore` is asked again for each network alone, with its weight: as many samples again for each. Where that search
-    finds nothing better, the common memory is its own.
+    `explore` runs again for each network alone, with its weight and as many samples. Where that search finds nothing
+    better, the common memory counts as the network's own best.
 
     Parameters
     ----------
     result
         What `explore` returned.
     networks
-        The networks that it was asked for, in their order.
+        The networks that it was called with, in the same order.
     **question
-        The other arguments that it was asked with; `keep` and `weights` are those of the result.
+        The other arguments that it was called with; `keep` and `weights` are those of the result.
 
     Raises
     ------
     ValueError
-        Where the networks are not those of the result, or it is one of given hardware.
+        If the networks are not those of the result, or the result is for given hardware.
     Interrupted
-        After Ctrl-C, with the networks compared so far, a tuple, as its `result`.
+        After Ctrl-C; its `result` is the tuple of the networks compared so far.
 
     Examples
     --------

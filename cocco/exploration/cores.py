@@ -1,4 +1,4 @@
-"""Cores as an axis: the memory to build and what the networks cost on it, for one number of cores after the other."""
+"""Cores as an axis: the memory to build, and what the networks cost on it, for each number of cores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CoresAxis(Shown):
     Attributes
     ----------
     cores
-        The numbers of cores, in the order asked for.
+        The numbers of cores, in the order requested.
     results
         The `Result` of each.
 
@@ -49,17 +49,17 @@ class CoresAxis(Shown):
 
     @property
     def samples(self) -> int:
-        """Genomes priced, of all searches."""
+        """Genomes priced in all searches."""
         return sum(result.samples for result in self.results)
 
     @property
     def engine(self) -> str:
-        """What priced them."""
+        """The engine that priced them."""
         return self.results[0].engine
 
     @property
     def status(self) -> Status:
-        """How the searches ended: as all of them did, "optimal" only where each is proved."""
+        """How the searches ended, by the least certain of them: "optimal" only where each is proved."""
         ends = [result.status for result in self.results]
         order: tuple[Status, ...] = ("stopped", "infeasible", "gave_up", "feasible")
         return next((status for status in order if status in ends), "optimal")
@@ -71,11 +71,11 @@ class CoresAxis(Shown):
         return {"networks": names, "cores": cores, "status": self.status, "samples": self.samples}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return what each number of cores takes, in plain numbers; of several networks the sum."""
+        """Return a row of plain numbers for each number of cores; of several networks the sums."""
         return [_row(cores, result) for cores, result in zip(self.cores, self.results)]
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return one row for each number of cores, with how many subgraphs these share in each scheme."""
+        """Return one row for each number of cores; it says how many subgraphs the cores share in each scheme."""
         import pandas
 
         frame = pandas.DataFrame(self.rows())
@@ -102,14 +102,14 @@ def explore_cores(
     cores
         The numbers of cores, each once.
     workers
-        Processes that search at the same time, each for a number of cores of its own.
+        Processes that search at the same time, each for another number of cores.
     **question
         All other arguments of `explore`.
 
     Raises
     ------
     ValueError
-        Where cores is empty, or names a number twice or one that is none; and whatever `explore` raises.
+        If cores is empty, has a number twice or one that is no valid number of cores; and whatever `explore` raises.
     Interrupted
         After Ctrl-C, with the numbers of cores searched so far as its `result`.
 
@@ -139,7 +139,7 @@ def explore_cores(
 
 
 def check_cores(cores: Sequence[int]) -> tuple[int, ...]:
-    """Return the numbers of cores; raises ValueError where there is none, or one twice."""
+    """Return the numbers of cores, checked; raises ValueError if there are none or one appears twice."""
     counts = tuple(cores)
     if not counts:
         raise ValueError("cores must have a number at least")
@@ -151,7 +151,7 @@ def check_cores(cores: Sequence[int]) -> tuple[int, ...]:
 
 
 def _searched(search: Any, counts: tuple[int, ...], workers: int) -> Iterator[Result]:
-    """Yield the results in order, in this process or in several."""
+    """Yield the results in order, computed in this process or in several."""
     if workers == 1:
         yield from (search(cores=count) for count in counts)
         return

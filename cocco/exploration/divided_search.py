@@ -1,8 +1,8 @@
-"""Divided search: many samples as several searches that know nothing of each other, then one from the best of all.
+"""Divided search: several independent searches share the samples, then one more starts from the best of all.
 
-Several workers can make them at the same time. How many there are follows from the samples alone, and each has random
-numbers of its own, so the answer is the same to the byte for any number of workers (our choice; beside the islands of
-cocco.search.genetic, which follow each other).
+Several workers can run them at the same time. Their number follows from the samples alone, and each has its own random
+numbers, so the answer is the same to the byte for any number of workers (our choice; in addition to the islands of
+cocco.search.genetic, which run one after another).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GENERATION = 2**40 + 7  #: names the stream of their seeds, which no generation 
 
 @stored
 class Part(NamedTuple):
-    """What one of the searches found: its trace, packed as text, and the best genomes of its populations."""
+    """What one search found: its trace, packed as text, and the best genomes of its populations."""
 
     trace: str
     labels: list[list[int]]
@@ -53,15 +53,15 @@ class Part(NamedTuple):
 
 
 def is_divided(question: Question) -> bool:
-    """Return whether there are samples enough for several searches."""
+    """Return whether there are enough samples for several searches."""
     settings = question.settings
     return question.samples >= LEAST_SAMPLES and settings.islands > 1 and not settings.operators
 
 
 def divided_search(question: Question, found: Founders) -> Trace:
-    """Return what several searches from these founders find, and one from the best of all of them.
+    """Return what several searches from these founders find, then one more from the best of them.
 
-    Ctrl-C leaves what there is then, the founders at least.
+    After Ctrl-C: what was found until then, at least the founders.
     """
     problem, wanted = question.problem, question.samples
     trace = Trace(problem, wanted, question.progress, question.engine)
@@ -94,7 +94,7 @@ def search_part(
     problem: Problem, samples: int, before: int, wanted: int, seed: int, settings: Settings, found: Founders,
     initial: list[list[int]], engine: EngineName,
 ) -> Part:  # fmt: skip
-    """Return what one search finds; before, wanted: samples of those before it, and of all, as it tells them."""
+    """Return what one search finds; before, wanted: samples of the searches before it and of all, for its progress."""
     left: list[Population] = []
     question = Question(problem, samples, seed, settings, engine, progress=_told(before, wanted, None), initial=initial)
     trace = one_search(question, found, left=left)
@@ -104,12 +104,12 @@ def search_part(
 
 
 def _share(settings: Settings) -> int:
-    """Return how many genomes of each search the last one starts from: together its elite."""
+    """Return how many genomes the last search takes over from each other one: together they are its elite."""
     return max(1, settings.elite // PARTS)
 
 
 def _jobs(question: Question, found: Founders) -> Iterator[tuple[Any, ...]]:
-    """Yield the arguments of each search: the founders are spent, the rest of the samples is shared out."""
+    """Yield the arguments of each search: they share the samples that the founders left."""
     each = int((1 - LAST) * (question.samples - found.samples)) // PARTS
     initial = [list(map(int, labels)) for labels in question.initial]
     for number in range(PARTS):
@@ -121,7 +121,7 @@ def _jobs(question: Question, found: Founders) -> Iterator[tuple[Any, ...]]:
 
 
 def best_of(populations: Sequence[Population], most: int) -> Population:
-    """Return the best genomes of populations, each once."""
+    """Return the best genomes of several populations, without duplicates."""
     whole = populations[0]
     for other in populations[1:]:
         whole = whole.joined(other)
@@ -135,7 +135,7 @@ def best_of(populations: Sequence[Population], most: int) -> Population:
 
 
 def _told(before: int, wanted: int, progress: Progress | None) -> Progress:
-    """Return what tells how far one of the searches is; before: samples of those before it."""
+    """Return a callback that reports the progress of one search; before: samples of the searches before it."""
     if progress is not None:
         return lambda samples, _, best: progress(before + samples, wanted, best)
     return lambda samples, _, best: tell("search", before + samples, wanted, "samples", best=best)
@@ -150,7 +150,7 @@ def _text(trace: Trace) -> str:
 
 
 def _trace(problem: Problem, made: Part) -> Trace:
-    """Return the trace of one of the searches."""
+    """Return the trace of one search, unpacked."""
     plain, packed = json.loads(made.trace)
     arrays = {
         name: np.frombuffer(b64decode(content), kind).reshape(shape) for name, (kind, shape, content) in packed.items()

@@ -49,7 +49,7 @@ def partition(
     network
         What is computed (`workloads.load`).
     accelerator
-        The hardware that is given.
+        The given hardware.
     method
         "auto" (exact where it finishes soon, else ga), "ga" (the genetic algorithm), "exact" (enumeration), "greedy"
         (Halide's fusion), "dp" (contiguous by depth), "idp" (dp over many orders) or "sa" (simulated annealing).
@@ -58,16 +58,16 @@ def partition(
     tile_rule
         As in `simulator.evaluate`.
     keep
-        "none" (the paper: every tensor between subgraphs crosses to DRAM) or "auto": tensors stay on chip, whole, from
-        one subgraph to a later one where that is cheaper. "auto" and "exact" then first search all partitions, orders
-        and intervals, which is a proof where it finishes; what is left to the other methods is never worse than
-        without.
+        "none" (the paper: every tensor between subgraphs goes through DRAM) or "auto": whole tensors stay on chip from
+        one subgraph to a later one where that is cheaper. The methods "auto" and "exact" then first search all
+        partitions, orders and intervals, which is a proof where it finishes; the other methods never end worse than
+        with "none".
     effort
-        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Or "quick", "normal",
+        Samples, seed, engine, and everything else about how to search; by default 50,000 samples. Or "quick", "normal",
         "thorough".
     **fields
-        Fields of the effort by their names, in place of its own: samples, seed, settings, initial, engine, threads,
-        progress, stages, prove, check_addresses. Also population: genomes per generation, of which at most half are its
+        Fields of the effort by name, which replace its own: samples, seed, settings, initial, engine, threads,
+        progress, stages, prove, check_addresses. Also population: genomes per generation, at most half of them its
         elite.
 
     Raises
@@ -75,11 +75,11 @@ def partition(
     ValueError
         Names the argument, the rule and the value.
     TypeError
-        For a keyword that is neither a parameter nor such a field.
+        If a keyword is neither a parameter nor such a field.
     RuntimeError
-        Where the simulator prices the winner otherwise than the search did.
+        If the simulator's price of the winner differs from that of the search.
     Interrupted
-        After Ctrl-C, with the best so far as its `result`.
+        After Ctrl-C; its `result` is the best so far.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def explore(
     Parameters
     ----------
     networks
-        One network, or several that run one after the other on the same memory.
+        One network, or several that run one after another on the same memory.
     space
         The memories to choose from: SharedBuffer or SeparateBuffers; by default the paper's shared buffer.
     machine
@@ -136,25 +136,26 @@ def explore(
     tile_rule
         As in `simulator.evaluate`.
     keep
-        As in `partition`: every memory is solved with its kept tensors, or ruled out.
+        As in `partition`: every memory is solved with kept tensors, or ruled out.
     effort
-        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Or "quick", "normal",
+        Samples, seed, engine, and everything else about how to search; by default 50,000 samples. Or "quick", "normal",
         "thorough".
     **fields
-        Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...; and
-        count, whose buffer bytes the cost has: "one" core's, as in the paper (the default), or "all"; and exchange, in
-        place of alpha what a byte (B, KB, MB) or a mm2 of buffer is worth: "500pJ/B", which is 0.002, or "2mJ/mm2".
+        Fields of the machine and of the effort by name, which replace their own: cores=2, samples=10_000, ... Also
+        count: whether the cost has the buffer bytes of "one" core, as in the paper (the default), or of "all". Also
+        exchange, instead of alpha: what a byte (B, KB, MB) or a mm2 of buffer is worth, as "500pJ/B", which is an alpha
+        of 0.002, or "2mJ/mm2".
 
     Raises
     ------
     ValueError
         Names the argument, the rule and the value.
     TypeError
-        For a keyword that is neither a parameter nor such a field.
+        If a keyword is neither a parameter nor such a field.
     RuntimeError
-        Where the simulator prices the winner otherwise than the search did.
+        If the simulator's price of the winner differs from that of the search.
     Interrupted
-        After Ctrl-C, with the best so far as its `result`.
+        After Ctrl-C; its `result` is the best so far.
 
     Examples
     --------
@@ -188,11 +189,11 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     question = question_of(problem, effort, Settings())
     problem = question.problem
     outcome = _outcome(question, method, effort)
-    if outcome.is_open and method not in ("auto", "exact"):  # whether there is a plan that runs is for proofs to say
+    if outcome.is_open and method not in ("auto", "exact"):  # only a proof can say whether any plan runs
         outcome = _outcome(question, "auto", effort)
     try:
         result = result_of(problem, outcome, effort.seed)
-    except KeyboardInterrupt:  # it is short, and what was searched for is here
+    except KeyboardInterrupt:  # this takes little time, and the search is done
         outcome.trace.is_stopped = True
         result = result_of(problem, outcome, effort.seed)
     if outcome.trace.is_stopped:
@@ -224,12 +225,12 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
 
 
 def plan_that_runs(question: Question) -> Result:
-    """Return a plan that runs, for a search of another kind that found none, or why there is none."""
+    """Return a plan that runs, or why there is none, for a search of another kind that found none."""
     return result_of(question.problem, _outcome(question, "auto", Effort()), question.seed)
 
 
 def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
-    """Return an answer with the sizes that cost nearly as little; Ctrl-C leaves it without."""
+    """Return an answer with the sizes that cost nearly as little, or without them after Ctrl-C."""
     from cocco.exploration.other_sizes import ranges_of
 
     try:
@@ -286,7 +287,7 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
         winner, cost = judged(problem, best.genome.labels, best.genome.capacities, [best.cost]), best.cost
         bound = lower_bound(problem) if proof is None else proof.lower_bound
         method = "exact" if cost < trace.best.cost else outcome.method
-    if cost == math.inf:  # no plan: what is said of the largest memory says why
+    if cost == math.inf:  # no plan: the evaluations in the largest memory say why
         evaluations = layer_by_layer(problem)
         winner = winner._replace(accelerator=evaluations[0].accelerator, plans=(), evaluations=evaluations)
     return Result(

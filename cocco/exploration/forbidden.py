@@ -1,10 +1,10 @@
-"""Ways through a graph of plans that avoid what has no addresses: the cheapest first.
+"""Find ways through a graph of plans, cheapest first, that avoid buffers proved to have no addresses together.
 
-A ban is a few buffers that are proved to have no addresses together (cocco.allocation.conflict), column by column: in
-each column tensors that are kept while a step runs, some of them ever since the column before, and sizes of buffers
-that only this step has. A plan is forbidden if it has steps, in that order but not necessarily one after the other,
-that hold at least these: what lies between only takes more room. How far each ban has come is part of the state of a
-search, as in a finite automaton; a state that has come less far in all bans, at no more cost, is the better one.
+A ban is a small set of buffers proved to have no addresses together (cocco.allocation.conflict), column by column. Each
+column stands for a step: the tensors kept while it runs, which of them have been kept since the column before, and the
+sizes of buffers that only this step has. A plan is forbidden if it has steps, in that order but not necessarily next to
+each other, that hold at least these: the steps between only take more room. How far each ban has matched is part of the
+search's state, as in a finite automaton. A state that has matched less of every ban, at no more cost, dominates.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Ban(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What a step means to all bans: bits where it is the next column, bits that it begins, whether it is forbidden."""
+    """What a step does to all bans: bits where it meets the next column, bits it begins, whether it is forbidden."""
 
     known: int  #: bans
     meets: int
@@ -44,14 +44,14 @@ UNKNOWN = _Step(0, 0, 0, False)
 
 
 class Trail(NamedTuple):
-    """A way: its last step and what came before."""
+    """A way, as a linked list: its last step and the steps before it."""
 
     step: NearStep
     before: Trail | None
 
 
 class Ways:
-    """The ways through a graph of plans, and what is forbidden of them."""
+    """The ways through a graph of plans, and the bans on them."""
 
     def __init__(self, near: Near, sizes: Sizes) -> None:
         self.near, self.sizes = near, sizes
@@ -62,7 +62,7 @@ class Ways:
         self.layers = [place.executed.bit_count() for place in near.places]
 
     def forbid(self, columns: Iterable[Column]) -> None:
-        """Forbid all ways that hold at least this."""
+        """Forbid all ways that hold at least these columns."""
         ban = _Ban(tuple(columns), self.bits)
         self.bans.append(ban)
         self.bits += len(ban.columns) - 1
@@ -70,9 +70,10 @@ class Ways:
             self.lasts |= 1 << self.bits - 1
 
     def cheapest(self, below: float, most: int) -> tuple[list[NearStep] | None, float, int]:
-        """Return a cheapest way that is not forbidden (None: none is below), its cost, and states that were looked at.
+        """Return a cheapest way that is not forbidden, its cost, and the number of states visited.
 
-        At most so many are; then the way is None and the cost what no other way undercuts.
+        The way is None if none costs less than `below`. It is also None once `most` states were visited; then the cost
+        is a lower bound for all ways.
         """
         near, left = self.near, self.near.left
         queue: list[tuple[float, int, int, int, int, float, Trail | None]] = [(left[0], 0, 0, 0, 0, 0.0, None)]
@@ -104,7 +105,7 @@ class Ways:
         return None, below, looked
 
     def _after(self, mask: int, step: NearStep) -> int | None:
-        """Return how far bans have come after a step, None where it is forbidden."""
+        """Return how far each ban has matched after a step; None where the step is forbidden."""
         found = self._step(step)
         met = mask & found.meets
         if found.is_forbidden or met & self.lasts:
@@ -130,7 +131,7 @@ class Ways:
         return found
 
     def _place(self, state: int) -> int:
-        """Return the bits of bans of which a state keeps what their next column still needs."""
+        """Return the bits of the bans for which a state keeps all that their next column still needs."""
         known, bits = self.of_place.get(state, (0, 0))
         if known < len(self.bans):
             kept = self.kept(state)
@@ -142,12 +143,12 @@ class Ways:
         return bits
 
     def kept(self, state: int) -> int:
-        """Return the tensors that a state keeps."""
+        """Return the tensors that a state keeps on chip."""
         return self.near.places[state].unwritten | self.near.places[state].written
 
 
 def _holds(sizes: tuple[int, ...], least: tuple[int, ...]) -> bool:
-    """Return whether there is another one at least as large for each size; both descend."""
+    """Return whether each size in `least` has its own counterpart at least as large in `sizes`; both descend."""
     return len(least) <= len(sizes) and all(small <= large for small, large in zip(least, sizes))
 
 

@@ -25,7 +25,7 @@ SHARE = 0.25  #: of the samples, at most, for all others; our choices
 
 @stored
 class Founders(NamedTuple):
-    """Labels of the partitions that each island starts from, the samples they took, and whether Ctrl-C came."""
+    """Labels of the partitions that each island starts from, the samples they took, and whether the user stopped it."""
 
     islands: list[list[list[int]]]
     samples: int
@@ -34,17 +34,17 @@ class Founders(NamedTuple):
 
 @stored
 class Greedy(NamedTuple):
-    """Labels of greedy's partition, None where that would price more layers than it may; the layers priced."""
+    """Labels of greedy's partition, None if it would price more layers than allowed; the number of layers priced."""
 
     labels: list[int] | None
     layers: int
 
 
 def founders(problem: Problem, engine: EngineName, islands: int, samples: int, seed: int) -> Founders:
-    """Return founders for so many islands, fewer or none where they would take too many of the samples.
+    """Return founders for so many islands; fewer or none if they would take too many of the samples.
 
-    On given hardware: of the first island greedy and dp, of each other a greedy with noise. Where the memory is
-    chosen, of each island a greedy in another memory, from small to large.
+    On given hardware, the first island gets greedy and dp, each other one a greedy with noise. Where the memory is
+    chosen, each island gets a greedy in another memory, from small to large.
     """
     found: list[list[list[int]]] = []
     spent = [0]  # layers priced, in all memories
@@ -67,7 +67,7 @@ Made = Iterator[list[list[int]]]
 def _on_hardware(
     problem: Problem, engine: EngineName, islands: int, samples: int, seed: int, spent: list[int]
 ) -> Made:  # fmt: skip
-    """Yield the founders of each island; they share what they price."""
+    """Yield the founders of each island on given hardware; they share their prices."""
     memory = subgraph_costs(problem, engine)
     try:
         for island in range(islands):
@@ -91,7 +91,7 @@ def _on_hardware(
 def _in_memories(
     problem: Problem, engine: EngineName, islands: int, samples: int, seed: int, spent: list[int]
 ) -> Made:  # fmt: skip
-    """Yield the founder of each island; workers make them as if none had been made before."""
+    """Yield the founder of each island, each in its own memory; workers compute them independently."""
     jobs, last = [], 0
     for island in range(islands):
         share = (island + 1) / (islands + 1)
@@ -100,7 +100,7 @@ def _in_memories(
     for island, (_, memory, _, most) in enumerate(jobs):
         tell("founders", island, islands)
         made, left = Greedy(None, 0), most - spent[0]
-        if left >= last:  # else it is likely to take more than there is, and is told so at once
+        if left >= last:  # else it would probably exceed what is left: let it fail at once
             precompute(greedy_in, jobs[island:])
             made = once(greedy_in, *jobs[island])
         if made.labels is None or made.layers > left:
@@ -117,7 +117,7 @@ def _most(problem: Problem, island: int, samples: int) -> int:
 
 
 def greedy_in(problem: Problem, memory: Memory, engine: EngineName, most: int) -> Greedy:
-    """Return greedy's partition in one memory, which may price so many layers."""
+    """Return greedy's partition in one memory; it may price at most so many layers."""
     given = in_memory(problem, memory)
     costs = subgraph_costs(given, engine)
     costs.most_layers = most

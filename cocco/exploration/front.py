@@ -39,7 +39,7 @@ class FrontPoint(Shown):
     def to_json(self, objectives: Sequence[str]) -> dict[str, Any]:
         """Return the buffers, the objectives with their units, and the partition (of several networks, by name).
 
-        Where tensors stay on chip, "keep" too, in the same way, and what was changed for their addresses.
+        Where tensors stay on chip, also "keep", in the same form, and what was changed for their addresses.
         """
         content: dict[str, Any] = dict(buffer_bytes(self.accelerator))
         content |= by_column(objectives, self.values) | self.addresses_json()
@@ -59,7 +59,7 @@ class FrontPoint(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Front(Shown):
-    """The points that nothing found is better than, ascending by the first objective.
+    """The points that nothing else found beats, ascending by the first objective.
 
     Attributes
     ----------
@@ -110,9 +110,9 @@ class Front(Shown):
         return pandas.DataFrame(rows)
 
     def cheapest(self, exchange: str) -> FrontPoint:
-        """Return the point that costs least where buffer is worth so much, as "500pJ/B" or "2mJ/mm2".
+        """Return the point that costs least if buffer is worth so much, such as "500pJ/B" or "2mJ/mm2".
 
-        Raises ValueError, one line, where the words or the objectives do not do.
+        Raises ValueError, with one line, if the text is invalid or the objectives do not allow the exchange.
         """
         return self.found[self._cheapest(exchange)]
 
@@ -138,7 +138,7 @@ class Front(Shown):
         }
 
     def to_json(self, exchange: str | None = None) -> dict[str, Any]:
-        """Return the plain data that `cocco pareto --json` prints; exchange: with which point is the cheapest so."""
+        """Return the plain data that `cocco pareto --json` prints; exchange: adds the point that `cheapest` returns."""
         priced = (
             {} if exchange is None or not self.found else {"exchange": exchange, "cheapest": self._cheapest(exchange)}
         )

@@ -1,7 +1,7 @@
-"""Partitions that a search starts from (Cocco, Sec. 4.4.1): its answer costs no more than any of them, anywhere.
+"""Partitions that a search starts from (Cocco, Sec. 4.4.1): its answer costs no more than any of them in any memory.
 
-They are priced as they were given in every memory of the question; where tensors may stay on chip, with their own
-intervals, and with those that suit the best memory.
+They are priced as given in every memory of the question. Where tensors may stay on chip, they are priced with their own
+kept intervals, and with those chosen for the best memory.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class _Best(NamedTuple):
 
 
 def starts(initial: Initial) -> list[Plans]:
-    """Return what a search starts from as one tuple for each start, with a partition for each network."""
+    """Return the starts of a search, each a tuple with one partition per network."""
     given: list[Partition | Sequence[Partition]] = [initial] if isinstance(initial, Partition) else list(initial)
     return [(each,) if isinstance(each, Partition) else tuple(each) for each in given]
 
 
 def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
-    """Return the answer of a search, or the best of what it started from where that costs less.
+    """Return the answer of a search, or the best of its starts if that costs less.
 
     Where nothing may stay on chip, the partitions are taken without their intervals.
     """
@@ -72,9 +72,9 @@ def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
 
 
 def _allowed(problem: Problem, plans: Plans) -> Plans:
-    """Return the partitions as this question may answer with them: by its metric, with intervals or without.
+    """Return the partitions in the form this question allows: with its metric, with kept intervals or without.
 
-    How several cores share each subgraph is chosen anew, which costs no more.
+    How several cores share each subgraph is chosen again, which costs no more.
     """
     return tuple(
         replace(plan, metric=problem.metric, schemes=())
@@ -85,9 +85,9 @@ def _allowed(problem: Problem, plans: Plans) -> Plans:
 
 
 def _anywhere(problem: Problem, plans: Plans, most: float) -> _Best | None:
-    """Return the memory in which these plans cost least, None where they run in none that may cost less than `most`.
+    """Return the memory in which these plans cost least; None where they run in none that may cost less than `most`.
 
-    Those in which they cannot cost less than the best are not looked at.
+    Memories whose bound is no better than the best cost so far are skipped.
     """
     parts = [_Models(rules, plan) for rules, plan in zip(problem.rules, plans)]
     best: _Best | None = None
@@ -101,7 +101,7 @@ def _anywhere(problem: Problem, plans: Plans, most: float) -> _Best | None:
 
 
 def _memories(problem: Problem, parts: Sequence[_Models]) -> list[tuple[float, Capacities]]:
-    """Return the memories of the question, each with a cost that these plans never undercut there; low ones first."""
+    """Return (bound, memory) for each memory of the question, sorted: these plans cost at least the bound there."""
     least = [part.least() for part in parts]
     found = []
     for capacities in product(*(range(len(sizes)) for sizes in problem.candidates)):
@@ -111,7 +111,7 @@ def _memories(problem: Problem, parts: Sequence[_Models]) -> list[tuple[float, C
 
 
 class _Models:
-    """The steps of a plan, to be priced in one memory after the other."""
+    """The steps of a plan, which are priced in one memory after another."""
 
     def __init__(self, rules: PricingRules, plan: Partition) -> None:
         self.rules = rules
@@ -120,7 +120,7 @@ class _Models:
         self.reserved: list[Reserved] = [reserved_in(rules, step) for step in steps]
 
     def least(self) -> Totals:
-        """Return sums that no memory undercuts: what crosses does so once, weights enter their buffer and leave it."""
+        """Return totals that are least in any memory: each crossing happens once, weights are written and read once."""
         rules, rows = self.rules, []
         for model in self.models:
             moved = rules.batch * (model.inputs + model.outputs) + model.weights
@@ -128,7 +128,7 @@ class _Models:
         return Totals(*map(sum, zip(*rows)))
 
     def totals(self, accelerator: Accelerator) -> Totals | None:
-        """Return the sums, None where a step does not fit."""
+        """Return the totals; None where a step does not fit."""
         prices = price_subgraphs(self.models, accelerator, self.reserved)
         found = [price for price in prices if isinstance(price, Price)]
         return total(found, accelerator) if len(found) == len(prices) else None
@@ -143,7 +143,7 @@ def _cost(problem: Problem, parts: Sequence[_Models], accelerator: Accelerator) 
 
 
 def _kept(problem: Problem, best: _Best) -> _Best:
-    """Return the plans with the intervals that suit their memory."""
+    """Return the plans with their kept intervals chosen again for the memory."""
     accelerator = problem.accelerator_of(best.capacities)
     plans = tuple(
         keep_on_chip(network, plan, accelerator, tile_rule=problem.tile_rule).partition

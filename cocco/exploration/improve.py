@@ -1,7 +1,7 @@
-"""Plans with kept tensors for networks that are too wide for the exact search: first ones, and better ones.
+"""Find first plans with kept tensors for networks too wide for the exact search, and improve them.
 
-A network is improved by itself, since nothing is kept between networks. Limits are counted steps of the exact search in
-its windows (cocco.search.keeping.window), so the same seed gives the same plan on any machine.
+Each network is improved by itself, since nothing is kept between networks. The limits count steps of the exact search
+in its windows (cocco.search.keeping.window), so the same seed gives the same plan on any machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REMEMBERED = 20_000_000  #: as many steps' prices are remembered; our choice, so
 
 @stored
 class Improved(NamedTuple):
-    """The plans of all networks, what they cost, and what it took."""
+    """The plans of all networks, their cost, and the work it took."""
 
     partitions: tuple[Partition, ...]
     cost: float  #: Formula 1; inf where a plan does not fit
@@ -41,32 +41,32 @@ class Improved(NamedTuple):
 
 
 class _Network:
-    """One network of a problem, and its walk."""
+    """One network of a problem, and the walks that improve its plan."""
 
     def __init__(self, problem: Problem, i: int, seed: int, engine: EngineName | None) -> None:
         self.network, self.metric, self.seed, self.i = problem.networks[i], problem.metric, seed, i
         self.question = keep_question(problem, i, True, engine)
         self.pricing = Pricing(self.question)
         self.search = searcher(problem, i, self.question, Limits(STATES, max(STEPS, REMEMBERED)), engine)
-        self.least = 0.0  # weights, the inputs that are read and the outputs once: no plan costs less
+        self.least = 0.0  # weights, inputs that are read, and outputs, each moved once: no plan costs less
         for each in self.question.layer_floor:
             self.least += each
         for u in range(len(self.network.layers), len(self.network.tensors)):
             self.least += self.question.crossing_floor[u] if self.network.consumers[u] else 0.0
 
     def walk(self, order: Sequence[Group], spans: Sequence[Span] = (), child: int = 0) -> Neighbourhood:
-        """Return a walk from a plan, with random numbers of its own."""
+        """Return a walk that starts from a plan and has its own random numbers."""
         plan = self.pricing.priced(route_of(order, spans))
         return Neighbourhood(self.pricing, self.search, Stream(self.seed, self.i, child), plan, self.least)
 
     def partition(self, plan: Priced) -> Partition:
-        """Return a plan as the simulator has it."""
+        """Return a plan as a `Partition` of the simulator."""
         return Partition.from_ids(self.network, plan.route.subgraphs, self.metric, plan.route.spans)
 
     def first(self, groups: Sequence[Group] | None, most_steps: int) -> Priced:
-        """Return the best of several first plans: of these subgraphs in several orders, and of layers one by one.
+        """Return the best of several first plans: these subgraphs in several orders, and plans built layer by layer.
 
-        All are swept once, a third of them again.
+        All are swept once, the cheapest third again.
         """
         whole = self.question.whole
         single = several_orders(self.network, [(v,) for v in range(len(self.network.layers))], whole)
@@ -94,8 +94,8 @@ def first_plans(
 ) -> tuple[Partition, ...]:
     """Return a good plan with kept tensors for each network of a problem on given hardware.
 
-    labels: of a partition (a genome's), whose subgraphs are tried in several orders, beside plans that begin with each
-    layer by itself. steps: for each of the tries.
+    labels: of a partition (a genome's), whose subgraphs are tried in several orders, in addition to plans that begin
+    with each layer by itself. steps: for each try.
     """
     local: list[list[Group]] = [[] for _ in problem.networks]
     for group in groups_of(labels) if labels is not None else ():
@@ -111,10 +111,10 @@ def first_plans(
 def improve_plans(
     problem: Problem, partitions: Sequence[Partition], steps: int, seed: int = 0, engine: EngineName | None = None
 ) -> Improved:
-    """Return plans that cost no more than these, one of each network of a problem on given hardware.
+    """Return plans that cost no more than these, one for each network of a problem on given hardware.
 
-    steps: at most so many, up to one window more; a network gets the share of its layers. Ctrl-C returns the best so
-    far.
+    steps: the most to take, which one last window may exceed; each network gets a share by its number of layers. Ctrl-C
+    returns the best so far.
     """
     found, cost, taken, is_stopped = [], 0.0, 0, False
     for i, (network, partition) in enumerate(zip(problem.networks, partitions, strict=True)):

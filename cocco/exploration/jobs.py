@@ -1,7 +1,7 @@
-"""Who watches a search and who works for it: listeners, processes of this machine, or those of a dask scheduler.
+"""Who watches a search and who works for it: listeners, processes of this machine, or workers of a dask scheduler.
 
-A job is a step (cocco.problem.steps): workers compute those that are likely to be asked for next, so that the answer is
-the same to the byte for any number of them.
+A job is a step (cocco.problem.steps). Workers compute ahead the steps that are likely to be requested next, so the
+answer is the same to the byte for any number of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cocco.problem.steps import Jobs, shared_out
 
 @contextmanager
 def helped(effort: Effort) -> Iterator[None]:
-    """Let the listeners of an effort hear, and its workers work for, the search in the `with` block."""
+    """Connect the listeners and workers of an effort to the search in the `with` block."""
     with ExitStack() as stack:
         stack.enter_context(watched_by(effort.stages))
         if effort.workers > 1 or effort.dask is not None:
@@ -27,7 +27,7 @@ def helped(effort: Effort) -> Iterator[None]:
 
 
 def _jobs(effort: Effort, stack: ExitStack) -> Jobs:
-    """Return what computes a function of several arguments at the same time."""
+    """Return the function that has workers compute a function for many arguments in parallel."""
     if effort.dask is not None:
         return Machines(effort.dask, stack).run
     return Processes(effort.workers, stack).run

@@ -1,8 +1,9 @@
 """Answers that keep tensors on chip between subgraphs: proven where the exact search finishes, else searched.
 
-The proof comes first: where the memory is chosen, the optima of its memories are the samples. Where it gives up, the
-search without kept tensors gives the plans to start from (cocco.exploration.kept_search), and what that finds is the
-best known of a second proof. Both searches share the samples asked for: the answer is no worse than that of the first.
+The proof comes first; where the memory is chosen, the optima of the memories are the samples. If the proof gives up, a
+search without kept tensors finds plans to start from, a second one adds kept tensors (cocco.exploration.kept_search),
+and its result is the best known plan for a second proof. Both searches share the samples requested, and the answer is
+never worse than that of the first.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def answer(method: HardwareMethod | SpaceMethod, question: Question, is_thorough
 
 
 def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
-    """Prove, and where that gives up search, and prove again from what the search found."""
+    """Return the answer of a proof; if it gives up, search, and try the proof again from what the search found."""
     proof, is_stopped = _prove(question.problem, None, question, per_memory, in_total)
     if proof.best is not None and (proof.is_optimal or is_stopped):
         return _solved(question, proof, is_stopped)
@@ -60,7 +61,7 @@ def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
     if found.trace.is_stopped:
         return found._replace(bound=max(found.bound, proof.lower_bound))
     if proof.best is not None and found.planned is not None and found.planned.cost >= proof.best.cost:
-        return found._replace(bound=max(found.bound, proof.lower_bound))  # nothing has changed for a proof
+        return found._replace(bound=max(found.bound, proof.lower_bound))  # a proof would know no more than before
     share = 1 if proof.solved else AGAIN
     again, is_stopped = _prove(question.problem, found.planned, question, per_memory // share, in_total // share)
     assert again.best is not None and found.planned is not None
@@ -74,7 +75,7 @@ def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
 
 
 def _searched(question: Question, proof: KeptProof) -> Outcome:
-    """Return what a search finds from what a proof knows; where Ctrl-C comes between its parts, what is known."""
+    """Return what a search finds, starting from what a proof knows; after Ctrl-C between its parts, what is known."""
     try:
         return searched(question, "auto", proof.best)
     except KeyboardInterrupt:
@@ -84,7 +85,7 @@ def _searched(question: Question, proof: KeptProof) -> Outcome:
 
 
 def _layerwise(question: Question) -> Outcome:
-    """Return what there is where Ctrl-C comes first, and what nothing undercuts."""
+    """Return the layerwise plan, which is the answer if Ctrl-C comes before any other, and a lower bound."""
     problem = question.problem
     found = methods.layerwise(replace(question, problem=replace(problem, keep="none")))
     best, plans = found.trace.best, problem.partitions(groups_of(found.trace.best.genome.labels))
@@ -93,10 +94,10 @@ def _layerwise(question: Question) -> Outcome:
 
 
 def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Planned | None = None) -> Outcome:
-    """Return what is best of what a method finds without kept tensors and of what is known, improved with them.
+    """Return the best of what is known and what a method finds without kept tensors, improved with kept tensors.
 
-    A method that searches once more leaves at least a share of the samples to that search: both together price no more
-    than asked.
+    A method that is followed by a second search leaves at least a share of the samples to it: both together price no
+    more than requested.
     """
     problem, wanted = question.problem, question.samples
     is_twice = method in GENETIC and wanted >= SHARE
@@ -128,7 +129,7 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
 
 
 def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
-    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it."""
+    """Return the answer with the lower bound that solvers find, unless it is proven or was stopped by the user."""
     planned = answer.planned
     if answer.trace.is_stopped or answer.is_proven or planned is None or planned.cost == math.inf:
         return answer
@@ -142,7 +143,7 @@ def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
 
 
 def _told(progress: Progress | None, before: int, wanted: int) -> Progress | None:
-    """Return what one of two searches calls to tell how far both are; before: samples that the first took."""
+    """Return a progress callback for one of two searches that counts both; before: samples that the first took."""
     return None if progress is None else lambda samples, _, best: progress(before + samples, wanted, best)
 
 
@@ -166,7 +167,7 @@ def _prove(
 
 
 def _solved(question: Question, proof: KeptProof, is_stopped: bool) -> Outcome:
-    """Return what a proof found, a sample for each memory that it solved."""
+    """Return what a proof found, with one sample for each memory that it solved."""
     problem = question.problem
     trace = Trace(problem, len(proof.solved), question.progress, question.engine)
     for each in proof.solved:
@@ -174,11 +175,11 @@ def _solved(question: Question, proof: KeptProof, is_stopped: bool) -> Outcome:
     trace.is_stopped = is_stopped
     try:
         trace.close()
-    except KeyboardInterrupt:  # of the progress, which is told last: the samples are there
+    except KeyboardInterrupt:  # from the progress callback, called last: the samples are complete
         trace.is_stopped = True
     return Outcome(trace, max(1, proof.steps), "exact", planned=proof.best, bound=proof.lower_bound)
 
 
 def _least(problem: Problem) -> float:
-    """Return what no plan with kept tensors undercuts in any memory."""
+    """Return a cost that no plan with kept tensors undercuts in any memory."""
     return KeptBounds(problem).least()

@@ -1,6 +1,6 @@
-"""Fronts with kept tensors: each memory solved where the exact search finishes, beside the front without.
+"""Fronts with kept tensors: each memory is solved where the exact search finishes, in addition to the front without.
 
-The points without kept tensors stay among the candidates, so the front never lies above theirs.
+The points without kept tensors remain candidates, so the front is never above theirs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Budgets(NamedTuple):
 
 
 class KeptPoints(NamedTuple):
-    """Points with kept tensors, whether they are all that a front may have, and whether the user ended the search."""
+    """Points with kept tensors, whether they include all that can be on a front, and whether the user stopped."""
 
     found: list[FrontPoint]
     is_proven: bool
@@ -48,7 +48,7 @@ class KeptPoints(NamedTuple):
 
 
 def of_value(problem: Problem, metric: Metric) -> Problem:
-    """Return the problem of Formula 1 in a metric; tiles and loop orders stay those chosen by the first one."""
+    """Return the problem with Formula 1 in a metric; tiles and loop orders are still chosen by the problem's own."""
     objective = replace(problem.objective, metric=metric, alpha=None)
     return replace(problem, objective=objective, chosen_by=problem.metric)
 
@@ -61,8 +61,8 @@ def memory_of(question: Question, point: FrontPoint) -> Memory:
 def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], budgets: Budgets) -> KeptPoints:
     """Return the cheapest plans of these memories in each metric of the objectives.
 
-    Of two objectives, one of them of the memory alone, only plans that beat those of all smaller memories are looked
-    for; what is left out is on no front.
+    With two objectives, one of which depends on the memory alone, only plans that beat those of all smaller memories
+    are sought; what is left out is on no front.
     """
     problem, metrics = question.problem, metrics_of(plane.names)
     is_plane = len(plane.names) == 2 and any(name in MEMORY for name in plane.names)
@@ -97,7 +97,7 @@ def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], bu
 
 
 def point_with(valued: Problem, plane: Plane, planned: Planned) -> FrontPoint:
-    """Return plans of a problem of Formula 1 as a point; RuntimeError where the simulator prices them otherwise."""
+    """Return plans of a problem with Formula 1 as a point; RuntimeError if the simulator's price differs."""
     winner = judged_plans(
         valued, planned.plans, planned.memory, [planned.value],
         lambda evaluations: (valued.objective.judged(evaluations),), ROUNDING,
@@ -106,7 +106,7 @@ def point_with(valued: Problem, plane: Plane, planned: Planned) -> FrontPoint:
 
 
 def best_points(points: Iterable[FrontPoint]) -> tuple[FrontPoint, ...]:
-    """Return the points that no other beats, ascending; of equal ones the first."""
+    """Return the points that no other beats, ascending; of equal points the first."""
     listed = list(points)
     if not listed:
         return ()
@@ -115,7 +115,7 @@ def best_points(points: Iterable[FrontPoint]) -> tuple[FrontPoint, ...]:
 
 
 def with_points(samples: pandas.DataFrame, objectives: Sequence[str], points: Sequence[FrontPoint]) -> pandas.DataFrame:
-    """Return the table of samples with a row for each of these points, as a generation of their own."""
+    """Return the table of samples with a row added for each of these points, in their own generation."""
     import pandas
 
     if not points:

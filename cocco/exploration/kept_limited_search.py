@@ -1,8 +1,8 @@
-"""The least of one criterion under limits, with kept tensors, where no proof finishes: the search that `explore` has.
+"""Minimize one criterion under limits, with kept tensors, where no proof finishes: by the search that `explore` uses.
 
-It starts from the best point that is known, in its memory, and makes the metric of what is minimized less: the genetic
-algorithm with the intervals of each genome, then exact windows there and in the neighbouring memories
-(cocco.exploration.kept_search). Of all that it finds it goes on from what is best under the limits.
+It starts from the best known point, in its memory, and lowers the metric of the criterion: by the genetic algorithm
+with the kept intervals of each genome, then by exact windows there and in neighbouring memories
+(cocco.exploration.kept_search). It always continues from the best it has found under the limits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FoundPoints(NamedTuple):
-    """Points, each better than the ones before; how many genomes were priced; whether the user ended the search."""
+    """Points, each better than those before; how many genomes were priced; whether the user stopped the search."""
 
     found: list[FrontPoint]
     samples: int
@@ -35,7 +35,7 @@ class FoundPoints(NamedTuple):
 
 
 class _Best(Best):
-    """The best plans so far by what is minimized and the limits."""
+    """The best plans so far, judged by the criterion and the limits."""
 
     def __init__(self, problem: Problem, judge: Judge, known: FrontPoint, memory: Memory) -> None:
         super().__init__(problem, priced(problem, memory, known.plans))
@@ -53,7 +53,7 @@ class _Best(Best):
 
 
 def searched_points(question: Question, judge: Judge, known: FrontPoint) -> FoundPoints:
-    """Return what is better than the known point, the best one last."""
+    """Return points better than the known one, the best last."""
     names = judge.plane.names
     valued = of_value(question.problem, metrics_of([names[judge.target], *names])[0])
     memory = memory_of(question, known)

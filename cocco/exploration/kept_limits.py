@@ -1,8 +1,8 @@
-"""The least of one criterion under limits, with kept tensors: memory by memory, as `limits` does without.
+"""Minimize one criterion under limits, with kept tensors: memory by memory, as `limits` does without them.
 
-A memory is done with where its bounds exceed a limit or what is known, or where it is solved for the least of each
-metric in turn. Of a limited metric only plans that keep the limit are looked for, of what is minimized only those that
-beat what is known.
+A memory is finished once its bounds exceed a limit or the best known value, or once it is solved for the least of each
+metric in turn. For a limited metric only plans within the limit are sought; for the criterion only those that beat the
+best known.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from cocco.problem.steps import once
 
 
 class Judge(Protocol):
-    """What says how good a row of criteria is (cocco.exploration.limits)."""
+    """Judges how good a row of criteria is (cocco.exploration.limits)."""
 
     plane: Plane
     target: int
     limits: dict[str, float]
 
     def excess(self, values: Sequence[float]) -> float:
-        """Return by which factor the worst limit is exceeded."""
+        """Return the largest factor by which a limit is exceeded; at most 1 where all are kept."""
 
     def key(self, values: Sequence[float]) -> tuple[float, ...]:
-        """Return what is less for a better row."""
+        """Return the sort key: smaller is better."""
 
 
 class LimitedPoints(NamedTuple):
-    """All points with kept tensors, a lower bound of what is minimized, and how it ended."""
+    """All points with kept tensors, a lower bound of the criterion, and how the search ended."""
 
     found: list[FrontPoint]
     lower: float
@@ -86,10 +86,10 @@ def limited_points(question: Question, judge: Judge, known: FrontPoint) -> Limit
 
 
 def _below(judge: Judge, best: tuple[float, ...], metric: Metric) -> float:
-    """Return the value of a metric that a plan has to stay below to be better than what is known, or to be near it."""
+    """Return the value of a metric below which a plan must stay to beat the best known; inf if that breaks a limit."""
     below = math.inf
     if judge.excess(best) > 1:
-        return below  # the nearest is asked for, too
+        return below  # the point nearest to the limits is wanted as well
     for i, name in enumerate(judge.plane.names):
         if metric_of(name) != metric:
             continue
@@ -101,7 +101,10 @@ def _below(judge: Judge, best: tuple[float, ...], metric: Metric) -> float:
 
 
 def _raise(least: list[float], plane: Plane, metric: Metric, found: float | tuple[float, ...]) -> None:
-    """Put in what a decided memory says of the criteria of a metric: the least, or that it is not below so much."""
+    """Raise the lower bounds of a metric's criteria in a memory that is solved or ruled out.
+
+    found: the criteria of its best plans, or a value of the metric that no plan there undercuts.
+    """
     for i, name in enumerate(plane.names):
         if metric_of(name) == metric:
             if isinstance(found, tuple):

@@ -31,9 +31,9 @@ MOST_MEMORIES = 100  #: all are solved with kept tensors; of more only those of 
 
 
 def points_with_kept(question: Question, plane: Plane, method: FrontMethod, rows: Sequence[FrontPoint]) -> KeptPoints:
-    """Return the points with kept tensors: of exact proven memory by memory, else beside the rows of the front without.
+    """Return the points with kept tensors; with method "exact" they are proven memory by memory.
 
-    rows: the front without; every memory is solved where there are not too many, else those of these rows.
+    rows: the front without kept tensors. If there are not too many memories, each is solved, else those of these rows.
     """
     every = memories(question.problem)
     if method == "exact":
@@ -44,9 +44,10 @@ def points_with_kept(question: Question, plane: Plane, method: FrontMethod, rows
 
 
 def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint], kept: KeptPoints) -> KeptPoints:
-    """Return the points with kept tensors, and with them those of the front without, improved by exact windows.
+    """Return the points with kept tensors, plus those of the front without, improved by exact windows.
 
-    In the first metric of the objectives; all points together take the steps that `explore` takes for one memory.
+    They are improved in the first metric of the objectives. All points together take as many steps as `explore` takes
+    for one memory.
     """
     valued = of_value(question.problem, metrics_of(plane.names)[0])
     steps, found = IMPROVING_STEPS * question.samples // max(1, len(rows)), list(kept.found)

@@ -1,8 +1,8 @@
 """The search with kept tensors where no proof finishes: genomes with decoded intervals, then exact windows.
 
-It starts from what a search of half the samples finds without kept tensors and drops nothing that is better, so it is
-never worse than that. The best plans are improved in their memory, then in the neighbouring ones as long as that pays
-(our choices). Budgets are counts that grow with the samples.
+It starts from what a search with half the samples finds without kept tensors and never drops a better plan, so it ends
+no worse than that. The best plans are improved in their memory, then in neighbouring memories as long as that pays (our
+choices). Budgets are counts that grow with the samples.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ GENERATION = 2**40 + 5  #: names the streams of splits in other memories, which 
 
 
 class Best:
-    """The best plans so far; what Ctrl-C leaves."""
+    """The best plans so far: the answer after Ctrl-C."""
 
     def __init__(self, problem: Problem, planned: Planned) -> None:
         self.problem, self.planned = problem, planned
 
     def offer(self, memory: Memory, plans: tuple[Partition, ...]) -> bool:
-        """Take plans if they cost less; return whether they do."""
+        """Take plans if they cost less than the best; return whether they do."""
         found = priced(self.problem, memory, plans)
         if not found.cost < self.planned.cost:
             return False
@@ -50,7 +50,10 @@ class Best:
 
 
 def genetic_search(question: Question, best: Best) -> Trace:
-    """Return the samples of the genetic algorithm with decoded intervals, from the best plans; offer its best."""
+    """Return the samples of the genetic algorithm with decoded intervals, started from the best plans.
+
+    Its best plans are offered to `best`.
+    """
     labels = best.problem.labels(best.planned.plans)
     room = max(0, min(question.samples, question.settings.population) - 1)
     initial = [labels, *question.initial][: room or 1]
@@ -61,7 +64,7 @@ def genetic_search(question: Question, best: Best) -> Trace:
 
 
 def improve(question: Question, best: Best) -> bool:
-    """Improve the best plans in their memory and its neighbours; return whether the user ended it."""
+    """Improve the best plans in their memory and its neighbours; return whether the user stopped it."""
     problem, steps = best.problem, IMPROVING_STEPS * question.samples
     steps += FURTHER_STEPS * min(question.samples, FURTHER_SAMPLES)
     memory = best.planned.memory
@@ -103,7 +106,7 @@ def _job(question: Question, best: Best, memory: Memory, plans: tuple[Partition,
 
 
 def _jobs(question: Question, best: Best, following: Sequence[Memory], steps: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the jobs of these memories where none of those before it has better plans."""
+    """Yield the jobs of these memories as they are if no earlier memory gives better plans."""
     for memory in following:
         plans = in_other_memory(best.problem, best.planned.plans, memory, question.seed)
         if plans is not None:
@@ -113,6 +116,6 @@ def _jobs(question: Question, best: Best, following: Sequence[Memory], steps: in
 def in_other_memory(
     problem: Problem, plans: Sequence[Partition], memory: Memory, seed: int
 ) -> tuple[Partition, ...] | None:
-    """Return the subgraphs of plans in another memory, split to fit, with decoded intervals; None where none runs."""
+    """Return plans for another memory: the same subgraphs, split to fit, with decoded intervals; None if none runs."""
     sample = Pricer(problem).evaluate(Genome(problem.labels(plans), memory), Stream(seed, GENERATION, 0))
     return decoded(problem, sample.genome) if sample.value < math.inf else None

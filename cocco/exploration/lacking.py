@@ -1,4 +1,4 @@
-"""What an answer without a plan says: which layers do not fit, and the least memory that would do."""
+"""What an answer without a plan says: which layers do not fit, and the least memory that would suffice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulator.views.least_capacity import least_capacity
 
 
 def layer_by_layer(problem: Problem) -> tuple[Evaluation, ...]:
-    """Return what the simulator says of each network, layer by layer, in the largest memory: what does not fit."""
+    """Return the evaluation of each network, layer by layer, in the largest memory: it says what does not fit."""
     machine = problem.accelerator_of(memories(problem)[-1])
     return tuple(
         evaluate(network, Partition.layerwise(network, problem.metric), machine, problem.tile_rule)
@@ -25,7 +25,7 @@ def layer_by_layer(problem: Problem) -> tuple[Evaluation, ...]:
 
 
 def least_memory(evaluations: Sequence[Evaluation]) -> Accelerator:
-    """Return the hardware of evaluations with the least memory in which the plans of all of them run."""
+    """Return the hardware of these evaluations with the least memory in which the plans of all of them run."""
     machine, found = evaluations[0].accelerator, []
     for each in evaluations:
         assert each.source is not None, "evaluate() made it"
@@ -35,7 +35,7 @@ def least_memory(evaluations: Sequence[Evaluation]) -> Accelerator:
 
 
 def lacking_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
-    """Return what does not fit of each network, and the least memory that would do, as plain data; nothing of none."""
+    """Return what does not fit of each network and the least memory that would suffice, as plain data; may be empty."""
     if not evaluations:
         return {}
     least = least_memory(evaluations)
@@ -47,5 +47,5 @@ def lacking_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
 
 
 def finite(value: float | None) -> float | None:
-    """Return a number as JSON has it: null where it is infinite."""
+    """Return a number for JSON: null if it is infinite."""
     return None if value is None or math.isinf(value) else value

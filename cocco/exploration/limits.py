@@ -1,7 +1,7 @@
-"""Limits: the least of one criterion where others are bounded, such as the least SRAM with latency <= X.
+"""Limits: minimize one criterion while others are bounded, such as the least SRAM with latency <= X.
 
-Our method: the front between what is minimized and what is limited (NSGA-II, cocco.pareto), the best of it that keeps
-the limits, and then a proof: each memory is ruled out by a lower bound, or enumerated, where that finishes.
+Our method: find the front between the criterion and the limited ones (NSGA-II, cocco.pareto), take its best point that
+keeps the limits, then try a proof: each memory is ruled out by a lower bound, or enumerated where that finishes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Memory = tuple[int, ...]  # positions in the candidates
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Limited(Shown):
-    """The least of one criterion under limits, as `minimize` returns it.
+    """The answer of `minimize`: the least of one criterion under limits.
 
     Attributes
     ----------
@@ -62,10 +62,10 @@ class Limited(Shown):
         "optimal" (proved), "feasible" (samples are spent; a better one may exist), "infeasible" (proved: nothing keeps
         the limits), "gave_up" (nothing found does), "stopped" (by the user; the best so far, if any).
     best
-        None where nothing found keeps the limits; then `nearest` exceeds them by the smallest factor, and is None, too,
-        where nothing runs in any of the memories.
+        None if nothing found keeps the limits. Then `nearest` exceeds them by the smallest factor; it is None as well
+        if nothing runs in any of the memories.
     lower_bound
-        Of what is minimized, for everything that keeps the limits; None where nothing does, proved.
+        Of the criterion, for everything that keeps the limits; None where it is proved that nothing does.
     """
 
     minimize: str
@@ -89,7 +89,7 @@ class Limited(Shown):
         return None if self.best is None else dict(zip(self.objectives, self.best.values))[self.minimize]
 
     def facts(self) -> dict[str, object]:
-        """Return the networks, the question, and the answer with what is known of it."""
+        """Return the networks, the question, and the answer with its proof status."""
         return {
             "networks": ", ".join(self.networks),
             "status": self.status,
@@ -139,12 +139,12 @@ def minimize(
     effort: Effort | LevelName | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:
-    """Return the memory and partitions with the least of one criterion that keep these limits.
+    """Return the memory and partitions that keep these limits and have the least of one criterion.
 
     Parameters
     ----------
     networks
-        One network, or several that run one after the other on the same memory.
+        One network, or several that run one after another on the same memory.
     criterion
         What to minimize: capacity, energy, ema, latency, area, bandwidth or leakage (cocco.problem.criteria).
     limits
@@ -158,11 +158,11 @@ def minimize(
     ValueError
         Names the argument, the rule and the value.
     TypeError
-        For a keyword that is neither a parameter nor a field of the machine or of the effort.
+        If a keyword is neither a parameter nor a field of the machine or of the effort.
     RuntimeError
-        Where the simulator prices the best point otherwise than the search did.
+        If the simulator's price of the best point differs from that of the search.
     Interrupted
-        After Ctrl-C, with the best so far as its `result`.
+        After Ctrl-C; its `result` is the best so far.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def minimize(
     bounds = check_limits(criterion, limits)
     objectives = tuple(dict.fromkeys((criterion, *bounds)))
     if all(name in MEMORY for name in objectives):
-        objectives += ("energy",)  # of equally small memories the one that takes the least; our choice
+        objectives += ("energy",)  # of equally small memories the one with the least energy; our choice
     if not set(MEMORY) & set(objectives):
         objectives += ("capacity",)
     whole = over_space(
@@ -192,7 +192,7 @@ def minimize(
 def _minimized(
     question: Question, criterion: str, bounds: dict[str, float], objectives: tuple[str, ...], keep: Keep
 ) -> Limited:
-    """Return the answer to a checked question: search, focus on single memories, prove, then with kept tensors."""
+    """Return the answer to a checked question: search, focus on single memories, prove, then add kept tensors."""
     problem = question.problem
     is_focused = criterion not in MEMORY or len(metrics_of(objectives)) == 1
     share = -(-question.samples // 2) if is_focused else question.samples
@@ -221,7 +221,7 @@ def _minimized(
 
 
 def _of_one(question: Question, cloud: Cloud, judge: _Judge, keep: Keep) -> Limited:
-    """Return the answer where a search found nothing that runs: from one plan, or why none does."""
+    """Return the answer where a search found nothing that runs: that of one plan, or why none runs."""
     question = replace(question, problem=replace(question.problem, keep=keep))
     result = plan_that_runs(question)
     if not result.plans:
@@ -241,7 +241,7 @@ def _of_one(question: Question, cloud: Cloud, judge: _Judge, keep: Keep) -> Limi
 
 
 def check_limits(criterion: str, limits: Mapping[str, float]) -> dict[str, float]:
-    """Return the limits, checked; raises ValueError that names the criterion, the rule and the value."""
+    """Return the limits, checked; a ValueError names the criterion, the rule and the value."""
     check_criterion("what to minimize", criterion)
     if not isinstance(limits, Mapping) or not limits:
         raise ValueError(f"limits must map criteria to their largest values, got {limits!r}")
@@ -253,7 +253,7 @@ def check_limits(criterion: str, limits: Mapping[str, float]) -> dict[str, float
 
 
 class _Judge:
-    """Says how good a row of criteria is."""
+    """Judges how good a row of criteria is."""
 
     def __init__(self, plane: Plane, criterion: str, limits: Mapping[str, float]) -> None:
         self.plane, self.target, self.limits = plane, plane.names.index(criterion), dict(limits)
@@ -263,7 +263,7 @@ class _Judge:
         return max(values[self.plane.names.index(name)] / bound for name, bound in self.limits.items())
 
     def key(self, values: Sequence[float]) -> tuple[float, ...]:
-        """Return what is less for a better row; all the other criteria break ties, in their order."""
+        """Return the sort key: smaller is better; all other criteria break ties, in their order."""
         excess = self.excess(values)
         return (max(1.0, excess), values[self.target] if excess <= 1 else 0.0, *values)
 
@@ -274,14 +274,14 @@ class _Judge:
 
 
 class _MemoryBound(NamedTuple):
-    """What no partition on a memory undercuts, in the order of the criteria."""
+    """Values that no partition on a memory undercuts, in the order of the criteria."""
 
     values: tuple[float, ...]
     memory: Memory
 
 
 def _narrowed(problem: Problem, limits: Mapping[str, float]) -> Problem:
-    """Return the problem without candidates of which no memory keeps the limits; at least the smallest stay."""
+    """Return the problem without candidates that break the limits in every memory; at least the smallest stay."""
     if not set(MEMORY) & limits.keys():
         return problem
     keeping = [memory for memory in memories(problem) if _keeps(problem, memory, limits)]
@@ -300,8 +300,8 @@ def _keeps(problem: Problem, memory: Sequence[int], limits: Mapping[str, float])
 def _focus(question: Question, cloud: Cloud, judge: _Judge) -> None:
     """Spend the other half of the samples on single memories, with the search for given hardware (our choice).
 
-    Where a metric is minimized, on the memory of the best row; else on the memory just below that may still keep the
-    limits, and so on down, as long as it does; where nothing keeps them, on the nearest one.
+    If a metric is minimized, that is the memory of the best row. Otherwise it is the next smaller memory that may still
+    keep the limits, and so on down while that succeeds. If nothing keeps the limits, it is the nearest memory.
     """
     from cocco.exploration.methods import search  # here: it needs deap
 
@@ -335,10 +335,10 @@ def _focus(question: Question, cloud: Cloud, judge: _Judge) -> None:
 
 
 def _prove(question: Question, cloud: Cloud, judge: _Judge) -> tuple[float, Status]:
-    """Price the optimum of each memory that may be better than what is known; return a lower bound and the status.
+    """Price the optimum of each memory that may beat the best known; return a lower bound and the status.
 
-    A memory is done with where its bounds exceed a limit or what is known, or where it is enumerated: for the least
-    of each metric in turn, each a bound for all partitions on it. With one metric that is its answer.
+    A memory is finished once its bounds exceed a limit or the best known, or once it is enumerated: for the least of
+    each metric in turn, each a bound for all partitions on it. With one metric that is its answer.
     """
     problem, metrics = question.problem, metrics_of(judge.plane.names)
     solvers = {metric: Solver(of_metric(problem, metric), question.engine) for metric in metrics}
@@ -375,7 +375,7 @@ def _prove(question: Question, cloud: Cloud, judge: _Judge) -> tuple[float, Stat
 
 
 def _bounds(judge: _Judge) -> list[_MemoryBound]:
-    """Return what no partition undercuts, memory by memory, the most promising first."""
+    """Return the lower bounds of each memory, the most promising memory first."""
     problem, plane = judge.plane.problem, judge.plane
     totals = totals_of(problem, largest_hulls(problem), problem.accelerator)
     found = []

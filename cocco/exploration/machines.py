@@ -1,8 +1,8 @@
-"""Workers of a search, or of a sweep, on other machines: a dask scheduler that answers, and whose workers are ours.
+"""Workers of a search or a sweep on other machines, through a dask scheduler.
 
-Who reaches the port of a scheduler has its workers run any code (docs/sweeps.md). What its workers answer is taken only
-where they are made as this machine is (cocco.problem.code): each answer says so itself, since workers join at any time.
-The libraries of dask are quiet: what matters is said in one line, by us.
+Anyone who reaches the port of a scheduler can have its workers run any code (docs/sweeps.md). An answer is accepted
+only from a worker with the same code and versions as this machine (cocco.problem.code); each answer states them, since
+workers may join at any time. The logs of dask are off: we report what matters, in one line.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ LOOK_SECONDS = 1.0  #: between two looks at which workers there are, while they 
 
 
 class MachinesError(ValueError):
-    """One line: an address that does not answer, has no workers, goes away, or whose workers are made otherwise."""
+    """One line: an address does not answer, has no workers, went away, or its workers have other code or versions."""
 
 
 class Machines:
     """The workers of a scheduler, for one search."""
 
     def __init__(self, address: str, stack: ExitStack) -> None:
-        """stack: of the search. Raises MachinesError."""
+        """stack: closes the connection at the end of the search. Raises MachinesError."""
         self.address, self.client = address, connected(address)
         stack.callback(self.client.close, timeout=2)
         self._checked: set[str] = set()
@@ -42,7 +42,7 @@ class Machines:
         self._look()
 
     def run(self, function: Callable[..., Any], asked: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return what a function answers to each of these arguments, LOST where workers died of it again and again.
+        """Return a function's answer to each of these tuples of arguments; LOST where workers died of it repeatedly.
 
         Raises MachinesError.
         """
@@ -65,7 +65,7 @@ class Machines:
         """Check the workers that joined since the last look; raises MachinesError."""
         try:
             workers = set(self.client.sync(self.client.nthreads, callback_timeout=ANSWER_SECONDS))
-        except Exception:  # whatever the connection says as it ends
+        except Exception:  # whatever a closing connection raises
             raise MachinesError(f"dask scheduler {self.address}: went away") from None
         if workers:
             self._last_seen = time.monotonic()
@@ -75,7 +75,7 @@ class Machines:
         self._checked |= workers
 
     def _answer(self, future: Any, asked: tuple[Any, ...]) -> Any:
-        """Return the answer in a future that is done."""
+        """Return the answer of a finished future."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
@@ -85,7 +85,7 @@ class Machines:
             text = f"workers of dask scheduler {self.address} died of a step again and again; this machine computes it"
             warnings.warn(text, RuntimeWarning, stacklevel=3)
             return LOST
-        if error is not None:  # of a worker with other code it may be any
+        if error is not None:  # a worker with other code may raise anything
             self._checked = set()
             self._look()
             raise error
@@ -98,7 +98,7 @@ class Machines:
 
 
 def connected(address: str) -> Any:
-    """Return a client of the scheduler, with a worker at least; raises MachinesError."""
+    """Return a client of the scheduler, which has at least one worker; raises MachinesError."""
     try:
         from distributed import Client
     except ImportError:
@@ -117,7 +117,7 @@ def connected(address: str) -> Any:
 
 
 def check_workers(client: Any, address: str, workers: Collection[str]) -> None:
-    """Raise MachinesError unless each of these workers is made as this machine is."""
+    """Raise MachinesError unless each of these workers has the same code and versions as this machine."""
     if not workers:
         return
     ask = {"workers": list(workers), "on_error": "return", "callback_timeout": ANSWER_SECONDS}
@@ -127,7 +127,7 @@ def check_workers(client: Any, address: str, workers: Collection[str]) -> None:
         reason = "nothing in time" if isinstance(error, TimeoutError) else one_line(error)
         raise MachinesError(f"dask scheduler {address}: its workers do not answer: {reason}") from None
     for worker, made in sorted(found.items()):
-        if not isinstance(made, OSError):  # it went away
+        if not isinstance(made, OSError):  # else it went away
             _check(made, address, f"worker {worker}")
 
 
@@ -138,15 +138,15 @@ def _check(made: object, address: str, worker: str) -> None:
 
 
 def _check_scheduler(address: str) -> None:
-    """Ask who answers there, before a client that would take its time to give up."""
+    """Check that a dask scheduler answers there; a client would take longer to give up."""
 
     def ask() -> str:
         return asyncio.run(asyncio.wait_for(_kind(address), ANSWER_SECONDS))
 
     try:
-        with ThreadPoolExecutor(1) as thread:  # the caller's may run an event loop, as notebooks do
+        with ThreadPoolExecutor(1) as thread:  # the caller's thread may run an event loop, as in notebooks
             kind = thread.submit(ask).result()
-    except Exception as error:  # whatever it is that answers there, it may send anything
+    except Exception as error:  # whatever answers there may send anything
         reason = "nothing in time" if isinstance(error, TimeoutError) else one_line(error) or type(error).__name__
         raise MachinesError(f"dask scheduler {address}: does not answer: {reason}") from None
     if kind != "Scheduler":
@@ -154,7 +154,7 @@ def _check_scheduler(address: str) -> None:
 
 
 async def _kind(address: str) -> str:
-    """Return what the process at an address of dask says it is: Scheduler, Worker or Nanny."""
+    """Return what the dask process at an address says it is: Scheduler, Worker or Nanny."""
     from distributed import Security, rpc
 
     arguments = Security().get_connection_args("client")  # certificates of tls://, from the configuration of dask

@@ -40,9 +40,9 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 class Outcome(NamedTuple):
     """The samples, how many were priced, by which method; `proof` where enumeration was tried.
 
-    Samples of exact are the subgraphs that it tried (more than the genomes they would make); of greedy and dp the
-    layers priced over the layers of the network. With kept tensors `planned` is the answer, and `bound` what no plan
-    undercuts; samples of exact are the steps of its search.
+    Samples of exact are the subgraphs that it tried (more than the genomes they would make); those of greedy and dp are
+    the layers priced over the layers of the network. With kept tensors `planned` is the answer and `bound` a cost that
+    no plan undercuts; then samples of exact are the steps of its search.
     """
 
     trace: Trace
@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing that runs was found, nor proved that nothing does, nor did the user end the search."""
+        """Whether it is unknown if any plan runs: none was found or ruled out, and the user did not stop the search."""
         if self.planned is not None:
             cost, bound = self.planned.cost, self.bound
         else:
@@ -74,9 +74,9 @@ class Outcome(NamedTuple):
 
 
 def answer(method: HardwareMethod | SpaceMethod, question: Question, is_start: bool = False) -> Outcome:
-    """Return the method's answer; where Ctrl-C comes before it has one, what it had built, else layer by layer.
+    """Return the method's answer; if Ctrl-C comes before it has one, what it had built so far, else layer by layer.
 
-    is_start: another search starts from it, and a proof is of no use.
+    is_start: another search starts from the answer, so a proof would be useless.
     """
     known = SPACE_METHODS if question.problem.buffers else HARDWARE_METHODS
     try:
@@ -88,19 +88,19 @@ def answer(method: HardwareMethod | SpaceMethod, question: Question, is_start: b
 
 
 def layerwise(question: Question) -> Outcome:
-    """Layer by layer in the smallest memory: what there is where Ctrl-C comes first."""
+    """Return the layerwise plan in the smallest memory: the answer if Ctrl-C comes before any other."""
     return stopped(question, list(range(question.problem.size)), "layerwise")
 
 
 def ruled_out(question: Question) -> Outcome:
-    """Return that nothing runs, not even layer by layer in the largest memory: known before anything is searched."""
+    """Return the outcome that nothing runs, not even layer by layer in the largest memory; known before any search."""
     problem = question.problem
     sample = Sample(Genome(list(range(problem.size)), memories(problem)[-1]), math.inf, math.inf)
     return Outcome(_trace(question, sample), 1, "layerwise", Proof(sample, math.inf, True, 0))
 
 
 def stopped(question: Question, labels: list[int], method: str) -> Outcome:
-    """Return a partition in the smallest memory as what a search had when it was stopped."""
+    """Return the outcome of a search that was stopped with this partition, in the smallest memory."""
     problem = question.problem
     genome = Genome(labels, (0,) * len(problem.buffers))
     trace = Trace(problem, 1, None, question.engine)
@@ -111,11 +111,11 @@ def stopped(question: Question, labels: list[int], method: str) -> Outcome:
 
 
 def automatic(question: Question, is_start: bool = False) -> Outcome:
-    """Enumerate where a small budget does, else search: so most networks simply come back proven (our choice).
+    """Enumerate where a small budget suffices, else search: so most answers come back proven (our choice).
 
-    On given hardware the enumeration comes first and nothing is searched if it finishes. Where the memory is chosen,
-    the search comes first: its best cost rules out most memories, and its samples show how the cost falls. For a start
-    of another search only those are solved that soon are.
+    On given hardware the enumeration comes first, and nothing is searched if it finishes. Where the memory is chosen,
+    the search comes first: its best cost rules out most memories, and its samples show how the cost falls. As the start
+    of another search, only what is solved quickly is enumerated.
     """
     if question.problem.buffers:
         found = search(question)
@@ -231,7 +231,7 @@ def _certified(problem: Problem, labels: list[int], effort: float, best: float) 
 
 
 def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
-    """Return the answer with the lower bound that solvers find, unless it is proven or the user stopped it.
+    """Return the answer with the lower bound that solvers find, unless it is proven or was stopped by the user.
 
     effort: as in `cocco.bounds.certify`.
     """
@@ -250,7 +250,7 @@ def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
 
 
 def _of_labels(question: Question, labels: list[int], costs: SubgraphCosts, method: str) -> Outcome:
-    """Return a single partition."""
+    """Return the outcome of a single partition."""
     problem = question.problem
     sample = Pricer(problem).evaluate(Genome(labels, ()), Stream(question.seed, 0, 0))
     return Outcome(_trace(question, sample), max(1, costs.samples), method)

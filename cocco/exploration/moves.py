@@ -1,8 +1,8 @@
-"""How a plan with kept tensors can be changed by little, and what each change is called.
+"""Small changes to a plan with kept tensors, and a description of each.
 
-Three kinds. A subgraph runs earlier or later, and nothing else: this costs nothing, unless other windows fit then. A
-tensor is given up between two steps that read it: its interval is dropped, becomes shorter, or falls into two. A
-subgraph is split in two along its topological order; what crosses the cut goes through DRAM.
+There are three kinds. A subgraph runs earlier or later: by itself this costs nothing, unless other windows then fit. A
+tensor is given up between two steps that use it: its interval is dropped, shortened or cut in two. A subgraph is split
+in two along its topological order; tensors that cross the cut go through DRAM.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Moved:
 
 
 def replanned(network: Network, before: Partition, after: Partition) -> Moved:
-    """Return what is said of steps that were solved again: the first and the last that differ."""
+    """Return the description of steps that were solved again: the first and the last that differ."""
     old, new = list(zip(before.subgraphs, _kept_beyond(before))), list(zip(after.subgraphs, _kept_beyond(after)))
     same = [0, 0]
     for i, (a, b) in enumerate(((old, new), (old[::-1], new[::-1]))):
@@ -48,7 +48,7 @@ def replanned(network: Network, before: Partition, after: Partition) -> Moved:
 
 
 def _kept_beyond(plan: Partition) -> list[frozenset[int]]:
-    """Return the tensors that are kept beyond each step."""
+    """Return, for each step, the tensors that stay on chip after it."""
     return [frozenset(u for u, a, z in _spans(plan) if a <= step < z) for step in range(len(plan))]
 
 
@@ -60,7 +60,7 @@ class Change(NamedTuple):
 
 
 def changes(network: Network, plan: Partition, where: range) -> Iterator[Change]:
-    """Yield all plans that one move in these steps makes."""
+    """Yield all plans that one move within these steps gives."""
     steps = set(where)
     makers = (_reorders, _cuts, _splits) if plan.keep else (_splits,)
     for make in makers:
@@ -75,7 +75,7 @@ Made = Iterator[tuple[Moved, Groups, list[Span]]]
 
 
 def _reorders(network: Network, plan: Partition, steps: set[int]) -> Made:
-    """Each subgraph at each other place where it can run; intervals keep the readers that they have."""
+    """Move each subgraph to each other place where it can run; kept intervals still serve the same readers."""
     groups = list(plan.subgraphs)
     uses = Uses(network, groups)
     held = [(u, [groups[step] for step in _touching(uses, u) if a <= step <= z]) for u, a, z in _spans(plan)]
@@ -103,7 +103,7 @@ def _slack(network: Network, groups: Groups, step: int) -> tuple[int, int]:
 
 
 def _cuts(network: Network, plan: Partition, steps: set[int]) -> Made:
-    """Give each tensor up between two steps that touch it one after the other."""
+    """Give up each kept tensor between two consecutive steps that use it."""
     groups, spans = list(plan.subgraphs), _spans(plan)
     uses = Uses(network, groups)
     for k, (u, a, z) in enumerate(spans):
@@ -118,7 +118,7 @@ def _cuts(network: Network, plan: Partition, steps: set[int]) -> Made:
 
 
 def _of_tensor(network: Network, plan: Partition, u: int, end: int | None, start: int | None) -> Moved:
-    """Return what a tensor's cut is called; until and from which step it is still kept."""
+    """Return the description of a tensor's cut; end, start: the steps until and from which it is still kept."""
     name = network.tensors[u].name
     until, again = (None if step is None else repr(plan.names[step][0]) for step in (end, start))
     if until and again:
@@ -131,7 +131,7 @@ def _of_tensor(network: Network, plan: Partition, u: int, end: int | None, start
 
 
 def _splits(network: Network, plan: Partition, steps: set[int]) -> Made:
-    """Each subgraph in two, or in the connected parts of both."""
+    """Split each subgraph in two, or into the connected parts of both halves."""
     groups, spans = list(plan.subgraphs), _spans(plan)
     uses = Uses(network, groups)
     for step in sorted(steps):

@@ -1,4 +1,4 @@
-"""One search: founders, islands, what greedy and dp say, annealing, polish."""
+"""One search: founders, islands, the partitions of greedy and dp, annealing, polish."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from cocco.search.pricing.genomes import Pricer, Sample
 def one_search(
     question: Question, found: Founders, parents: Population | None = None, left: list[Population] | None = None
 ) -> Trace:
-    """Return what a search from these founders finds, whose samples count among its own.
+    """Return what a search from these founders finds; their samples count among its own.
 
-    parents: a population to go on with; left: gets the best of those that the search ends with (both: genetic).
+    parents: a population to continue with; left: receives the best genomes that the search ends with (both: genetic).
     """
     problem, samples, seed, settings = question.problem, question.samples, question.seed, question.settings
     engine, initial = question.engine, question.initial
@@ -61,7 +61,7 @@ def one_search(
 
 
 def of_founders(question: Question, found: Founders) -> Trace:
-    """Return the best of the founders that there were when the user stopped the search."""
+    """Return the best of the founders that existed when the user stopped the search."""
     starts = [*question.initial, *(labels for island in found.islands for labels in island)]
     chosen = make_engine(question.engine, question.problem, question.settings)
     settings, samples = replace(question.settings, population=max(2, len(starts)), elite=0), max(1, len(starts))
@@ -73,7 +73,7 @@ def of_founders(question: Question, found: Founders) -> Trace:
 
 
 def _no_worse(question: Question, trace: Trace) -> None:
-    """Let the best genome cost no more than what greedy and dp say; Ctrl-C leaves it as it is."""
+    """Replace the best genome by a cheaper partition of greedy or dp, if there is one; Ctrl-C leaves it as it is."""
     try:
         trace.offer(better_of_baselines(question, trace.best))
     except KeyboardInterrupt:
@@ -81,7 +81,7 @@ def _no_worse(question: Question, trace: Trace) -> None:
 
 
 def _walked(trace: Trace, found: Annealed) -> None:
-    """Count what annealing took, and keep the best genome of each walk as a sample."""
+    """Add the samples that annealing took, and the best genome of each walk as a sample."""
     trace.spend(found.samples - len(found.found))
     for labels, memory, value, cost in found.found:
         trace.add(Sample(Genome(labels, memory), value, cost))
@@ -90,7 +90,7 @@ def _walked(trace: Trace, found: Annealed) -> None:
 
 
 def _improved(question: Question, trace: Trace, found: Polished) -> None:
-    """Count what improving the best genome took, and keep what came out as a sample."""
+    """Add the samples that polishing took, and its result as a sample."""
     genome = Genome(found.labels, trace.best.genome.capacities)
     trace.spend(found.samples)
     trace.add(Pricer(question.problem).evaluate(genome, Stream(question.seed, GENERATION, 0)))

@@ -1,7 +1,7 @@
-"""Where the cheapest memory has no addresses, or only at a price, other memories are asked for a cheaper answer.
+"""Look in other memories for a cheaper answer, if the best memory's plan has no addresses or got them at extra cost.
 
-Our choice: the nearest sizes first, a few of them. Each is solved by the exact search for plans that cost less than the
-changed answer does, and these get their addresses in the same way. So an answer only becomes cheaper, or gets a map.
+Our choice: only a few sizes, nearest first. The exact search solves each for plans that cost less than the changed
+answer, and these get their addresses in the same way. So an answer only gets cheaper, or gets a map.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Placing = Callable[[Result], Result]  #: what gives an answer its addresses
 
 
 def in_other_memories(question: Question, found: Result, place: Placing) -> Result:
-    """Return a cheaper answer with addresses in another memory, or the one that was found.
+    """Return a cheaper answer with addresses in another memory, or `found` if there is none.
 
-    found: an answer that was changed for its addresses, or has none for all that it keeps.
+    found: an answer that was changed to get addresses, or that lacks some.
     """
     problem = question.problem
     chosen, best = _memory(problem, found), found
@@ -67,14 +67,14 @@ def _memory(problem: Problem, found: Result) -> Memory:
 
 
 def _nearest(problem: Problem, chosen: Memory) -> list[Memory]:
-    """Return the other memories, the nearest by bytes first, of two as near the larger."""
+    """Return the other memories, nearest in bytes first; of two equally near, the larger first."""
     size = problem.accelerator_of(chosen).buffer_bytes
     others = [(problem.accelerator_of(memory).buffer_bytes - size, memory) for memory in memories(problem)]
     return [memory for more, memory in sorted(others, key=lambda each: (abs(each[0]), -each[0])) if memory != chosen]
 
 
 def _with(problem: Problem, found: Result, planned: Planned) -> Result:
-    """Return the answer with other plans in another memory."""
+    """Return the answer replaced by other plans in another memory."""
     winner = judged_plans(problem, planned.plans, planned.memory, [planned.cost])
     bound = found.lower_bound
     return replace(
@@ -91,7 +91,7 @@ def _status(found: Result, cost: float) -> Status:
 
 
 def _moved(problem: Problem, found: Result, other: Result) -> Moved:
-    """Return what is said of the other memory."""
+    """Return the description of the change to the other memory."""
     names = " + ".join(f"{getattr(other.accelerator, name):,}" for name in problem.buffers)
     before = " + ".join(f"{getattr(found.accelerator, name):,}" for name in problem.buffers)
     why = "it costs more with changes that give it addresses" if found.placed else "no addresses were found there"

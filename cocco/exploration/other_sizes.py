@@ -1,4 +1,4 @@
-"""The sizes around an answer: solved where proofs of the network are quick, else the answer's plans beside it."""
+"""The sizes around an answer: solved where proofs of the network are quick, else priced with the answer's plans."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cocco.search.pricing.genomes import Sample
 
 
 def ranges_of(question: Question, result: Result, is_proven: bool) -> Ranges | None:
-    """Return the sizes around an answer; None where none was found. is_proven: whether its search proved it."""
+    """Return the sizes around an answer; None if no plan was found. is_proven: whether the search proved the answer."""
     if not result.plans or not all(each.fits for each in result.evaluations):
         return None
     problem, engine = question.problem, question.engine
@@ -38,7 +38,7 @@ def ranges_of(question: Question, result: Result, is_proven: bool) -> Ranges | N
 
 
 def _kept(problem: Problem, engine: EngineName) -> Settle:
-    """Return what solves a size with kept tensors."""
+    """Return a function that solves a size with kept tensors."""
 
     def settle(memory: Memory, most: float, budget: int) -> Settled:
         found = once(kept_memories.solve, problem, memory, engine, budget, most)
@@ -50,7 +50,7 @@ def _kept(problem: Problem, engine: EngineName) -> Settle:
 
 
 def _enumerated(problem: Problem, engine: EngineName) -> Settle:
-    """Return what solves a size with nothing kept."""
+    """Return a function that solves a size with nothing kept."""
     solver = enumeration.Solver(problem, engine)
 
     def settle(memory: Memory, most: float, budget: int) -> Settled:

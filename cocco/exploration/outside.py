@@ -1,7 +1,7 @@
-"""What an answer from another machine must be: the prices it claims are those of the simulator here.
+"""Check an answer from another machine: the prices it claims must be those of the simulator here.
 
-A plan is priced here; of a proof it is checked that no plan that is known here costs less than it says any can. What a
-proof rules out beyond that nobody can see in its answer: it is believed because the worker has the same code.
+A plan is priced again here. For a proof, no plan known here may cost less than the bound it claims. The rest of what a
+proof rules out cannot be checked from its answer: it is believed because the worker has the same code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulator.partition.partition import Partition
 
 
 def refuted(asked: tuple[Any, ...], answer: Any) -> str:
-    """Return in words what does not hold of a step's answer, '' where nothing is found; asked: its arguments."""
+    """Return in words what is wrong with a step's answer, '' if nothing was found; asked: the step's arguments."""
     if isinstance(answer, Solved):
         return _solved(asked[0], asked[1], asked[4] if len(asked) > 4 else math.inf, answer)
     if isinstance(answer, Improved) and answer.cost < math.inf:
@@ -31,11 +31,11 @@ def refuted(asked: tuple[Any, ...], answer: Any) -> str:
         found, (problem, *_), (settings, *_) = answer.population, asked, asked[5:]
         again = make_engine(None, problem, settings).price(found.labels, found.capacities)
         return next((_price("cost", *pair) for pair in zip(found.cost, again.cost) if _price("cost", *pair)), "")
-    return ""  # plans without prices: whoever asked prices them
+    return ""  # plans without prices: the caller prices them
 
 
 def _solved(problem: Problem, memory: Memory, below: float, answer: Solved) -> str:
-    """Return what does not hold of the proof of one memory."""
+    """Return what is wrong with the proof of one memory, '' if nothing."""
     least, best = answer.bound, answer.best
     if answer.is_decided:
         least = below if best is None else best.cost
@@ -53,7 +53,7 @@ def _solved(problem: Problem, memory: Memory, below: float, answer: Solved) -> s
 
 
 def _layer_by_layer(problem: Problem, memory: Memory) -> float:
-    """Return what a plan costs that everybody knows, inf where it does not fit."""
+    """Return the cost of the layerwise plan, which needs no search; inf if it does not fit."""
     plans, machine = tuple(Partition.layerwise(each) for each in problem.networks), problem.accelerator_of(memory)
     pairs = zip(problem.networks, plans)
     fits = all(evaluate(network, plan, machine, problem.tile_rule).fits for network, plan in pairs)

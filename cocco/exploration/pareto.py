@@ -1,4 +1,4 @@
-"""The whole front in one run: memories and partitions that nothing beats (the paper sweeps alpha, Fig. 14)."""
+"""The whole front in one run: memories and partitions that no other beats (the paper sweeps alpha, Fig. 14)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def pareto(
     Parameters
     ----------
     networks
-        One network, or several that run one after the other on the same memory.
+        One network, or several that run one after another on the same memory.
     space
         The memories to choose from: SharedBuffer or SeparateBuffers; by default the paper's shared buffer.
     machine
@@ -84,26 +84,26 @@ def pareto(
     tile_rule
         As in `simulator.evaluate`.
     keep
-        As in `explore`. With "auto" every memory is also solved with kept tensors, where the exact search finishes; the
+        As in `explore`. With "auto" every memory is also solved with kept tensors where the exact search finishes; the
         front is never above the one without.
     effort
-        Samples, seed, engine, and the rest of how to search; by default 50,000 samples. Or "quick", "normal",
-        "thorough". Its progress is called with the points on the front; initial, prove and check_addresses are not
-        for fronts.
+        Samples, seed, engine, and everything else about how to search; by default 50,000 samples. Or "quick", "normal",
+        "thorough". Its progress is called with the points on the front; initial, prove and check_addresses do not
+        apply to fronts.
     **fields
-        Fields of the machine and of the effort by their names, in place of their own: cores=2, samples=10_000, ...; and
-        count: with "one" (the default) capacity is that of one core, as in the paper, with "all" of all cores.
+        Fields of the machine and of the effort by name, which replace their own: cores=2, samples=10_000, ... Also
+        count: with "one" (the default) capacity is that of one core, as in the paper, with "all" that of all cores.
 
     Raises
     ------
     ValueError
         Names the argument, the rule and the value.
     TypeError
-        For a keyword that is neither a parameter nor such a field.
+        If a keyword is neither a parameter nor such a field.
     RuntimeError
-        Where the simulator prices a point otherwise than the search did.
+        If the simulator's price of a point differs from that of the search.
     Interrupted
-        After Ctrl-C, with the front so far as its `result`.
+        After Ctrl-C; its `result` is the front so far.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _without(question: Question, plane: Plane, method: FrontMethod) -> Front:
 
 
 def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
-    """Return the front with kept tensors, beside the one without."""
+    """Return the front with kept tensors, built on the one without."""
     plain = replace(question, problem=replace(question.problem, keep="none"))
     if method == "exact":
         cloud = empty_cloud(plain, plane)
@@ -169,7 +169,7 @@ def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
 
 
 def _of_one(question: Question, plane: Plane, method: FrontMethod) -> Front:
-    """Return the front of a question of which a search found no point: that of one plan, or why none runs."""
+    """Return the front where a search found no point: that of one plan, or why none runs."""
     result = plan_that_runs(question)
     points = tuple[FrontPoint, ...]()
     if result.plans:
@@ -185,7 +185,7 @@ def _of_one(question: Question, plane: Plane, method: FrontMethod) -> Front:
 
 
 def front_question(problem: Problem, effort: Effort | LevelName | None, fields: Mapping[str, object]) -> Question:
-    """Return the question of a search for a front, checked."""
+    """Return the checked question of a search for a front."""
     chosen = effort_of(effort, fields)
     for name in ("initial", "prove", "check_addresses"):
         if getattr(chosen, name):
@@ -240,7 +240,7 @@ def front_of_cloud(cloud: Cloud, seed: int, method: FrontMethod, status: Status)
 
 
 def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, points: tuple[FrontPoint, ...]) -> Front:
-    """Return these points as the front of a search with these samples."""
+    """Return a front with these points and the samples of a search."""
     problem = cloud.plane.problem
     return Front(
         method=method,
@@ -258,7 +258,7 @@ def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, poi
 
 
 def point_of(cloud: Cloud, row: int) -> FrontPoint:
-    """Return a row of a cloud's front as the simulator judges it."""
+    """Return a row of a cloud's front as a point priced by the simulator."""
     plane, values = cloud.plane, cloud.values[row].tolist()
     labels, capacities = cloud.labels[row].tolist(), cloud.capacities[row].tolist()
     winner = judged(plane.problem, labels, capacities, values, plane.judged)
@@ -266,7 +266,7 @@ def point_of(cloud: Cloud, row: int) -> FrontPoint:
 
 
 def empty_cloud(question: Question, plane: Plane) -> Cloud:
-    """Return an empty cloud with an engine for each metric that the objectives need."""
+    """Return an empty cloud, with an engine for each metric that the objectives need."""
     engines: dict[str, Engine] = {}
     for metric in metrics_of(plane.names):
         problem = of_metric(question.problem, metric)
@@ -275,14 +275,14 @@ def empty_cloud(question: Question, plane: Plane) -> Cloud:
 
 
 def of_metric(problem: Problem, metric: Metric) -> Problem:
-    """Return the problem with another metric; tiles and loop orders stay those of one plan, chosen by the first."""
+    """Return the problem with another metric; tiles and loop orders are still chosen by the problem's first metric."""
     return replace(problem, objective=replace(problem.objective, metric=metric), chosen_by=problem.metric)
 
 
 def _founders(question: Question, cloud: Cloud) -> tuple[tuple[Population, np.ndarray], list[list[int]]]:
-    """Return priced greedy partitions in several memories, from small to large, with criteria, and their labels.
+    """Return greedy partitions in several memories, from small to large: priced, with criteria, and their labels.
 
-    None where they would take too many of the samples, as in cocco.exploration.founders.
+    There are none if they would take too many of the samples, as in cocco.exploration.founders.
     """
     problem, found = question.problem, list[list[int]]()
     start = Population.empty(0, problem.size), np.zeros((0, len(cloud.plane.names)))
@@ -307,8 +307,8 @@ def _founders(question: Question, cloud: Cloud) -> tuple[tuple[Population, np.nd
 def _polish(question: Question, cloud: Cloud) -> None:
     """Improve partitions of the front by iterated order DP (cocco.exploration.polish), in memories from small to large.
 
-    Each starts from the cheapest partition known that fits, and what it finds is priced in all larger memories of
-    the front too. As many memories are taken as the samples do for, evenly spread, for one metric after the other.
+    Each starts from the cheapest known partition that fits, and its result is also priced in all larger memories of the
+    front. As many memories are taken as the samples suffice for, evenly spread, for one metric after another.
     """
     problem, metrics = question.problem, metrics_of(cloud.plane.names)
     memories = list(dict.fromkeys(tuple(each) for each in cloud.capacities.tolist()))
@@ -333,7 +333,7 @@ def _polish(question: Question, cloud: Cloud) -> None:
 
 
 def cheapest(cloud: Cloud, memory: Sequence[int], metric: str) -> list[int] | None:
-    """Return the labels on the front that cost least in this metric among those of memories no larger than this."""
+    """Return the labels on the front that cost least in this metric, among memories no larger than this one."""
     column = next(i for i, name in enumerate(cloud.plane.names) if metric_of(name) == metric)
     buffers = len(cloud.plane.problem.buffers)
     rows = np.flatnonzero((cloud.capacities[:, :buffers] <= np.array(memory[:buffers])).all(axis=1))
@@ -344,7 +344,7 @@ def cheapest(cloud: Cloud, memory: Sequence[int], metric: str) -> list[int] | No
 
 
 def _of_front(cloud: Cloud) -> tuple[Population, np.ndarray]:
-    """Return the genomes on the front; their cost is not asked for."""
+    """Return the genomes on the front, without their cost, and their criteria."""
     nothing = np.zeros(len(cloud.values))
     return Population(cloud.labels, cloud.capacities, nothing, nothing), cloud.values
 

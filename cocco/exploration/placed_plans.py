@@ -1,10 +1,10 @@
 """The cheapest plan that has addresses, of one network on given hardware: proved, not repaired.
 
-The exact search finds the least cost by bytes. Where its plan has no addresses, all plans below a cost are made a graph
-(cocco.search.keeping.near), and its cheapest ways are asked for addresses, one after the other. What is proved to have
-none is forbidden wherever it appears (forbidden.py), so that each step of this excludes many plans. The first way with
-addresses is the cheapest plan that has any. Where it is not decided within a budget whether a plan has addresses, its
-cost is a lower bound. Budgets count.
+The exact search finds the least cost by bytes. If its plan has no addresses, all plans below a cost are turned into a
+graph (cocco.search.keeping.near), whose cheapest ways are tried for addresses one after another. Buffers proved to have
+none are forbidden wherever they appear (forbidden.py), so each try excludes many plans. The first way with addresses is
+the cheapest plan that has any. If a budget ends before it is known whether a plan has addresses, the plan's cost is a
+lower bound. Budgets are counts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PACKING = 20_000_000  #: nodes of all searches for addresses; our choice: about 
 
 
 class Placed(NamedTuple):
-    """The cheapest plan with addresses, or what none undercuts (None: none is found below that, or below the limit)."""
+    """The cheapest plan with addresses (None: none found below the limit), and a cost that no such plan undercuts."""
 
     plan: Partition | None
     bound: float  #: Formula 1; that of the plan, if there is one
@@ -44,10 +44,10 @@ class Placed(NamedTuple):
 
 
 def placed_plan(problem: Problem, below: float, steps: int, engine: EngineName, needs_pairs: bool) -> Placed | None:
-    """Return the cheapest plan below a cost that has addresses; None where its graph does not fit into the budgets.
+    """Return the cheapest plan with addresses that costs less than `below`; None if its graph exceeds the budgets.
 
-    problem: one network on given hardware, one core. steps: of the exact search. needs_pairs: whether a plan has no
-    more (start, end) pairs than the region manager, either.
+    problem: one network on given hardware, one core. steps: of the exact search. needs_pairs: whether a plan must also
+    need no more (start, end) pairs than the region manager has.
     """
     near, taken = near_graph(problem, below, steps, MOST_STEPS, engine)
     if near is None:
@@ -58,7 +58,7 @@ def placed_plan(problem: Problem, below: float, steps: int, engine: EngineName, 
 
 
 class _Search:
-    """The plans of a graph, and what they hold."""
+    """The plans of a graph, and the buffers that they hold."""
 
     def __init__(self, problem: Problem, near: Near, needs_pairs: bool) -> None:
         self.problem, self.near, self.needs_pairs = problem, near, needs_pairs
@@ -74,7 +74,7 @@ class _Search:
         self.packing = Packing(self.machine.activation_capacity // self.word * self.word, PACKING)
 
     def cheapest(self, below: float) -> tuple[Partition | None, float]:
-        """Return the cheapest plan below a cost that has addresses, and what no other one undercuts."""
+        """Return the cheapest plan with addresses below a cost, and a cost that no other such plan undercuts."""
         looks, least = LOOKS, 0.0
         for _ in range(ROUNDS):
             way, least, looked = self.ways.cheapest(below, looks)
@@ -104,7 +104,7 @@ class _Search:
         return found is not None and found.fits and not (self.needs_pairs and found.crowded)
 
     def buffers(self, way: Sequence[NearStep]) -> list[Buffer]:
-        """Return what a way holds, as simulator.model.held has it; a kept tensor is named by its number and a step."""
+        """Return the buffers of a way, as in simulator.model.held; a kept tensor is named by its number and a step."""
         found, since = list[Buffer](), dict[int, int]()
         for i, step in enumerate(way):
             before, after = self.ways.kept(step.before), self.ways.kept(step.after)
@@ -154,7 +154,7 @@ class _Search:
 
 
 def _columns(buffers: Sequence[Buffer]) -> list[Column]:
-    """Return buffers as a ban has them: by step from the first on."""
+    """Return buffers as the columns of a ban: one for each step from the first on."""
     first, last = min(each.lower for each in buffers), max(each.upper for each in buffers)
     columns = []
     for step in range(first, last):

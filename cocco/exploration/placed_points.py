@@ -1,6 +1,6 @@
-"""Points of fronts and answers under limits with their addresses: what has none is changed as an answer of explore is.
+"""Give addresses to points of fronts and answers under limits: a point without them is changed, as in `explore`.
 
-A point that was changed may cost more; then others may be better, which get their addresses in turn.
+A changed point may cost more. Then others may be better, and these get their addresses in turn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Key = Callable[[tuple[float, ...]], tuple[float, ...]]
 
 
 def placed_point(plane: Plane, point: FrontPoint) -> FrontPoint:
-    """Return a point with all that it keeps at addresses, `moved` says what was changed; without any if none exist."""
+    """Return a point changed until all kept tensors have addresses (`placed`, if found); `moved` lists the changes."""
     if point.placed is not None or not any(plan.keep for plan in point.plans):
         return point
     problem = plane.problem
@@ -34,7 +34,7 @@ def placed_point(plane: Plane, point: FrontPoint) -> FrontPoint:
 
 
 def placed_front(plane: Plane, points: Sequence[FrontPoint]) -> tuple[tuple[FrontPoint, ...], bool]:
-    """Return the points that no other beats once all have addresses, and whether none of them costs more for that."""
+    """Return the points that no other beats once all have addresses, and whether none became worse by that."""
     pool, is_same = list(points), True
     while True:
         best, is_done = best_points(pool), True
@@ -49,7 +49,7 @@ def placed_front(plane: Plane, points: Sequence[FrontPoint]) -> tuple[tuple[Fron
 
 
 def best_placed(plane: Plane, points: Sequence[FrontPoint], key: Key) -> FrontPoint:
-    """Return the best point once it has addresses; one without any only where no other is left."""
+    """Return the best point that has addresses; one without only if no other is left."""
     pool = list(points)
     while True:
         point = min(pool, key=lambda each: (each.placed is False, key(each.values)))

@@ -1,9 +1,9 @@
-"""The proof of an answer with its addresses: no plan that has addresses costs less, in any memory.
+"""Prove an answer with addresses: no plan that has addresses costs less, in any memory.
 
-What the exact search proves holds for bytes. Where its plan has addresses, the proof holds for it. Where it has none,
-or was changed to have some and costs more, the cheapest plan that has addresses is sought in that memory
-(placed_plans.py), and each other memory is ruled out below its cost, or solved in the same way. Only one network on one
-core is looked at, our choice: the answers for several have had addresses so far.
+The exact search proves the least cost by bytes. If its plan has addresses, the proof holds for it as it is. If it has
+none, or was changed to get them and costs more, the cheapest plan with addresses is sought in that memory
+(placed_plans.py). Each other memory is then ruled out below that cost, or solved in the same way. This covers only one
+network on one core (our choice): answers for several have always had addresses so far.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ FAR = 1.01  #: times the bound: where nothing has addresses yet, plans up to the
 
 
 def proved(question: Question, found: Result, needs_pairs: bool) -> Result:
-    """Return the cheapest answer that has addresses, with what is proved of it.
+    """Return the cheapest answer that has addresses, with its proven bound and status.
 
-    found: an answer that was optimal by its bytes, and was changed for its addresses or has none. needs_pairs: as in
+    found: an answer that was optimal by its bytes, but was changed to get addresses or has none. needs_pairs: as in
     with_addresses.
     """
     problem, bound = question.problem, found.lower_bound
@@ -42,7 +42,7 @@ def proved(question: Question, found: Result, needs_pairs: bool) -> Result:
 
 
 class _Proof:
-    """The cheapest answer with addresses so far, and what no answer in a memory that was looked at undercuts."""
+    """The cheapest answer with addresses so far, and a cost that no answer undercuts in the memories looked at."""
 
     def __init__(self, question: Question, found: Result, bound: float, needs_pairs: bool) -> None:
         self.question, self.problem, self.found, self.bound = question, question.problem, found, bound
@@ -51,7 +51,7 @@ class _Proof:
         self.best: Planned | None = None
 
     def memories(self) -> list[Memory]:
-        """Return the memory of the answer, then the others by what none of their answers undercuts."""
+        """Return the memory of the answer, then the others by their lower bounds."""
         bounds = KeptBounds(self.problem)
         left = {memory: bounds.cost(memory) for memory in memories(self.problem)}
         mine = memory_of(self.problem, self.found)
@@ -59,9 +59,9 @@ class _Proof:
         return [mine, *sorted(others, key=left.__getitem__)]
 
     def look_at(self, memory: Memory) -> None:
-        """Find a cheaper answer with addresses in a memory, or rule it out as far as that goes.
+        """Find a cheaper answer with addresses in a memory, or rule the memory out as far as possible.
 
-        Once a memory is left open, others are asked only for what is below its bound: there is no proof any more.
+        Once a memory is left open there can be no proof: then others are searched only below its bound.
         """
         problem, budget = self.problem, self.question.budget(QUICK_STEPS)
         is_first = memory == memory_of(problem, self.found)

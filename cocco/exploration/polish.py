@@ -28,7 +28,7 @@ Rounds = Callable[[Sequence[int], int], tuple[list[int], float, int]]
 
 @stored
 class Polished(NamedTuple):
-    """Labels that are no worse than those given, the samples that it took, and whether the user stopped it."""
+    """Labels no worse than those given, the samples they took, and whether the user stopped the search."""
 
     labels: list[int]
     samples: int
@@ -38,10 +38,11 @@ class Polished(NamedTuple):
 def polish(
     problem: Problem, labels: Sequence[int], memory: Sequence[int], samples: int, seed: int, engine: EngineName
 ) -> Polished:
-    """Return a partition for this memory (positions of its candidates) after at most so many samples, or one round.
+    """Return an improved partition for this memory (positions of its candidates).
 
-    Samples are the layers priced over the layers of the problem, rounded up; a price that is remembered costs none.
-    After KICK rounds in vain the search goes on from the best with many subgraphs taken apart; after STALE it ends.
+    It takes at most so many samples, or one round. Samples are the layers priced over the layers of the problem,
+    rounded up; a remembered price costs none. After KICK rounds without success the search continues from the best
+    partition with many subgraphs taken apart; after STALE rounds it ends.
     """
     given = in_memory(problem, memory)
     rounds = _rounds(given, seed, engine)

@@ -1,9 +1,9 @@
-"""Workers of a search that are processes of this machine: one that is killed is missed, and its step computed again.
+"""Workers of a search that are processes on this machine; if one is killed, its step is computed again.
 
-Where that is possible they are copies of this process, which has imported all that they need and worked out the tables
-of the problem; else they are made by loky, and stay from one search to the next. Both kinds know when a worker dies.
-All then end, for a dead one may have held a lock of theirs, and new ones are made, a few times; what is still missing
-after that this process computes, when it is asked for.
+Where possible they are forks of this process, which has already imported all they need and built the tables of the
+problem. Otherwise loky makes them, and they stay from one search to the next. Both kinds notice when a worker dies. All
+workers then end, since the dead one may have held a lock that they share, and new ones are made, a few times. This
+process computes what is still missing after that when it is requested.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ DIED = "a worker process died (the system kills some where memory is short); wha
 
 
 class Processes:
-    """So many workers of one search, made when they are first needed; copies end with the search."""
+    """The workers of one search, made when first needed; forks end with the search."""
 
     def __init__(self, workers: int, stack: ExitStack) -> None:
-        """stack: of the search."""
+        """stack: ends the workers when the search ends."""
         self.workers = workers
         self._pool: Executor | None = None
         self._copies: list[BaseProcess] = []
         stack.callback(self._close)
 
     def run(self, function: Callable[..., Any], asked: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return what a function answers to each of these arguments, LOST where workers died again and again."""
+        """Return a function's answer to each of these tuples of arguments; LOST where workers died repeatedly."""
         found = [LOST] * len(asked)
-        if multiprocessing.current_process().daemon:  # it may have no processes of its own
+        if multiprocessing.current_process().daemon:  # it may not start processes
             return found
         for _ in range(ATTEMPTS):
             futures: dict[int, Future[Any]] = {}
@@ -68,7 +68,7 @@ class Processes:
                 self._end()
                 if futures:
                     raise
-                return found  # a system without what workers need: this process computes
+                return found  # the system lacks what workers need: this process computes
             except BaseException:
                 self._end()
                 raise
@@ -77,7 +77,7 @@ class Processes:
     def _opened(self, asked: Sequence[tuple[Any, ...]]) -> Executor:
         if self._pool is not None:
             return self._pool
-        made_by()  # copies know it
+        made_by()  # so that forks know it
         if not may_fork():
             from joblib.externals.loky import get_reusable_executor
 
@@ -92,15 +92,15 @@ class Processes:
         self._pool = ProcessPoolExecutor(self.workers, context, initializer=begin, initargs=(os.getpid(),))
         with _no_interrupt():
             try:
-                self._pool.submit(os.getpid)  # makes all of them
+                self._pool.submit(os.getpid)  # starts all of them
             finally:
                 self._copies = [each for each in multiprocessing.active_children() if each not in others]
         return self._pool
 
     def _wait(self, futures: Collection[Future[Any]]) -> None:
-        """Wait for all, or for the first that fails; raise BrokenProcessPool where a copy died.
+        """Wait for all, or for the first that fails; raise BrokenProcessPool if a fork died.
 
-        The pool says so itself, but for a copy that died in the middle of a long answer: it waits for the rest of that.
+        The pool raises that itself, except if a fork died in the middle of a long answer: it would wait for the rest.
         """
         while True:
             are_dead = bool(connection.wait([each.sentinel for each in self._copies], 0))
@@ -115,7 +115,7 @@ class Processes:
             self._end()
 
     def _end(self) -> None:
-        """End the workers, whatever they do."""
+        """End the workers, whatever they are doing."""
         pool, self._pool = self._pool, None
         copies, self._copies = self._copies, []
         for each in copies:
@@ -123,14 +123,14 @@ class Processes:
         if isinstance(pool, ProcessPoolExecutor):
             answers: Any = vars(pool).get("_result_queue")
             if answers is not None:
-                answers._writer.close()  # with that of the copies the last: nobody waits for the rest of an answer
+                answers._writer.close()  # the last open end: no one waits for the rest of an answer
             pool.shutdown(cancel_futures=True)
         elif pool is not None:
             pool.shutdown(kill_workers=True)  # type: ignore[call-arg]  # of loky
 
 
 def _ours(future: Future[Any]) -> Any:
-    """Return the answer of a worker of this machine, whose code may have been edited since it began."""
+    """Return the answer of a worker on this machine, whose code may have been edited since it started."""
     made, answer = future.result()
     told = difference(made)
     if told:
@@ -140,7 +140,7 @@ def _ours(future: Future[Any]) -> Any:
 
 @contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of the `with` block, in processes that are copied in it for ever."""
+    """Delay Ctrl-C until the end of the `with` block; processes forked inside it ignore it for good."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -149,9 +149,9 @@ def _no_interrupt() -> Iterator[None]:
 
 
 def may_fork() -> bool:
-    """Whether workers can be copies of this process, which has imported all that they need.
+    """Whether workers can be forks of this process, which has already imported all that they need.
 
-    Not where that is no way to start one, nor where another thread than that of our own progress may hold a lock.
+    Not if the system cannot fork, nor if a thread other than that of our own progress display might hold a lock.
     """
     method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
     if method != "fork":

@@ -1,4 +1,4 @@
-"""What every search of this room is asked, checked: a problem, and the effort with its defaults put in."""
+"""The checked input of every search in this package: a problem, and the effort with its defaults filled in."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from simulator.partition.partition import Partition
 
 @dataclass(frozen=True)
 class Question:
-    """engine: the one that answers; threads: its threads. initial: labels of partitions to start from.
+    """A checked problem and effort.
 
-    may_run: False where every memory is ruled out (cocco.exploration.runnable); else the problem is without those.
+    engine: the one that prices; threads: its threads. initial: labels of partitions to start from. may_run: False if
+    every memory is ruled out (cocco.exploration.runnable); otherwise the problem excludes memories ruled out.
     """
 
     problem: Problem
@@ -35,16 +36,16 @@ class Question:
     may_run: bool = True
 
     def budget(self, count: int) -> int:
-        """Return how much of some counted work may be done; count: in a normal search."""
+        """Return a budget of counted work, scaled for this search; count: that of a normal search."""
         return self.level.of(count)
 
     def share(self, effort: float) -> float:
-        """Return how much deterministic time solvers may take; effort: in a normal search."""
+        """Return the deterministic time that solvers may take, scaled for this search; effort: in a normal search."""
         return effort * float(self.level.times)
 
 
 def question_of(problem: Problem, effort: Effort, default: Settings) -> Question:
-    """Return the question; default: what this search has in place of settings that are not given."""
+    """Return the question of a problem; default: the settings of this search where the effort gives none."""
     settings = effort.settings or default
     if effort.operators:
         settings = replace(settings, operators=settings.operators + operators_of(effort.operators))

@@ -1,7 +1,7 @@
-"""Ranges: which sizes cost nearly as little as the recommended one, as far as that is proven, and what decides there.
+"""Ranges: which sizes cost nearly as little as the recommended one, as far as proven, and which terms decide.
 
-Of every candidate a bound is known that no plan in it undercuts, and of some the cost of a plan. So a size is certainly
-within a margin of the recommendation's cost (a plan is known), certainly outside (the bound is above), or open.
+Each candidate has a lower bound of its cost, and some have the cost of a known plan. So a size is certainly within a
+margin of the recommendation's cost (by a known plan), certainly outside it (by the bound), or open.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LISTED = 4096  #: sizes up to which all are listed, so that a page has the whole
 
 
 class Terms(NamedTuple):
-    """Energy of a plan by what decides about a size, pJ, over the networks by their weights."""
+    """Energy of a plan in pJ, split into the terms that decide about a size; the weighted sum over the networks."""
 
     dram: float  #: with its background
     sram: float  #: reads and writes of the buffers
@@ -34,11 +34,11 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A size that may be chosen: what its cost is known to be at least and at most.
+    """A size that may be chosen, with a lower bound of its cost and the cost of the best known plan.
 
     buffers: bytes of one core by column, such as shared_buffer_bytes. cost: of the best plan known there, by its bytes
-    (its addresses were not sought); None where none is known. value: Formula 1 of that plan. plans: that plan, of each
-    network, where more than its price is known.
+    (no addresses were sought); None if none is known. value: Formula 1 of that plan. plans: that plan, for each
+    network, if more than its price is known.
     """
 
     buffers: tuple[tuple[str, int], ...]
@@ -56,13 +56,13 @@ class Candidate:
         return sum(size for _, size in self.buffers)
 
     def kind(self, most: float) -> Kind:
-        """Return whether this size costs at most so much."""
+        """Return "within" if this size certainly costs at most so much, "outside" if certainly more, else "open"."""
         if self.cost is not None and self.cost <= most:
             return "within"
         return "outside" if self.bound > most else "open"
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; terms by their names with the unit."""
+        """Return plain data; terms are named with their unit."""
         content: dict[str, Any] = dict(self.buffers)
         content |= {
             "bound": self.bound,
@@ -85,7 +85,7 @@ class Band(NamedTuple):
 
 
 def band_edges(sizes: Sequence[int], band: Band) -> tuple[float, float]:
-    """Return where a band is drawn, KB: half way to the next of the sizes, so that a single one can be seen."""
+    """Return where a band is drawn, in KB: halfway to the next sizes, so that a band of one size is visible."""
     first, last = sizes.index(band.low), sizes.index(band.high)
     before = sizes[first - 1] if first else band.low
     after = sizes[last + 1] if last + 1 < len(sizes) else band.high
@@ -94,7 +94,7 @@ def band_edges(sizes: Sequence[int], band: Band) -> tuple[float, float]:
 
 @dataclass(frozen=True, repr=False)
 class Ranges(Shown):
-    """The sizes around a recommendation, ascending: those that cost as little within a margin, proven.
+    """The sizes around a recommendation, ascending, and which of them certainly cost as little within a margin.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Ranges(Shown):
     others: int = 0  #: candidates outside the widest margin that are not among them
 
     def most(self, margin: float) -> float:
-        """Return the cost that is a share above that of the recommendation."""
+        """Return the recommendation's cost plus a margin of it: the most that a size within the margin costs."""
         return self.cost * (1 + margin)
 
     def of_kind(self, kind: Kind, margin: float) -> tuple[Candidate, ...]:
@@ -129,7 +129,7 @@ class Ranges(Shown):
         return len(self.candidates[0].buffers) == 1
 
     def bands(self, margin: float) -> tuple[Band, ...]:
-        """Return the sizes of the only buffer, ascending, those of one kind side by side together."""
+        """Return the sizes of the only buffer, ascending; neighbouring sizes of one kind form a band."""
         if not self.is_one_buffer:
             raise ValueError("sizes of two buffers lie in no band; use of_kind")
         found: list[Band] = []
@@ -142,7 +142,7 @@ class Ranges(Shown):
         return tuple(found)
 
     def facts(self) -> dict[str, object]:
-        """Return how many sizes there are, and are certainly within each margin."""
+        """Return how many sizes there are, and how many are certainly within each margin."""
         within = ", ".join(f"{100 * margin:g} % {self.count('within', margin)}" for margin in MARGINS)
         counted: dict[str, object] = {"sizes": len(self.candidates) + self.others, "within": within}
         counted["open"] = self.count("open", MARGINS[-1])
@@ -157,7 +157,7 @@ class Ranges(Shown):
     def to_json(self) -> dict[str, Any]:
         """Return the margins with the number of candidates of each kind, and the candidates.
 
-        Of more than 4096 sizes those that are not outside the widest margin.
+        If there are more than 4096 sizes, only those not outside the widest margin are listed.
         """
         margins = []
         for margin in MARGINS:

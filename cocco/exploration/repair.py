@@ -1,11 +1,12 @@
-"""A plan whose bytes fit but which finds no addresses is changed, the cheapest change first, until it has them.
+"""Repair a plan whose bytes fit but which has no addresses: change it, cheapest change first, until it has them.
 
-Our choice: bytes are what the search prices, and with kept tensors over several steps they do not suffice
+Our choice: the search prices bytes, and if tensors are kept over several steps a fit by bytes is not enough
 (docs/allocation.md says how often). First the steps that lack addresses are solved again in less room, where that costs
-no more (slack.py). Then the first few steps are found that lack addresses though all steps before have them. Every plan
-that differs by one move in these is priced by the simulator; in the order of their cost they are asked for addresses up
-to there. Where none has them, the one goes on whose lowest packing is least too high. Of what began with less room and
-what did not the cheaper plan is taken. Where no plan with addresses is found, the plan stays as it was.
+no more (slack.py). Then the first few steps are found that lack addresses although all earlier steps have them. Every
+plan that differs by one move in these is priced by the simulator; they are tried for addresses up to there, cheapest
+first. If none has them, the repair continues from the plan whose lowest packing exceeds the memory least. The repair
+runs with and without the start in less room, and the cheaper plan is taken. If no plan with addresses is found, the
+plan stays as it was.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ Repaired = tuple[Partition, tuple[Moved, ...], AddressMap | None]  #: a plan, th
 
 
 class Repair:
-    """One network on given hardware, and what is known of its steps and of their addresses.
+    """One network on given hardware, and what is known about its steps and their addresses.
 
-    needs_pairs: whether a subgraph may not have more (start, end) pairs than the region manager.
+    needs_pairs: whether a subgraph must need no more (start, end) pairs than the region manager has.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Repair:
         self.looks = 0
 
     def repaired(self, plan: Partition) -> Repaired:
-        """Return a plan with addresses, the moves to it, and its map; the map does not fit where none was found."""
+        """Return a plan with addresses, the moves to it, and its map; if none was found, the map does not fit."""
         found = self._map(plan)
         if found is None or self.is_placed(found):
             return plan, (), found
@@ -83,7 +84,7 @@ class Repair:
         return answer
 
     def _changed(self, plan: Partition, before: list[Moved]) -> Repaired | None:
-        """Return a plan with addresses by the cheapest changes one after the other; None where none was found."""
+        """Return a plan with addresses, reached by the cheapest changes one after another; None if none was found."""
         moves, seen, done = list(before), {_key(plan)}, dict[Memory, int]()
         self.looks = 0
         while len(moves) < MOVES and self.looks < LOOKS:
@@ -104,7 +105,7 @@ class Repair:
         return (plan, tuple(moves), found) if found is not None and self.is_placed(found) else None
 
     def _tightened(self, plan: Partition) -> tuple[Partition, list[Moved]]:
-        """Return a plan that costs no more and takes less room where it lacks addresses, as far as that is found."""
+        """Return a plan that costs no more and takes less room where it lacked addresses, if found, and the moves."""
         problem = on_hardware(self.network, self.accelerator, metric=plan.metric, tile_rule=self.tile_rule)
         slack, moves, most = Slack(problem), list[Moved](), self.cost(plan)
         for share in SHARES:
@@ -124,11 +125,11 @@ class Repair:
         return map_of(make_plan(priced)) if priced.fits else None
 
     def is_placed(self, found: AddressMap) -> bool:
-        """Return whether all regions have addresses, and pairs where they must."""
+        """Return whether all regions have addresses, and (start, end) pairs if needed."""
         return found.fits and not (self.needs_pairs and found.crowded)
 
     def _first_open(self, held: BufferPlan, done: dict[Memory, int]) -> tuple[Memory, range] | None:
-        """Return the first steps that lack addresses, or pairs; in each memory the first so many steps have them."""
+        """Return the first steps that lack addresses or pairs; done: how many first steps of each memory have them."""
         for memory, buffers in held.buffers.items():
             found = self._windows(held, memory).first_open(buffers, done.get(memory, 0))
             if found is not None:
@@ -139,9 +140,9 @@ class Repair:
         return None
 
     def _next(self, plan: Partition, memory: Memory, where: range, seen: set[Key]) -> tuple[Change, int] | None:
-        """Return the cheapest change after which all have addresses up to a step, and this; else the nearest, and 0.
+        """Return the cheapest change after which all steps up to some step have addresses, and that step.
 
-        None where no change fits by its bytes, or all were seen.
+        If there is none, the change that comes nearest, and 0. None if no change fits by its bytes, or all were seen.
         """
         fitting: list[tuple[float, int, Change]] = []
         for change in changes(self.network, plan, where):
@@ -160,12 +161,12 @@ class Repair:
             missing = self._missing(held, memory, range(where.start, end)) or self._missing(held, memory, range(end))
             if not missing:
                 return change, end
-            if change.moved.what != "reordered":  # each of the others takes something out: there is an end
+            if change.moved.what != "reordered":  # every other change takes something out, so this ends
                 nearest.append((missing, rank, change))
         return (min(nearest, key=lambda each: each[:2])[2], 0) if nearest else None
 
     def cost(self, plan: Partition) -> float:
-        """Return what a plan costs, inf where its bytes do not fit; by the compiled engine where that answers."""
+        """Return the cost of a plan, inf if its bytes do not fit; by the compiled engine where it can price it."""
         if plan.metric not in self.totals:
             problem = on_hardware(self.network, self.accelerator, metric=plan.metric, tile_rule=self.tile_rule)
             self.totals[plan.metric] = lru_cache(None)(step_totals(problem))
@@ -178,13 +179,13 @@ class Repair:
         return METRICS[self.metric](Totals(*map(sum, zip(*rows))), self.accelerator)
 
     def rules_of(self, metric: Metric) -> PricingRules:
-        """Return what prices plans of a metric."""
+        """Return the pricing rules for a metric."""
         if metric not in self.rules:
             self.rules[metric] = PricingRules(self.geometry, self.accelerator, self.tile_rule, metric)
         return self.rules[metric]
 
     def priced(self, plan: Partition) -> PricedPartition:
-        """Return a plan priced as `price_partition` does; a step that was seen before is not priced again."""
+        """Return a plan priced as by `price_partition`; a step seen before is not priced again."""
         rules = self.rules_of(plan.metric)
         steps = steps_of(self.network, plan) if plan.keep else ()
         models, prices = [], []
@@ -200,7 +201,7 @@ class Repair:
         return PricedPartition(self.network, plan, self.accelerator, rules, tuple(models), tuple(prices), steps)
 
     def _missing(self, held: BufferPlan, memory: Memory, steps: range) -> int:
-        """Return 0 where all have addresses in these steps, and pairs where they must, else how far that is away."""
+        """Return 0 if all in these steps have addresses, and pairs if needed, else a measure of what is missing."""
         missing = self._windows(held, memory).missing(clip(held.buffers[memory], steps))
         return missing + self._pairs_missing(held, memory, steps)
 
@@ -220,7 +221,7 @@ class Repair:
 def repaired_plans(
     problem: Problem, accelerator: Accelerator, plans: Sequence[Partition], needs_pairs: bool
 ) -> tuple[list[Partition], tuple[Moved, ...], bool]:
-    """Return the plan of each network repaired, what was changed, and whether all of them have addresses."""
+    """Return the repaired plan of each network, what was changed, and whether all of them have addresses."""
     found, moved, placed = [], list[Moved](), True
     for network, plan in zip(problem.networks, plans):
         repair = Repair(network, accelerator, problem.objective.metric, problem.tile_rule, needs_pairs)
@@ -232,7 +233,7 @@ def repaired_plans(
 
 
 def _step(layers: tuple[int, ...], step: Step, reserved: Reserved) -> KeptStep:
-    """Return a step as the exact search prices it: sets of tensors as integers."""
+    """Return a step in the form that the exact search prices: sets of tensors as integers."""
     on_chip, loaded, written = (sum(1 << u for u in each) for each in (step.touched, step.loaded, step.written))
     return KeptStep(layers, on_chip, loaded, written, *reserved)
 

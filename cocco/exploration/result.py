@@ -33,10 +33,10 @@ class Result(Shown):
         the memories), "stopped" (best so far, of Interrupted) or "gave_up" (exact outgrew its budget; the best of other
         methods, if any of them found a plan that runs).
     plans
-        One per network; none where nothing found runs. Then cost is infinite (in JSON null), the accelerator is the
-        largest memory asked for, and the evaluations say which layers do not fit into it layer by layer.
+        One per network; none if nothing found runs. Then cost is infinite (in JSON null), the accelerator has the
+        largest memory in question, and the evaluations say which layers do not fit into it layer by layer.
     cost
-        Formula 2 where alpha is given, else Formula 1, summed over the networks by their weights.
+        Formula 2 if alpha is given, else Formula 1; the weighted sum over the networks.
     gap
         (cost - lower_bound) / cost.
     history
@@ -44,8 +44,8 @@ class Result(Shown):
         elite, and how many of its genomes are distinct.
     points
         Per sample, in order, its generation, capacities, number of subgraphs, value (Formula 1), cost and best_cost so
-        far. With keep="auto" the search without kept tensors first, which prices its genomes without them, then the one
-        with. Where a proof found the answer, a row for each memory that it solved.
+        far. With keep="auto" the search without kept tensors comes first, which prices its genomes without them, then
+        the one with. If a proof found the answer, there is a row for each memory that it solved.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Result(Shown):
         return self.evaluations[self._only("evaluation")]
 
     def facts(self) -> dict[str, object]:
-        """Return the networks, the answer, and how good it is known to be."""
+        """Return the networks, the answer, and how good it is proved to be."""
         return {
             "networks": ", ".join(evaluation.network for evaluation in self.evaluations),
             "status": self.status,
@@ -122,8 +122,8 @@ class Result(Shown):
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco partition --json` and `cocco explore --json` print.
 
-        One network: the object of its evaluation with "partition" and what belongs to the search. Several: the
-        same object of each in "networks", each with its "weight", and what belongs to the search beside it.
+        One network: the object of its evaluation with "partition" and the fields of the search. Several: "networks" has
+        this object for each network, with its "weight", and the fields of the search stand next to "networks".
         """
         search: dict[str, Any] = {
             "method": self.method,

@@ -1,7 +1,7 @@
-"""Which memories of a question can run its networks: what certainly cannot is ruled out before anything is searched.
+"""Rule out, before any search, the memories of a question that certainly cannot run its networks.
 
-A layer runs by itself, perhaps beside tensors of its own that are kept, or in a subgraph with a neighbour. Where it has
-room for neither, no plan runs, whoever looks for it. What is left need not run: a search says so, or a proof.
+A layer runs alone, perhaps while some of its own tensors are kept, or in a subgraph with a neighbour. If a memory has
+room for neither, no plan runs in it. The memories that are left may still fail: a search or a proof will tell.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TENSORS = 8  #: of a layer that may be kept, each or not; of one with more nothi
 
 
 def runnable(problem: Problem) -> Problem | None:
-    """Return the problem without the sizes in which some layer certainly does not run; None where none is left."""
+    """Return the problem without sizes in which some layer certainly does not run; None if none is left."""
     largest = tuple(len(sizes) - 1 for sizes in problem.candidates)
     if _is_ruled_out(problem, largest):
         return None
@@ -38,7 +38,7 @@ def runnable(problem: Problem) -> Problem | None:
 
 
 def _is_ruled_out(problem: Problem, memory: Memory) -> bool:
-    """Return whether some layer has no room in this memory, in whatever plan."""
+    """Return whether some layer has no room in this memory in any plan."""
     machine = problem.accelerator_of(memory)
     activation, weights = machine.activation_capacity, machine.weight_capacity
     costs: SubgraphCosts | None = None
@@ -55,7 +55,7 @@ def _is_ruled_out(problem: Problem, memory: Memory) -> bool:
 
 
 def _ways(problem: Problem, v: int) -> Iterator[Way]:
-    """Yield what a layer takes at least by itself, for each way to run it and each choice of its tensors that stay."""
+    """Yield the least room that a layer alone takes, for each way to run it and each choice of its tensors to keep."""
     i = problem.network_of[v]
     network, rules, models, layer = problem.networks[i], problem.rules[i], problem.models[i], v - problem.offsets[i]
     yield from least_ways(models.of((layer,)))

@@ -1,8 +1,8 @@
-"""What every candidate size costs at least and at most, around an answer: bounds, samples, and proofs where they pay.
+"""The least and the most that each candidate size around an answer can cost: by bounds, samples, and cheap proofs.
 
-Bounds of all sizes take milliseconds. Where the answer was proven, so that proofs of this network are quick, sizes that
-the bounds leave open are solved, those near the answer first, then all others of one buffer, which gives the whole
-front, each within a budget that counts. Else the plans of the answer are priced in the sizes beside it.
+Bounds of all sizes take milliseconds. If the answer was proven, proofs of this network are quick: then sizes that the
+bounds leave open are solved, those near the answer first. With one buffer all other sizes follow, which gives the whole
+front. Each has a counted budget. Otherwise the plans of the answer are priced in neighbouring sizes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Plans = tuple[Partition, ...]
 
 
 class Settled(NamedTuple):
-    """What a proof says of one size: its cheapest plans, or that none cost less than asked (None), or nothing."""
+    """What a proof says of one size: its cheapest plans, or that none cost less than a limit (None), or nothing."""
 
     is_decided: bool
     plans: Plans | None
@@ -47,11 +47,11 @@ class Settled(NamedTuple):
     bound: float = 0.0  #: where it is not decided: no plans cost less
 
 
-Settle = Callable[[Memory, float, int], Settled]  # of a size, up to this cost, in so many steps
+Settle = Callable[[Memory, float, int], Settled]  # solves a size for plans up to this cost, in at most so many steps
 
 
 class Sizes:
-    """All candidates of one problem, and what is known of each."""
+    """All candidate sizes of one problem, and what is known about the cost of each."""
 
     def __init__(self, problem: Problem, result: Result) -> None:
         self.problem, self.result = problem, result
@@ -68,7 +68,7 @@ class Sizes:
         self._say_answer()
 
     def _say_answer(self) -> None:
-        """Take the answer, even where one without addresses costs less."""
+        """Record the answer for its size, even if a plan without addresses costs less there."""
         known, cost = self.found[self.here], self.result.cost
         value, terms = (
             self.problem.objective.judged(self.result.evaluations),
@@ -78,7 +78,7 @@ class Sizes:
         self.plans[self.here] = self.result.plans
 
     def know(self, memory: Memory, value: float, cost: float) -> bool:
-        """Take what a plan costs; return whether none was known that costs so little."""
+        """Record the cost of a plan in a memory; return whether it is less than any known there."""
         known = self.found[memory]
         if known.cost is not None and known.cost <= cost:
             return False
@@ -86,17 +86,17 @@ class Sizes:
         return True
 
     def raise_bound(self, memory: Memory, cost: float) -> None:
-        """Take that no plan there costs less, as far as none is known that does."""
+        """Record that no plan in a memory costs less, unless a known plan does."""
         known = self.found[memory]
         least = cost * (1 - ABOVE) if known.cost is None else min(cost, known.cost)
         self.found[memory] = replace(known, bound=max(known.bound, least))
 
     def bytes_of(self, memory: Memory) -> int:
-        """Return the bytes that count in the cost."""
+        """Return the buffer bytes of a memory that count in the cost."""
         return self.problem.objective.buffer_bytes(self.problem.accelerator_of(memory))
 
     def around(self) -> Iterator[Memory]:
-        """Yield all sizes but that of the answer, near ones first."""
+        """Yield all sizes except that of the answer, nearest first."""
         here = self.found[self.here].buffers
 
         def distance(memory: Memory) -> tuple[int, Memory]:
@@ -106,9 +106,9 @@ class Sizes:
         yield from (memory for memory in sorted(self.found, key=distance) if memory != self.here)
 
     def settle(self, settle: Settle, budget: int) -> None:
-        """Solve what the margins leave open, near sizes first, all with a small budget before any with a larger one.
+        """Solve the sizes that margins leave open, nearest first, all with a small budget before any with a larger one.
 
-        settle: takes the size, the cost from which on plans are not looked for, and the most steps.
+        settle: takes the size, a cost that plans must stay below, and the most steps.
         """
         setup = larger(SETUP, self.problem.size)
         most_steps = budget
@@ -125,7 +125,7 @@ class Sizes:
             budget -= found.steps + setup
             if not found.is_decided:
                 continue
-            if found.plans is None:  # the least is `most` or more, or what is known
+            if found.plans is None:  # the least cost is at least `most`, or that of the known plan
                 least = most * (1 - ABOVE) if known.cost is None else min(most * (1 - ABOVE), known.cost)
             else:
                 if self.know(memory, found.value, found.cost):
@@ -134,7 +134,7 @@ class Sizes:
             self.found[memory] = replace(self.found[memory], bound=max(known.bound, least))
 
     def settle_ends(self, settle: Settle) -> None:
-        """Find plans for the ends of the margins of which only a sample is known."""
+        """Find plans for sizes at the ends of the margins for which only a sample is known."""
         for memory in self._ends():
             known = self.found[memory]
             if memory in self.plans or known.cost is None:
@@ -146,7 +146,7 @@ class Sizes:
                 self.found[memory] = replace(known, cost=cost, value=found.value, bound=max(known.bound, cost))
 
     def settle_rest(self, settle: Settle, budget: int) -> None:
-        """Solve what is left of the sizes of one buffer, so that the whole front is known, easy sizes first."""
+        """Solve the remaining sizes of one buffer, easy sizes first, so that the whole front is known."""
         if len(self.here) != 1:
             return
         setup, most_steps = max(SETUP, SETUP_LAYER * self.problem.size), budget
@@ -175,7 +175,7 @@ class Sizes:
                 self.price(memory, self.plans[max(smaller_ones)])
 
     def carry(self) -> None:
-        """Price the answer's plans in the sizes beside it, as long as they stay within the margins."""
+        """Price the answer's plans in neighbouring sizes, as long as they stay within the margins."""
         if len(self.here) != 1:
             return
         for step in (-1, 1):
@@ -185,7 +185,7 @@ class Sizes:
                     break
 
     def ranges(self) -> Ranges:
-        """Return what is known, with the terms of the answer and of the ends of the margins."""
+        """Return all that is known as `Ranges`, with the terms of the answer and of the ends of the margins."""
         for memory in self._ends():
             plans = self.plans.get(memory)
             if plans is not None and self.found[memory].terms is None:
@@ -203,7 +203,7 @@ class Sizes:
         return [self.result.cost * (1 + margin) for margin in MARGINS]
 
     def price(self, memory: Memory, plans: Plans) -> bool:
-        """Return whether plans run in a memory and stay within the margins there; keep what they cost."""
+        """Price plans in a memory and record the cost; return whether they run there within the margins."""
         evaluations = self._evaluations(memory, plans)
         if not all(each.fits for each in evaluations):
             return False
@@ -225,7 +225,7 @@ class Sizes:
 
 
 def bounds_of(problem: Problem) -> dict[Memory, float]:
-    """Return per memory a cost that no plan with it undercuts, in the order of the candidates."""
+    """Return, by memory, a cost that no plan with it undercuts, in the order of the candidates."""
     if problem.keep == "auto":
         bounds = KeptBounds(problem)
         return {memory: bounds.cost(memory) for memory in kept_memories.memories(problem)}
@@ -233,7 +233,7 @@ def bounds_of(problem: Problem) -> dict[Memory, float]:
 
 
 def terms_of(problem: Problem, evaluations: tuple[Evaluation, ...]) -> Terms:
-    """Return the energy of plans by what decides about a size."""
+    """Return the energy of plans, split into the terms that decide about a size."""
     total = Terms(0.0, 0.0, 0.0, 0.0)
     for weight, evaluation in zip(problem.objective.weights, evaluations):
         parts = evaluation.energy_breakdown

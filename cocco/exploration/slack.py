@@ -1,9 +1,9 @@
-"""Steps that lack addresses, solved again in less room at no more cost: bytes to spare are what addresses need.
+"""Solve steps that lack addresses again in less room, at no more cost: spare bytes are what addresses need.
 
-A plan that is proved least by its bytes fills the memory where that saves something, and elsewhere for nothing. So the
-steps that lack addresses, and some beside them, are solved again window by window (cocco.search.keeping.neighbourhood),
-as if the memory were a little smaller, then smaller still. A window that costs no more so is taken; its price is that
-of the real memory.
+A plan proved to be cheapest by bytes fills the memory where that saves something, and sometimes where it saves nothing.
+So the steps that lack addresses, and some next to them, are solved again window by window
+(cocco.search.keeping.neighbourhood), as if the memory were a little smaller, then smaller still. A window is taken if
+it then costs no more, at the prices of the real memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Slack:
         self.steps = 0
 
     def tightened(self, plan: Partition, where: range, share: int) -> Partition | None:
-        """Return a plan that costs no more and takes less room in these steps; None where none was found."""
+        """Return a plan that costs no more and takes less room in these steps; None if none was found."""
         network, accelerator = self.problem.networks[0], self.problem.accelerator
         less = accelerator.activation_capacity // share // WORD * WORD
         left = MOST_STEPS - self.steps

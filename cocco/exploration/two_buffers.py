@@ -1,7 +1,7 @@
-"""The line of two buffers: the least energy in so many bytes, each pair on it solved.
+"""The line of two buffers: the least energy by total bytes, with each pair of sizes on it solved.
 
-A pair is on the line only where its bound is below the least value known in no more bytes. Those that may be are
-solved, where most may be gained first, so that a budget that ends leaves the line nearly true everywhere; each answer
+A pair can be on the line only if its bound is below the least value known for as many bytes or fewer. Such pairs are
+solved, those that may gain most first, so that the line is nearly right everywhere if the budget ends; each answer
 rules out others. Of the 961 pairs of the paper's space 16 are solved for GoogleNet, 93 for ResNet50 and 187 for VGG16,
 in half a second to four.
 """
@@ -28,7 +28,7 @@ SAME = 2e-9  #: relative; costs that differ by rounding only, twice what a bound
 
 
 class Open(NamedTuple):
-    """A pair that may be on the line: what may be gained there, as a share, its bytes, and the cost to undercut."""
+    """A pair that may be on the line: the possible gain, as a share, its bytes, and the cost to undercut."""
 
     gain: float
     size_bytes: int
@@ -37,9 +37,9 @@ class Open(NamedTuple):
 
 
 def solve_line(sizes: Sizes, settle: Settle, budget: int) -> None:
-    """Solve the pairs that may be on the line; sizes of one buffer, and more pairs than are listed, are left alone.
+    """Solve the pairs that may be on the line; do nothing for one buffer, or if there are more pairs than are listed.
 
-    settle: takes a pair, the cost from which on plans are not looked for, and the most steps.
+    settle: takes a pair, a cost that plans must stay below, and the most steps.
     """
     problem = sizes.problem
     if len(sizes.here) != 2 or len(sizes.found) > LISTED or not problem.objective.alpha:
@@ -79,7 +79,7 @@ def solve_line(sizes: Sizes, settle: Settle, budget: int) -> None:
 
 
 def on_line(sizes: Sizes) -> list[Memory]:
-    """Return the pairs on the line: no pair of as many bytes or fewer has a plan that takes as little."""
+    """Return the pairs on the line: no pair with as many bytes or fewer has a plan of as low a value."""
     least, found = math.inf, list[Memory]()
     values = {memory: math.inf if each.value is None else each.value for memory, each in sizes.found.items()}
     for memory in sorted(values, key=lambda memory: (sizes.bytes_of(memory), values[memory], memory)):

@@ -1,4 +1,4 @@
-"""What runs in a worker: one step, without a listener, and who it is that answers."""
+"""What runs in a worker: one step, without listeners, and the code and versions that it answers with."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _known: list[Problem] = []
 
 
 def begin(parent: int) -> None:
-    """Leave Ctrl-C to the parent process, and end with it, however that dies: what a worker process does first."""
+    """Set up a worker process: it leaves Ctrl-C to the parent process and ends with it, however that dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)
 
 
 @cache
 def end_with(parent: int) -> None:
-    """Let this process end as soon as that is not its parent any more."""
+    """Let this process end as soon as `parent` is no longer its parent."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -40,19 +40,19 @@ def end_with(parent: int) -> None:
 def answered(
     made: Mapping[str, str], function: Callable[..., Any], asked: tuple[Any, ...]
 ) -> tuple[Mapping[str, str], Any]:
-    """Return what made this worker's answer (`made_by`), and the answer; none where whoever asks was made otherwise."""
+    """Return this worker's code and versions (`made_by`) and its answer; no answer if the caller's are different."""
     ours = made_by()
     return ours, in_worker(function, asked) if ours == made else None
 
 
 def in_worker(function: Callable[..., Any], asked: tuple[Any, ...]) -> Any:
-    """Return what a function answers to arguments, of which this worker may have had the problem before."""
+    """Return a function's answer; a problem among its arguments that this worker had before is reused."""
     arguments = [remembered(each) if isinstance(each, Problem) else each for each in asked]
-    return Context().run(function, *arguments)  # it knows nobody who watches, nor steps
+    return Context().run(function, *arguments)  # an empty context: no listeners, no steps
 
 
 def remembered(problem: Problem) -> Problem:
-    """Return an equal problem that this worker had before: it has its tables."""
+    """Return an equal problem that this worker had before, if any: its tables are built already."""
     for known in _known:
         if known == problem:
             return known

@@ -1,1 +1,1 @@
-"""What is asked: the networks, the memories to choose from, the objective; genomes, and where randomness comes from."""
+"""The question: networks, the memories to choose from, the objective; also genomes, and the source of randomness."""

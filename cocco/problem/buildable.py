@@ -1,4 +1,4 @@
-"""Which candidates can be built: rows of a table where only these are, and what cycles in one clock."""
+"""Which candidates can be built: sizes in a table that has only rows, and buffers that cycle within one clock."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from simulator.technology import Technology
 def buildable(buffers: Mapping[str, Sequence[int]], technology: Technology) -> dict[str, tuple[int, ...]]:
     """Return the candidates of each buffer, bytes, without those that miss the clock.
 
-    Where a buffer's table has rows only, these from the smallest candidate to the largest take the place of all.
-    Raises ValueError, one line, where a candidate lies outside its table, or none is left.
+    If a buffer's table has rows only, its rows from the smallest candidate to the largest replace the candidates.
+    Raises ValueError, with one line, if a candidate lies outside its table, or none is left.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def buildable(buffers: Mapping[str, Sequence[int]], technology: Technology) -> d
 
 
 def missed(buffers: Mapping[str, Sequence[int]], technology: Technology) -> dict[str, dict[int, float]]:
-    """Return by buffer the candidates that miss the clock, with their cycle time, ns."""
+    """Return, by buffer, the candidates that miss the clock, with their cycle times in ns."""
     found: dict[str, dict[int, float]] = {}
     for name, sizes in buffers.items():
         sram = _sram(name, technology)

@@ -1,4 +1,4 @@
-"""Which code an answer is of: the texts of the house, its compiled parts, and the libraries that it computes with."""
+"""Which code an answer comes from: our sources, their compiled parts, and the libraries used."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ DIGITS = 8  #: hexadecimal digits of a fingerprint
 
 @cache
 def made_by() -> Mapping[str, str]:
-    """Return by name all that decides what a search answers: fingerprints of our code, versions of the others'.
+    """Return, by name, all that decides what a search answers: fingerprints of our code and versions of libraries.
 
-    Two machines answer alike where these are equal. "code" and "compiled" are fingerprints: of the texts, and of the
-    compiled modules as they are loaded.
+    Two machines give the same answers if these are equal. "code" and "compiled" are fingerprints: of the sources, and
+    of the compiled modules as loaded.
     """
     compiled = {name: importlib.util.find_spec(name) for name in COMPILED}
     files = {name: Path(spec.origin) for name, spec in compiled.items() if spec is not None and spec.origin}
@@ -39,14 +39,14 @@ def made_by() -> Mapping[str, str]:
 def code_version() -> str:
     """Return the version of the package and a fingerprint of all of `made_by`, such as '0.2.0+1f2e3d4c'.
 
-    What is stored is only taken up again by the code that stored it: an edit may change what it answers.
+    A stored search is only resumed by the code that stored it: an edit may change the answer.
     """
     made = made_by()
     return f"{made['cocco']}+{hashlib.sha256(repr(sorted(made.items())).encode()).hexdigest()[:DIGITS]}"
 
 
 def difference(theirs: object) -> str:
-    """Return what `made_by` of another process has that ours has not, '' where they are equal."""
+    """Return what `made_by` of another process has that differs from ours, '' if they are equal."""
     if not isinstance(theirs, Mapping):
         from workloads.errors import shown  # here, since `cocco --version` reads this file and no network
 
@@ -57,7 +57,7 @@ def difference(theirs: object) -> str:
 
 
 def fingerprint(root: Path) -> str:
-    """Return 8 hexadecimal digits that change with the name or the text of any file of code in the rooms below root."""
+    """Return 8 hexadecimal digits that change with the name or text of any code file in our packages below root."""
     files = (path for room in ROOMS for path in (root / room).rglob("*") if path.suffix in CODE)
     return digest_of({path.relative_to(root).as_posix(): path for path in files})
 

@@ -1,4 +1,4 @@
-"""Criteria: the things that a front weighs against each other, or that limits are set on. All are minimized."""
+"""Criteria: what a front trades off, or what limits are set on. All are minimized."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cocco.problem.names import Metric
 
 @dataclass(frozen=True)
 class Criterion:
-    """One criterion: its number in the unit of the model, and how people read it."""
+    """One criterion: its unit in the model, and how it is shown to people."""
 
     column: str  #: in tables, the key in JSON, and of a metric the field of Evaluation
     unit: str  #: of that number
@@ -50,7 +50,7 @@ MEMORY = ("capacity", "area", "leakage")  #: what the memory alone decides
 
 
 def check_objectives(objectives: Sequence[str]) -> tuple[str, ...]:
-    """Return the objectives of a front; raises ValueError where they are not two or more different criteria."""
+    """Return the objectives of a front; raises ValueError if they are not two or more different criteria."""
     if isinstance(objectives, str) or not isinstance(objectives, Sequence):
         raise ValueError(f"objectives must be a sequence of names, got {objectives!r}")
     for name in objectives:
@@ -69,7 +69,7 @@ def check_objectives(objectives: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_criterion(what: str, name: object) -> None:
-    """Raise ValueError where a name is no criterion; what: who has it."""
+    """Raise ValueError if a name is no criterion; what: what the message says it was given for."""
     if name not in CRITERIA:
         raise ValueError(f"{what} must be among {', '.join(CRITERIA)}, got {name!r}")
 

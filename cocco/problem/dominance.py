@@ -1,4 +1,4 @@
-"""Which points nothing else beats: the front between things that should be small, and the volume that it beats."""
+"""Which points no other beats: the front between quantities to be minimized, and the volume that it dominates."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 def non_dominated(first: ArrayLike, second: ArrayLike) -> np.ndarray:
     """Return the positions of the front, ascending in `first` and strictly descending in `second`.
 
-    A point is dominated where another is at most as large in both and smaller in one; of equal points the first in
-    the order given stays. Values that are not finite are never on the front.
+    A point is dominated if another is at most as large in both and smaller in one; of equal points the first in the
+    order given stays. Values that are not finite are never on the front.
     """
     x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     order = np.lexsort((np.arange(len(x)), y, x))
@@ -22,7 +22,7 @@ def non_dominated(first: ArrayLike, second: ArrayLike) -> np.ndarray:
 
 
 def front_of(values: np.ndarray) -> np.ndarray:
-    """Return the positions of the front of rows, two or more things that should be small, ascending by their columns.
+    """Return the positions of the front of rows, each with two or more values to minimize, ascending by columns.
 
     Of equal rows the first stays; rows that are not finite are never on the front.
     """
@@ -31,7 +31,7 @@ def front_of(values: np.ndarray) -> np.ndarray:
     order = np.lexsort((np.arange(len(values)), *values.T[::-1]))
     kept = np.empty((len(order), values.shape[1]))
     front: list[int] = []
-    for i in order[np.isfinite(values[order]).all(axis=1)].tolist():  # who beats a row stands before it
+    for i in order[np.isfinite(values[order]).all(axis=1)].tolist():  # a row that beats another stands before it
         if not (kept[: len(front)] <= values[i]).all(axis=1).any():
             kept[len(front)] = values[i]
             front.append(i)
@@ -39,7 +39,7 @@ def front_of(values: np.ndarray) -> np.ndarray:
 
 
 def hypervolume(values: np.ndarray, reference: ArrayLike) -> float:
-    """Return the area that points of a plane dominate, up to a reference point that should be worse than all."""
+    """Return the area dominated by points of a plane, up to a reference point that should be worse than all."""
     right, top = np.asarray(reference, dtype=float)
     area = 0.0
     for i in non_dominated(values[:, 0], values[:, 1]):

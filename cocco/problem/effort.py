@@ -1,4 +1,4 @@
-"""Effort: how much a search may do, and how: everything about it that does not change what is asked."""
+"""Effort: how much a search may do, and how: everything about it that does not change the question."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class EffortFields(SearchFields, total=False):
 
 
 class PartitionFields(EffortFields, total=False):
-    """The keywords of `partition`. population: genomes per generation, in place of the one in settings."""
+    """The keywords of `partition`. population: genomes per generation, which replaces the one in settings."""
 
     population: int | None
 
@@ -78,8 +78,8 @@ class Effort:
     samples
         Genomes to price, and other work counted as such.
     level
-        What the counted budgets of proofs are: those of "quick", "normal" or "thorough" (`Effort.of` has the samples of
-        such a word, too; the searches take the word in place of an effort).
+        The counted budgets of proofs: those of "quick", "normal" or "thorough" (`Effort.of` also sets the samples of
+        such a word; the searches accept the word instead of an effort).
     seed
         Names the random numbers: the same question gives the same answer, to the byte.
     settings
@@ -92,24 +92,24 @@ class Effort:
     threads
         Of the fast engine.
     workers
-        Processes that work for one search: memories, points of fronts, and the parts of a search of many samples at the
-        same time. The answer is the same to the byte for any number. With dask so many jobs are given out at a time.
+        Processes that work for one search: on memories, points of fronts, and the parts of a large search at the same
+        time. The answer is the same to the byte for any number. With dask: how many jobs are given out at a time.
     dask
-        The address of a scheduler, "tcp://HOST:PORT", whose workers do so instead (extra "dask").
+        The address of a scheduler, "tcp://HOST:PORT", whose workers do the work instead (extra "dask").
     progress
-        Called now and then with (samples done, samples in total, best cost so far).
+        Called from time to time with (samples done, samples in total, best cost so far).
     stages
-        Called with a `cocco.Stage` whenever the search gets on: founders, search, annealing, polish, ...
+        Called with a `cocco.Stage` whenever the search makes progress: founders, search, annealing, polish, ...
     prove
-        Where the optimum is not proven, find a better lower bound by solvers, which takes minutes (docs/bounds.md;
-        extra "solvers").
+        If the optimum is not proven, find a better lower bound by solvers, which takes minutes (docs/bounds.md; extra
+        "solvers").
     check_addresses
-        Split what fits by its bytes but has no addresses (cocco.exploration.addresses).
+        Split subgraphs that fit by their bytes but have no addresses (cocco.exploration.addresses).
     operators
-        Mutations and crossovers of one's own, functions or `cocco.Operator`, that the genetic search (and of them the
-        mutations simulated annealing) draws from beside its own. They run in Python; "fast" prices what they make.
+        Your own mutations and crossovers, functions or `cocco.Operator`, which the genetic search draws from in
+        addition to its own (simulated annealing uses the mutations). They run in Python; "fast" prices their results.
     ranges
-        Where the memory is chosen: find which other sizes cost nearly as little (`Result.ranges`; docs/memory.md).
+        If the memory is chosen: find which other sizes cost nearly as little (`Result.ranges`; docs/memory.md).
 
     Raises
     ------
@@ -150,7 +150,7 @@ class Effort:
 
     @classmethod
     def of(cls, name: LevelName) -> Effort:
-        """Return the effort of a word: its samples, and its budgets of proofs.
+        """Return the effort named by a word: its samples and its budgets of proofs.
 
         Examples
         --------
@@ -161,7 +161,7 @@ class Effort:
 
 
 def effort_of(effort: Effort | LevelName | None, keywords: Mapping[str, Any]) -> Effort:
-    """Return the effort, or the default one, with what the keywords say in place of its fields."""
+    """Return the effort, or the default one, with fields replaced by the keywords."""
     if isinstance(effort, str):
         effort = Effort.of(effort)
     if not isinstance(effort, Effort | None):

@@ -1,4 +1,4 @@
-"""Which engine answers: a compiled part where it is built, else its readable twin, with the same answers."""
+"""Choose the engine: a compiled part if it is built, else its readable twin, which gives the same answers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Compiled:
     speedup: int  #: over its readable twin, about; measured
 
     def is_built(self) -> bool:
-        """Return whether it is there."""
+        """Return whether the compiled part is installed."""
         return importlib.util.find_spec(self.module) is not None
 
     def choice(self, name: str | None) -> EngineName:
-        """Return which engine answers, None for the default; raises ValueError where it is unknown or not built."""
+        """Return the engine to use (name None: the default); raises ValueError if it is unknown or not built."""
         if name is None:
             return _default(self)
         if name not in ENGINES:
@@ -40,7 +40,7 @@ class Compiled:
 
 @cache
 def _default(part: Compiled) -> EngineName:
-    """Return "fast" where the part is compiled, else "reference", which is said once."""
+    """Return "fast" if the part is compiled, else "reference", and report that once."""
     if part.is_built():
         return "fast"
     warnings.warn(

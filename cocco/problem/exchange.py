@@ -1,8 +1,8 @@
-"""Exchange: alpha in the words of an architect, what a byte or a mm2 of buffer may cost of the metric.
+"""Exchange: alpha in an architect's terms: how much of the metric a byte or a mm2 of buffer is worth.
 
-Formula 2 adds bytes of buffer and alpha times the metric, so a byte is worth 1 / alpha of the metric: with 0.002 and
-energy 500 pJ. A mm2 is as many bytes of one core as it is from the smallest candidate to the largest, in the buffers of
-all cores: a table's area is no straight line, and alpha is one number.
+Formula 2 adds bytes of buffer and alpha times the metric, so a byte is worth 1 / alpha of the metric: 500 pJ with 0.002
+and energy. A mm2 is converted to bytes of one core by the average slope from the smallest candidate to the largest, in
+the buffers of all cores: a table's area is not linear in its bytes, and alpha is one number.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _EXCHANGE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][+-]?[0-9]{1,2})?)
 
 @dataclass(frozen=True)
 class Exchange:
-    """What buffer is worth in a search: so much of the metric.
+    """What buffer is worth in a search, in units of the metric.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Exchange:
 
     @property
     def per_mm2(self) -> float | None:
-        """What a mm2 is worth, in the unit of the metric; None where there is no alpha or no area."""
+        """What a mm2 is worth, in the unit of the metric; None if there is no alpha or no area."""
         return None if not self.alpha or not self.mm2_per_byte else 1 / self.alpha / self.mm2_per_byte
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ def mm2_per_byte(problem: Problem) -> float:
 
 
 def exchanged(problem: Problem, text: str) -> Problem:
-    """Return a problem with what words say in place of its alpha; ValueError, one line, where it had one of its own."""
+    """Return a problem with the alpha that a text such as 500pJ/B states; ValueError if an alpha was given as well."""
     if problem.objective.alpha != DEFAULT_ALPHA:
         raise ValueError(
             f"alpha and exchange say the same; give one of them, got {problem.objective.alpha!r} and {text!r}"
@@ -99,9 +99,9 @@ def exchanged(problem: Problem, text: str) -> Problem:
 
 
 def alpha_of(text: str, problem: Problem) -> float:
-    """Return alpha of words such as 500pJ/B or 2mJ/mm2, in the metric of a problem.
+    """Return the alpha that a text such as 500pJ/B or 2mJ/mm2 states, in the metric of a problem.
 
-    Raises ValueError, one line, that names the rule and the value.
+    Raises ValueError with one line that names the rule and the value.
     """
     worth, each = worth_of(text, problem.objective.metric, problem.accelerator.technology.clock_ghz)
     if each != AREA:
@@ -134,9 +134,9 @@ def worth_of(text: str, metric: Metric, clock_ghz: float) -> tuple[float, str]:
 def cheapest(
     text: str, objectives: Sequence[str], points: Sequence[Sequence[float]], machines: Sequence[Accelerator]
 ) -> int:
-    """Return which of these points costs least where buffer is worth so much, ties to the first.
+    """Return the position of the point that costs least if buffer is worth so much; of equal ones the first.
 
-    points: values in the order of the objectives, one of which must be a metric that the words have the unit of.
+    points: values in the order of the objectives, one of which must be a metric with the unit of the text.
     """
     clock, refusals = machines[0].technology.clock_ghz, []
     for i, name in enumerate(objectives):

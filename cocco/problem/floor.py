@@ -1,7 +1,7 @@
-"""Hardware that no real one undercuts, for lower bounds: the least that a byte and a nanosecond take in any buffer.
+"""Idealized hardware for lower bounds: the least energy that a byte and a nanosecond take in any buffer.
 
-By the formula a byte of the smallest buffer takes least. In a table it may not: energies have steps, and a write may
-take less than a read. A bound knows how many bytes move, and not always which way.
+By the formula a byte takes least in the smallest buffer. In a table it may not: energies have steps, and a write may
+take less than a read. A bound knows how many bytes move, but not always in which direction.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from simulator.memory.table import SramRow, SramTable
 
 
 def floor_of(accelerator: Accelerator) -> Accelerator:
-    """Return this hardware, every byte as cheap as the cheaper of reading and writing it; itself without tables."""
+    """Return this hardware with reads and writes both as cheap as the cheaper of them; unchanged without tables."""
     if not accelerator.has_tables:
         return accelerator
     return _flat(accelerator, [accelerator.activation_sram], [accelerator.weight_sram])
@@ -40,7 +40,7 @@ def floor_of_all(problem: Problem) -> Accelerator:
 def floor_between(problem: Problem, sizes: Sequence[int]) -> Accelerator:
     """Return hardware of the largest of these capacities of one buffer, whose bytes and leakage are the least of all.
 
-    Where a step is run as cheaply as it can be, none costs more there than in any of them: it has more room.
+    A step that runs in its cheapest way costs no more there than in any of them, since it has more room.
     """
     (name, candidates), *_ = problem.buffers.items()
     largest = problem.accelerator_of([candidates.index(max(sizes))])

@@ -21,7 +21,7 @@ class Genome(NamedTuple):
 
     @property
     def key(self) -> tuple[int, ...]:
-        """The genome as something to look up."""
+        """The genome as a key for dicts and sets."""
         return (*self.labels, *self.capacities)
 
 
@@ -37,7 +37,7 @@ def groups_of(labels: Sequence[int]) -> list[list[int]]:
 
 
 def canonical(labels: Sequence[int]) -> list[int]:
-    """Return the labels of the same partition by smallest layers; any integers may name its subgraphs."""
+    """Return the labels of the same partition by smallest layers; any integers may name the given subgraphs."""
     first: dict[int, int] = {}
     return [first.setdefault(label, v) for v, label in enumerate(labels)]
 
@@ -64,7 +64,7 @@ def random_labels(problem: Problem, stream: Stream) -> list[int]:
 
 
 def connected_parts(problem: Problem, group: Sequence[int]) -> list[list[int]]:
-    """Return the connected parts of some layers, given ascending, counting these layers only; by smallest layer."""
+    """Return the parts of some layers (ascending) that are connected within them, by smallest layer."""
     root = {v: v for v in group}
     for v in group:
         for p in problem.producers[v]:

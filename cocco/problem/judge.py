@@ -1,4 +1,4 @@
-"""The judge of a winner: the simulator prices again what a search found, and a difference is an error."""
+"""Check a winner: the simulator prices again what a search found, and a difference is an error."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Values = Callable[[Evaluations], tuple[float, ...]]
 
 
 class Judged(NamedTuple):
-    """A memory with a plan of each network, as the simulator prices them; values: what was compared.
+    """A memory with a plan of each network, priced by the simulator; values: what was compared.
 
-    On several cores the plans say how these share each subgraph.
+    On several cores the plans say how the cores share each subgraph.
     """
 
     accelerator: Accelerator
@@ -36,11 +36,11 @@ def judged(
     values: Values | None = None,
     rounding: float = 0.0,
 ) -> Judged:
-    """Return a genome as the simulator prices it.
+    """Return a genome as the simulator prices it, after comparing that with the search's price.
 
-    claimed: what the search says of it: its cost, or what `values` makes of evaluations. rounding: by which share the
-    two may differ: 0 where both make the same float of the same whole numbers.
-    Raises RuntimeError where they differ: one of the two is wrong, and no answer is better.
+    claimed: what the search says: its cost, or what `values` computes from evaluations. rounding: the relative
+    difference allowed; 0 if both compute the same float from the same whole numbers.
+    Raises RuntimeError if they differ: one of the two is wrong, and no answer is better than a wrong one.
     """
     plans = problem.partitions(groups_of(labels))
     return judged_plans(problem, plans, capacities, claimed, values, rounding)

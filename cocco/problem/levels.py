@@ -1,4 +1,4 @@
-"""Levels: how thorough a search is, in words: samples, and what the counted budgets of its proofs are multiplied by."""
+"""Levels: words for how thorough a search is: its samples, and the factor for the counted budgets of its proofs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Level(NamedTuple):
     times: Fraction  #: what the steps of proofs, and other counted work that is no sample, are multiplied by
 
     def of(self, count: int) -> int:
-        """Return a budget of this level; count: that of the normal one."""
+        """Return a budget at this level; count: the budget at the normal level."""
         return max(1, int(count * self.times))
 
 
@@ -28,7 +28,7 @@ LEVELS: dict[LevelName, Level] = {
 
 
 def level_of(name: object) -> Level:
-    """Return a level by its name; raises ValueError for what is none.
+    """Return a level by its name; raises ValueError if there is no such level.
 
     Examples
     --------

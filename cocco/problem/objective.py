@@ -56,9 +56,9 @@ class Objective:
         return self._weighted([getattr(evaluation, CRITERIA[self.metric].column) for evaluation in evaluations])
 
     def cost(self, value: float, accelerator: Accelerator) -> float:
-        """Return Formula 2 of a value of Formula 1, or the value itself where the hardware is given.
+        """Return Formula 2 for a value of Formula 1, or the value itself on given hardware.
 
-        What does not run costs infinitely much, also where alpha is 0.
+        A plan that does not run has infinite cost, even if alpha is 0.
         """
         return value if self.alpha is None or value == math.inf else self.buffer_bytes(accelerator) + self.alpha * value
 

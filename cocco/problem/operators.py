@@ -1,4 +1,4 @@
-"""Operators of one's own: what the genetic search breeds with beside its own (docs/own-loop.md)."""
+"""User-defined operators: what the genetic search breeds with in addition to its own (docs/own-loop.md)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ MAX_SHARE = 1e6  #: our choice: so large a share leaves the others next to nothi
 
 @dataclass(frozen=True)
 class Operator:
-    """A mutation, or a crossover, of one's own, for `operators=` of explore, partition, pareto and minimize.
+    """A user-defined mutation or crossover, for `operators=` of explore, partition, pareto and minimize.
 
     Parameters
     ----------
     function
-        Called with the problem, one genome (of a crossover two) and a stream of random numbers; returns a new genome.
-        `genome.labels` has a number per layer, equal ones for the layers of one subgraph, `genome.capacities` for each
-        buffer that is chosen its position among the candidates; `problem.edges`, `producers`, `consumers` and
-        `candidates` say what they are of. Any labels will do: they are repaired. All randomness has to come from the
-        stream (`below(n)`, `draw()`), so that a seed gives the same answer.
+        Called with the problem, one genome (two for a crossover) and a stream of random numbers; returns a new genome.
+        `genome.labels` has a number per layer, equal for the layers of one subgraph. `genome.capacities` has, for each
+        buffer that is chosen, its position among the candidates. `problem.edges`, `producers`, `consumers` and
+        `candidates` describe both. Any labels are allowed: they are repaired. All randomness must come from the stream
+        (`below(n)`, `draw()`), so that a seed gives the same answer.
     share
-        How often, relative to ours: the shares of Settings for a mutation, 1 for the paper's crossover.
+        How often it is drawn, relative to ours: the shares of Settings for a mutation, 1 for the paper's crossover.
     parents
         1 for a mutation, 2 for a crossover.
 
@@ -66,7 +66,7 @@ Operators = Sequence[Operator | Callable[..., "Genome"]]
 
 
 def operators_of(given: Operators) -> tuple[Operator, ...]:
-    """Return operators, those that are given as functions with the share 1; ValueError where they are none."""
+    """Return operators, with plain functions given the share 1; ValueError if something is not an operator."""
     if callable(given) or isinstance(given, str) or not isinstance(given, Sequence):
         raise ValueError(f"operators must be a list of functions or of cocco.Operator, got {given!r}")
     return tuple(each if isinstance(each, Operator) else Operator(each) for each in given)

@@ -19,7 +19,7 @@ from simulator.model.cost import Totals
 class Plane:
     """Computes the criteria of one problem, from prices of the search or from evaluations of the simulator.
 
-    Both ways take the same floats through the same formulas, so that a difference is one of the prices.
+    Both ways use the same floats in the same formulas, so any difference lies in the prices.
     """
 
     def __init__(self, problem: Problem, names: Sequence[str]) -> None:
@@ -48,7 +48,7 @@ class Plane:
         return columns
 
     def judged(self, evaluations: Sequence[Evaluation]) -> tuple[float, ...]:
-        """Return the criteria of what the simulator priced, one evaluation per network."""
+        """Return the criteria of the simulator's evaluations, one per network."""
         found = []
         for name in self.names:
             if name in MEMORY:
@@ -61,7 +61,7 @@ class Plane:
         return tuple(found)
 
     def least(self, machine: Accelerator, totals: Sequence[Totals]) -> tuple[float, ...]:
-        """Return the criteria on this memory of totals that no partition undercuts, one per network (cocco.bounds)."""
+        """Return lower bounds of the criteria on this memory, from lower bounds of totals, one per network."""
         found = []
         for name in self.names:
             metric = metric_of(name)

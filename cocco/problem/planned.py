@@ -1,4 +1,4 @@
-"""A memory with a plan of each network: partitions, order and kept intervals, where labels alone would not do."""
+"""A memory with a plan of each network: partition, order and kept intervals, where labels alone do not suffice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Memory = tuple[int, ...]  #: positions in the candidates of each buffer; none on
 
 @stored
 class Planned(NamedTuple):
-    """Plans of all networks on one memory, and what they cost."""
+    """Plans of all networks on one memory, and their cost."""
 
     memory: Memory
     plans: tuple[Partition, ...]
@@ -34,6 +34,6 @@ def priced(problem: Problem, memory: Memory, plans: tuple[Partition, ...]) -> Pl
 
 
 def confirmed(problem: Problem, found: Planned) -> Planned:
-    """Return what a search found as the simulator prices it; RuntimeError where the two differ."""
+    """Return what a search found, priced by the simulator; RuntimeError if the two prices differ."""
     winner = judged_plans(problem, found.plans, found.memory, [found.cost], rounding=ROUNDING)
     return found._replace(value=problem.objective.judged(winner.evaluations), cost=winner.values[0])

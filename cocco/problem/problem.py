@@ -1,7 +1,7 @@
-"""What is searched: networks side by side, the memory's candidates, the objective. Checked once, then trusted.
+"""The problem of a search: its networks, the candidates of the memory, the objective. Checked once, then trusted.
 
-Several networks are one disjoint union: the layers of a network follow those of the one before. A subgraph is
-connected, so a partition of the union is a partition of each network, and the operators need not know.
+Several networks form one disjoint union: the layers of each network follow those of the one before. A subgraph is
+connected, so a partition of the union is a partition of each network, and operators need not know about networks.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from workloads.network.network import Network
 
 @dataclass(frozen=True)
 class Problem:
-    """One search. Layer ids are those of the union; buffers with candidates are what a genome chooses.
+    """The problem of one search. Layer ids are those of the union; a genome chooses the buffers with candidates.
 
-    accelerator: the hardware, where `buffers` is empty; else what all candidates share, with any capacities.
+    accelerator: the hardware if `buffers` is empty; else what all candidates share, with any capacities.
     buffers: name of the buffer in Accelerator -> candidates in bytes, ascending.
     """
 
@@ -64,7 +64,7 @@ class Problem:
             raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, got {self.keep!r}")
 
     def __getstate__(self) -> dict[str, object]:
-        """The fields alone, for pickle and copy: what is derived from them is derived again."""
+        """The fields alone, for pickle and copy: what is derived from them is computed again."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
@@ -115,7 +115,7 @@ class Problem:
 
     @property
     def metric(self) -> Metric:
-        """By which tiles, loop orders and samples at once are chosen."""
+        """The metric by which tiles, loop orders and samples at once are chosen."""
         return self.chosen_by or self.objective.metric
 
     @cached_property
@@ -128,23 +128,23 @@ class Problem:
 
     @cached_property
     def models(self) -> tuple[Models, ...]:
-        """The subgraphs that were looked at, per network: those that look alike are made once for all memories."""
+        """The subgraph models made so far, per network: equivalent ones are made once for all memories."""
         found: tuple[Models, ...] = self.remembered.setdefault(Models, tuple(map(Models, self.rules)))
         return found
 
     @cached_property
     def memo(self) -> dict[Hashable, Any]:
-        """What was worked out about this problem, by the keys of those who did: no part of it."""
+        """A cache of results about this problem, by keys that the callers choose; not part of the problem itself."""
         return {}
 
     @cached_property
     def remembered(self) -> dict[Hashable, Any]:
-        """What engines keep of these networks and rules: the same for the problem in any memory (`in_memory`)."""
+        """What engines remember about these networks and rules: shared by the problem in any memory (`in_memory`)."""
         return {}
 
     @cached_property
     def candidates(self) -> tuple[tuple[int, ...], ...]:
-        """Per buffer that is chosen, its capacities in bytes, ascending."""
+        """The capacities of each buffer that is chosen, in bytes, ascending."""
         return tuple(self.buffers.values())
 
     def accelerator_of(self, capacities: Sequence[int]) -> Accelerator:
@@ -157,7 +157,7 @@ class Problem:
         return self.objective.cost(self.objective.judged(evaluations), evaluations[0].accelerator)
 
     def partitions(self, groups: Sequence[Sequence[int]]) -> tuple[Partition, ...]:
-        """Return the partition of each network that these groups of union ids make; raises where one is not valid."""
+        """Return the partition of each network from groups of union ids; raises if one is not valid."""
         local: list[list[list[int]]] = [[] for _ in self.networks]
         for group in groups:
             i = self.network_of[group[0]]
@@ -165,7 +165,7 @@ class Problem:
         return tuple(Partition.from_ids(network, groups, self.metric) for network, groups in zip(self.networks, local))
 
     def labels(self, partitions: Sequence[Partition]) -> list[int]:
-        """Return, per layer of the union, the smallest layer of its subgraph; raises where a partition is not valid."""
+        """Return, per layer of the union, the smallest layer of its subgraph; raises if a partition is not valid."""
         if len(partitions) != len(self.networks):
             raise ValueError(
                 f"initial needs one partition for each of the {len(self.networks)} networks, got {len(partitions)}"
@@ -190,7 +190,7 @@ def on_hardware(
     tile_rule: TileRule = "exact",
     keep: Keep = "none",
 ) -> Problem:
-    """Return the problem of Formula 1: networks, one after the other, on given hardware."""
+    """Return the problem of Formula 1: networks that run one after another on given hardware."""
     together = _as_tuple(networks)
     objective = Objective(metric, None, _weights(weights, together))
     return Problem(together, accelerator, {}, objective, tile_rule, keep=keep)
@@ -209,9 +209,9 @@ def over_space(
     count: Count = "one",
     **fields: Unpack[MachineFields],
 ) -> Problem:
-    """Return the problem of Formula 2: several networks, one after the other, on one memory to be chosen.
+    """Return the problem of Formula 2: networks that run one after another on one memory to be chosen.
 
-    machine: what all memories share; **fields: in place of its own. count: as in Objective.
+    machine: what all memories share; **fields: replace its own. count: as in Objective.
     """
     check_keywords(over_space, fields, MachineFields.__optional_keys__)
     together = _as_tuple(networks)
@@ -257,7 +257,7 @@ def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
 
 
 def part_of(problem: Problem, i: int) -> Problem:
-    """Return the problem of one of its networks, made once."""
+    """Return the problem of one of the networks, made once."""
     if len(problem.networks) == 1:
         return problem
     found: Problem | None = problem.memo.get((part_of, i))
@@ -270,6 +270,6 @@ def part_of(problem: Problem, i: int) -> Problem:
 
 
 def _alike(problem: Problem, rules: tuple[PricingRules, ...], remembered: dict[Hashable, Any]) -> Problem:
-    """Let a problem share what does not change with capacities."""
+    """Return the problem, made to share what does not change with capacities."""
     vars(problem).update(rules=rules, remembered=remembered)
     return problem

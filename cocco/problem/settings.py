@@ -14,7 +14,7 @@ MAX_DEVIATION = 4096.0  #: candidates; keeps a normal step within 64-bit integer
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyper-parameters of the search; raises ValueError that names the field, the rule and the value.
+    """Hyper-parameters of the search; a ValueError names the field, the rule and the value.
 
     The paper names them and gives no values (Cocco, Sec. 4.4); all defaults are our choice, from trials on GoogleNet,
     RandWire-A, RandWire-B and NASNet of 10,000 samples and up to 9 seeds (benchmarks/search_quality.py --ablation). The
@@ -93,7 +93,7 @@ class Settings:
         )  # fmt: skip
 
     def shares(self, has_capacities: bool) -> tuple[int, int, int, int]:
-        """Return where modify-node, split, merge, shift end on a scale of 32 random bits; the rest is mutation-DSE."""
+        """Return where modify-node, split, merge and shift end on a 32-bit random scale; the rest is mutation-DSE."""
         shares = self._shares(has_capacities)
         whole = math.fsum(shares)
         first, second, third, fourth = (threshold(math.fsum(shares[:count]) / whole) for count in (1, 2, 3, 4))
@@ -108,5 +108,5 @@ class Settings:
 
     @property
     def deviation(self) -> int:
-        """Standard deviation of mutation-DSE as `Stream.normal_step` wants it."""
+        """Standard deviation of mutation-DSE, in the unit of `Stream.normal_step`."""
         return round(self.capacity_deviation * 2**STEP_BITS)

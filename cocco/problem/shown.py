@@ -1,4 +1,4 @@
-"""How an answer shows itself: one line in a shell, a few in print, tables in a notebook."""
+"""How an answer is shown: one line in a shell, a few in print, tables in a notebook."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 
 class Shown(ABC):
-    """Shows the facts that an answer names, and its rows where it has `to_frame`."""
+    """Base class that shows the facts of an answer, and its rows if it has `to_frame`."""
 
     @abstractmethod
     def facts(self) -> dict[str, object]:
-        """Return what a reader wants to know first, by name, in the order of reading."""
+        """Return what a reader wants to know first, by name, in reading order."""
 
     def summary(self) -> str:
         """Return the facts, one per line."""
@@ -33,7 +33,7 @@ class Shown(ABC):
 
 
 def _text(value: object) -> str:
-    """Return numbers with six digits, whole ones in full."""
+    """Return a value as text: numbers with six digits, whole ones in full."""
     if isinstance(value, float):
         return f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
     return str(value)

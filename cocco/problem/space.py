@@ -18,7 +18,7 @@ class Range:
     Parameters
     ----------
     low, high, step
-        Bytes; high is a candidate where the steps meet it.
+        Bytes; high is a candidate if the steps meet it.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Stages: what a search is at, told to whoever watches it. Nothing here changes an answer.
+"""Stages: report to a listener what a search is doing. Nothing here changes an answer.
 
-A search tells its stages wherever it is, as a program writes to its log: nobody hands the listener through all rooms.
+A search reports its stages from anywhere, as a program writes to its log: the listener is not passed as an argument.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PROGRESS = "cocco progress"  #: name of the thread that shows stages beside a se
 
 
 class Stage(NamedTuple):
-    """What a search is at, how far it is, and what it knows of the answer.
+    """What a search is doing, how far it is, and what it knows about the answer.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
     @property
     def gap(self) -> float | None:
-        """How much less than the best an answer may cost at most, as a share of the best; None where that is open."""
+        """How much less than the best an answer can cost at most, as a share of the best; None if unknown."""
         return max(0.0, self.best - self.bound) / self.best if 0 < self.bound and 0 < self.best < math.inf else None
 
 
@@ -41,12 +41,12 @@ Stages = Callable[[Stage], object]
 
 
 class _Watched:
-    """The listener, and the best and the bound that were told so far."""
+    """The listener, and the best and the bound reported so far."""
 
     def __init__(self, listener: Stages) -> None:
         self.listener = listener
         self.best, self.bound = math.inf, 0.0
-        self.of_parts = 0  # blocks of another question with the same answers, whose bounds are not ours
+        self.of_parts = 0  # open blocks of another question, whose bounds do not hold for ours
 
 
 _watched: ContextVar[_Watched | None] = ContextVar("watched", default=None)
@@ -54,7 +54,7 @@ _watched: ContextVar[_Watched | None] = ContextVar("watched", default=None)
 
 @contextmanager
 def watched_by(listener: Stages | None) -> Iterator[None]:
-    """Tell this listener of the question that the `with` block answers; None leaves whoever listens."""
+    """Report to this listener in the `with` block; None keeps the current listener."""
     before = _watched.get()
     heard = listener or (before.listener if before is not None else None)
     token = _watched.set(None if heard is None else _Watched(heard))
@@ -66,7 +66,7 @@ def watched_by(listener: Stages | None) -> Iterator[None]:
 
 @contextmanager
 def without_bounds() -> Iterator[None]:
-    """Tell no bounds in the `with` block: it asks another question, whose answers are answers of this one too."""
+    """Report no bounds in the `with` block: it solves another question, whose answers also answer this one."""
     watched = _watched.get()
     if watched is None:
         yield
@@ -81,7 +81,7 @@ def without_bounds() -> Iterator[None]:
 def tell(
     name: str, done: int = 0, total: int = 0, unit: str = "", *, best: float = math.inf, bound: float = 0.0
 ) -> None:
-    """Tell where the search is; best and bound are of the whole question, and stay until better ones are told."""
+    """Report how far the search is; best and bound are of the whole question, and stay until improved."""
     watched = _watched.get()
     if watched is None:
         return

@@ -1,4 +1,4 @@
-"""How an answer ended, in the same words everywhere; and what is raised where the user ended it."""
+"""How an answer ended, in the same words everywhere, and what is raised if the user stopped it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Status = Literal["optimal", "feasible", "infeasible", "gave_up", "stopped"]
 
 
 class Unfinished(KeyboardInterrupt):
-    """Ctrl-C in a heuristic that builds one partition; `labels`: the valid partition that it had built by then."""
+    """Ctrl-C in a heuristic that builds one partition; `labels`: the valid partition built so far."""
 
     def __init__(self, labels: list[int]) -> None:
         super().__init__(labels)
@@ -16,18 +16,18 @@ class Unfinished(KeyboardInterrupt):
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user pressed Ctrl-C in a search; a KeyboardInterrupt, so that a program that does not ask for it ends.
+    """The user pressed Ctrl-C in a search; a KeyboardInterrupt, so a program that does not catch it ends.
 
     Attributes
     ----------
     result
-        The best so far: what the search would have returned, with the status "stopped", or "optimal" where that is
-        proved all the same.
+        The best so far: what the search would have returned, with the status "stopped", or "optimal" if that is proved
+        nevertheless.
 
     Notes
     -----
-    Only the command line goes on from it: it saves and prints the result and ends with the exit status 130. A search
-    that is interrupted before it has an answer raises KeyboardInterrupt alone.
+    Only the command line continues after it: it saves and prints the result and ends with the exit status 130. A search
+    that is interrupted before it has an answer raises a plain KeyboardInterrupt.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Steps: what a search computes piece by piece, so that it can go on where it was killed, and share pieces out.
+"""Steps: the pieces of work of a search, so that it can resume after it was killed, and share the work with others.
 
-A step is a function of its arguments alone, so it does not matter who computed it, or when. A search asks for its
-steps one after the other; each is computed then, unless its answer is there: from before the search was killed (a
-`Store`), or because a worker computed it beforehand, along with others that were likely to be asked for. So answers
-are the same to the byte for any number of workers, and for any number of kills.
+A step is a function of its arguments alone, so it does not matter who computed it, or when. A search requests its
+steps one after another. Each is computed then, unless its answer exists already: from before the search was killed (a
+`Store`), or because a worker computed it ahead, along with others that were likely to be requested. So answers are the
+same to the byte for any number of workers, and for any number of kills.
 
-The steps of a search are a context, as its listener is (cocco.problem.stages): nobody hands them through all rooms.
+The steps of a search are a context, like its listener (cocco.problem.stages): they are not passed as arguments.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _stored: dict[str, type] = {}
 
 
 class Store(Protocol):
-    """Keeps what finished steps answered, and the state of those that run, beyond the end of the process."""
+    """Keeps the answers of finished steps, and the state of running ones, beyond the end of the process."""
 
     def find(self, key: str) -> tuple[Any] | None:
-        """Return the plain data of an answer, in a tuple because it may be None; None where there is none."""
+        """Return the plain data of an answer, in a tuple because it may be None; None if there is no answer."""
 
     def keep(self, key: str, answer: Any) -> None:
         """Keep the plain data of an answer."""
 
     def is_due(self) -> bool:
-        """Whether it is time to keep the state of a step that runs."""
+        """Whether it is time to save the state of a running step."""
 
     def state(self, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-        """Return the last state of a step, plain data and arrays; None where there is none."""
+        """Return the last saved state of a step, plain data and arrays; None if there is none."""
 
     def keep_state(self, key: str, plain: dict[str, Any], arrays: Arrays) -> None:
-        """Keep the state of a step in place of its last."""
+        """Save the state of a step, replacing the last one."""
 
 
 Jobs = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Sequence[Any]]
@@ -59,9 +59,9 @@ LOST = object()
 
 
 class Steps:
-    """The steps of one search: what is there, what keeps it, and who computes them beforehand.
+    """The steps of one search: the answers at hand, the store that keeps them, and the workers that compute ahead.
 
-    store: None where nothing outlasts the process. jobs: who does so, so many at a time as `workers` says.
+    store: None if nothing outlasts the process. jobs: has workers compute steps ahead, `workers` at a time.
     """
 
     def __init__(self, store: Store | None = None, jobs: Jobs | None = None, workers: int = 1) -> None:
@@ -69,7 +69,7 @@ class Steps:
         self._early: dict[str, Any] = {}
 
     def answer(self, function: Callable[[*Asked], Answered], asked: tuple[*Asked]) -> Answered:
-        """Return what a function answers; an answer that Ctrl-C cut short is not kept."""
+        """Return a function's answer, from the store if it is there; an answer cut short by Ctrl-C is not kept."""
         key = key_of(_name(function), asked)
         if key in self._early:
             found: Answered = self._early.pop(key)
@@ -83,7 +83,7 @@ class Steps:
         return found
 
     def precompute(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> None:
-        """Compute these at the same time, unless the first is there: then workers are given out when it is needed."""
+        """Have workers compute these in parallel; do nothing if the answer of the first one exists already."""
         if self.jobs is None or len(jobs) < 2:
             return
         keyed = [(key_of(_name(function), asked), asked) for asked in jobs]
@@ -102,7 +102,7 @@ _steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
 
 @contextmanager
 def taken_by(steps: Steps | None) -> Iterator[None]:
-    """Let these steps answer in the `with` block; None leaves those that do."""
+    """Use these steps in the `with` block; None keeps the current ones."""
     if steps is None:
         yield
         return
@@ -115,21 +115,21 @@ def taken_by(steps: Steps | None) -> Iterator[None]:
 
 @contextmanager
 def shared_out(jobs: Jobs, workers: int) -> Iterator[None]:
-    """Let so many workers compute steps beforehand in the `with` block; what keeps them stays."""
+    """Let so many workers compute steps ahead in the `with` block; the store stays the same."""
     with taken_by(Steps(store_of_states(), jobs, workers)):
         yield
 
 
 def once(function: Callable[[*Asked], Answered], *asked: *Asked) -> Answered:
-    """Return what a function of a module answers, which is computed unless it is there already."""
+    """Return the answer of a module-level function, computed only if it does not exist already."""
     steps = _steps.get()
     return function(*asked) if steps is None else steps.answer(function, asked)
 
 
 def precompute(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> None:
-    """Let workers compute what will be asked for next: a function of each of these arguments, the likeliest first.
+    """Let workers compute ahead what is likely to be requested next: a function of these arguments, likeliest first.
 
-    jobs: as many are taken as there are workers, none where there are none.
+    jobs: only as many are taken as there are workers; none without workers.
     """
     steps = _steps.get()
     if steps is not None and steps.jobs is not None:
@@ -137,19 +137,19 @@ def precompute(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) ->
 
 
 def store_of_states() -> Store | None:
-    """Return what keeps the state of a long step of this search; None where nothing does."""
+    """Return the store that keeps the state of long steps of this search; None if there is none."""
     steps = _steps.get()
     return None if steps is None else steps.store
 
 
 def stored(kind: Class) -> Class:
-    """Say that values of this named tuple are answers of steps."""
+    """Register a named tuple whose values are answers of steps (a class decorator)."""
     _stored[kind.__name__] = kind
     return kind
 
 
 def key_of(name: str, asked: object) -> str:
-    """Return the name of a step: the same for the same function and arguments."""
+    """Return the key of a step: the same for the same function and arguments."""
     text = json.dumps([name, _encoded(asked)], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:KEY_DIGITS]
 
@@ -159,7 +159,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _encoded(value: Any) -> Any:
-    """Return a value as plain data that JSON holds."""
+    """Return a value as plain data that JSON can hold."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list):
@@ -180,7 +180,7 @@ def _encoded(value: Any) -> Any:
 
 
 def _decoded(content: Any, networks: Mapping[str, Network]) -> Any:
-    """Return the value of plain data; raises ValueError, KeyError or TypeError where it is none."""
+    """Return the value encoded in plain data; raises ValueError, KeyError or TypeError if it is invalid."""
     if isinstance(content, list):
         return [_decoded(each, networks) for each in content]
     if not isinstance(content, dict):
@@ -199,7 +199,7 @@ def _networks(asked: Sequence[Any]) -> dict[str, Network]:
 
 
 def _problem(problem: Problem) -> list[Any]:
-    """Return what tells the problems of one search apart: its machine and its networks are the same."""
+    """Return what distinguishes the problems of one search, which share their machine and networks."""
     objective, machine = problem.objective, problem.accelerator
     sizes = {name: list(each) for name, each in problem.buffers.items()}
     return [

@@ -1,4 +1,4 @@
-"""Counter-based randomness: every child draws from a stream of its own, so no draw depends on another child's.
+"""Counter-based randomness: every child draws from its own stream, so no draw depends on another child's.
 
 A stream is named by (seed, generation, child); its n-th draw is mix(key + n * GAMMA) in 64-bit arithmetic, which is
 the generator SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014) started
@@ -64,6 +64,6 @@ def threshold(probability: float) -> int:
 
 
 def check_seed(seed: object) -> None:
-    """Raise ValueError for a seed that is no integer of 64 bits."""
+    """Raise ValueError if a seed is not an integer of 64 bits."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
         raise ValueError(f"seed must be an integer from 0 to {MAX_SEED}, got {seed!r}")

@@ -9,7 +9,7 @@ __all__ = ["toolbox"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "toolbox":  # only when asked for: it needs deap
+    if name == "toolbox":  # only on demand: it needs deap
         from cocco.search.genetic.toolbox import toolbox
 
         return toolbox

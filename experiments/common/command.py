@@ -83,7 +83,7 @@ def _folder(text: str) -> Path:
 
 
 def seconds_of(experiment: Experiment, given: dict[str, Any]) -> Seconds:
-    """Return about what it takes, aimed as it is: the seconds of its own settings, by what there is to search."""
+    """Return the estimated run time with the options given: the time measured, scaled by the size of the search."""
     chosen = _aimed(given)
     quick, full = {**experiment.full, **experiment.quick}, experiment.full
     return Seconds(

@@ -119,7 +119,7 @@ def _accepted(price: Price, found: Counted) -> Count:
 
 
 def _memories(accelerator: Accelerator, counts: Sequence[Count]) -> list[Check]:
-    """Return whether each memory has room for what was counted."""
+    """Return one check per buffer: whether it has room for the bytes that were counted in each step."""
     weights = [count.weight_bytes for count in counts]
     activations = [_sum(count.activation_bytes, count.kept_bytes or 0) for count in counts]
     if accelerator.is_shared:

@@ -120,9 +120,10 @@ def _least_turns(asked: Asked, pes: tuple[int, int, int, int, int]) -> int:
 
 
 def cycles_of_lanes(layer: Layer, samples: int, technology: Technology | None = None) -> dict[int, int]:
-    """Return by lanes along the columns the cycles each time that they are filled: layer_cycles is the least product.
+    """Return, by the number of lanes along the columns, the fewest cycles that each filling of these lanes takes.
 
-    Of the whole map's taps, however many columns there are.
+    `layer_cycles` is the least product of these cycles and how often a map's columns fill the lanes. The cycles are
+    those of all rows and taps, and do not depend on how many columns the map has.
     """
     array = technology or Technology()
     found: dict[int, int] = {}

@@ -41,9 +41,10 @@ class Holding:
         return self._rule_broken
 
     def least_way(self, weight_capacity: int | None = None) -> tuple[OneCore, int, int]:
-        """Return the way in which all is held in the fewest bytes, and its bytes of activations and weights.
+        """Return the way to hold this subgraph that takes the fewest bytes, and its bytes of activations and weights.
 
-        weight_capacity: that of a buffer for weights alone, which counts first; None where they share one.
+        weight_capacity: of a separate weight buffer; then the way that exceeds it least, of these the one with the
+        fewest bytes of activations. None where activations and weights share a buffer: their sum counts.
         """
 
         def size(found: tuple[OneCore, int, int]) -> tuple[int, ...]:

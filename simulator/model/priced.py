@@ -84,7 +84,7 @@ def models_of(rules: PricingRules, partition: Partition) -> tuple[tuple[Subgraph
 
 
 def reserved_in(rules: PricingRules, step: Step) -> Reserved:
-    """Return what all tensors that are kept in a step take of the activation buffer."""
+    """Return the room in the activation buffer that kept tensors take while a step runs: bytes and extra regions."""
     return Reserved(sum(rules.whole_bytes(u) for u in step.kept), len(step.kept) - len(step.touched))
 
 

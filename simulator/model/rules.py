@@ -111,7 +111,10 @@ def _check_attention(network: Network) -> None:
 
 
 def _check_shared(network: Network, alignment: int) -> None:
-    """Raise NetworkError for what several cores cannot share: words that fill no whole bytes."""
+    """Raise NetworkError unless cores can share each tensor and its weights by channels in whole bytes.
+
+    A word is the smallest group of channels that is dealt out to one core.
+    """
     for v, layer in enumerate(network.layers):
         tensors = [network.tensors[u] for u in (v, *network.operands[v])]
         word = gcd(alignment, *(each.channels for each in tensors))

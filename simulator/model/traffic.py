@@ -87,9 +87,10 @@ def window_elements(geometry: Geometry, axis: int, layer: int, producer: int, up
 
 
 def window_sum(window: Window, inside: tuple[int, int], start: int, first: int, step: int, stop: int) -> int:
-    """Return the elements inside these bounds that the windows of outputs from start to stop read, update by update.
+    """Return how many elements the updates of the outputs from start to stop read along one axis, all of them added.
 
-    first: where the first update ends; the others are step by step.
+    An element that two updates read counts twice. Only elements within the bounds `inside` count. The first update
+    ends at output `first`, each later one `step` outputs further on.
     """
     reach, stride, padding, upsample = window
     floor, source = inside

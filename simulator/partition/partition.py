@@ -241,7 +241,7 @@ def _partition(
 
 
 def _said(accelerator: Accelerator) -> dict[str, object]:
-    """Return the accelerator as a hardware file has it: only the buffers that there are."""
+    """Return the accelerator as a hardware file states it, without the buffers that it does not have."""
     return {name: value for name, value in accelerator.to_json().items() if name not in BUFFERS or value is not None}
 
 

@@ -122,7 +122,7 @@ class Layers:
         return value.is_constant and sum(self.sizes.get(name, 0) for name in value.origins) >= size_of(value) > 0
 
     def map_of(self, value: Value) -> Shape:
-        """Return (height, width, channels) of the map that holds a value."""
+        """Return (height, width, channels) of the map that holds a value; the height includes rows stacked above it."""
         assert value.source is not None
         height, width, channels = self.builder.shape(value.source)
         return height + (self.builder.shape(value.above)[0] if value.above else 0), width, channels

@@ -59,6 +59,7 @@ def whisper_tiny(length: int = 1500, layers: int | None = None) -> Network:
     return b.build()
 
 
+# The network's name and each option that differs from its default: bert_base_layers2. options: (value, default).
 def _said(name: str, **options: tuple[object, object]) -> str:
     return "_".join([name, *(f"{what}{value}" for what, (value, default) in options.items() if value != default)])
 

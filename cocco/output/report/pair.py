@@ -121,6 +121,7 @@ def _questions(first: Run, second: Run) -> Iterator[tuple[str, Any, Any]]:
             yield name, values[0], values[1]
 
 
+# A setting's value in words: the items of a list, or "not said" where the run does not have the setting.
 def _said(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))

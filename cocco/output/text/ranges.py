@@ -90,7 +90,7 @@ def _whose(cores: int, count: Count) -> str:
 
 
 def _values(result: Result, shown: Sequence[Candidate]) -> str:
-    """Return the same of another metric, which is one number."""
+    """Return the table of these sizes where the metric's value is not split into terms: one column for the value."""
     unit, ranges = CRITERIA[result.metric], result.ranges
     assert ranges is not None
     rows = [

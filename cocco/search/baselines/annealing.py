@@ -47,7 +47,7 @@ class Cooling:
 
 
 class Walk(NamedTuple):
-    """Where a search stands: the genome that it goes on from, what that costs, and the least cost so far."""
+    """The state of a walk: its current genome, the cost of that, and the least cost so far."""
 
     genome: Genome
     cost: float
@@ -74,7 +74,7 @@ def annealing(
     worse, and with probability exp(-difference / temperature) if it is. The start is random, or the best of the
     initial partitions, which count as samples. A genome that equals the current one is mutated again, `retries`
     times at most, as in the genetic algorithm. Of the settings, the shares of the mutations and the memos count.
-    engine: who makes the steps; with operators of the user's own Python makes them, and "fast" prices them.
+    engine: makes the steps; with user-defined operators Python makes them, and "fast" prices them.
     """
     cooling = cooling or Cooling()
     trace = Trace(problem, samples, progress, "reference" if settings.operators else engine)
@@ -97,7 +97,7 @@ def annealing(
 
 
 def steps_of(problem: Problem, seed: int, settings: Settings, engine: EngineName) -> Steps:
-    """Return what makes the steps of a block."""
+    """Return a function that makes the steps of a block."""
     if engine == "reference" or settings.operators:
         return _Readable(problem, seed, settings, engine).steps
     compiled = Compiled(problem, settings)
@@ -122,7 +122,7 @@ def steps_of(problem: Problem, seed: int, settings: Settings, engine: EngineName
 
 
 class Blocks(NamedTuple):
-    """How many blocks of a walk were made, their first sample of least cost if none cost so little, where it stands."""
+    """How many blocks of a walk were made, their best sample if it improves on all before, and the walk's state."""
 
     done: int
     best: Sample | None
@@ -134,9 +134,9 @@ MakeBlocks = Callable[[int, range, int, Walk], Blocks]
 
 
 def blocks_of(problem: Problem, seed: int, settings: Settings, engine: EngineName, cooling: Cooling) -> MakeBlocks:
-    """Return what makes blocks of a walk on given hardware, which cools down over all of its blocks.
+    """Return a function that makes blocks of a walk on given hardware, which cools down over all of its blocks.
 
-    Compiled it makes many at once, without telling each sample, else one.
+    The compiled one makes many blocks at once, without reporting each sample; the readable one makes one.
     """
     steps = steps_of(problem, seed, settings, engine)
 
@@ -165,7 +165,7 @@ def blocks_of(problem: Problem, seed: int, settings: Settings, engine: EngineNam
 
 
 class _Readable:
-    """Makes the steps one after the other. engine: who prices subgraphs."""
+    """Makes the steps one after another. engine: prices the subgraphs."""
 
     def __init__(self, problem: Problem, seed: int, settings: Settings, engine: EngineName) -> None:
         self.seed, self.size = seed, problem.size
@@ -175,7 +175,7 @@ class _Readable:
     def steps(
         self, block: int, founders: Sequence[Sequence[int]], temperatures: Sequence[float], walk: Walk | None
     ) -> tuple[Population, Walk]:
-        """Return the samples of one block, and where the search stands then.
+        """Return the samples of one block, and the state of the walk after it.
 
         Raises HalfGeneration with the samples made so far if the user stops it.
         """
@@ -202,7 +202,7 @@ class _Readable:
 
 
 def _neighbour(breeder: Breeder, current: Genome, stream: Stream) -> Genome:
-    """Return the current genome after one mutation, more while it comes back unchanged, repaired."""
+    """Return the current genome mutated and repaired; mutate again while it comes back unchanged."""
     genome = breeder.repaired(breeder.mutate(current, stream))
     for _ in range(breeder.settings.retries):
         if genome != current:
@@ -212,7 +212,7 @@ def _neighbour(breeder: Breeder, current: Genome, stream: Stream) -> Genome:
 
 
 def _accepts(difference: float, temperature: float, stream: Stream) -> bool:
-    """Whether a step is taken that costs so much more."""
+    """Whether to take a step that costs so much more."""
     if difference <= 0:
         return True
     if temperature <= 0:  # a cost of 0 cannot be improved

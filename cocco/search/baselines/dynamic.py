@@ -17,7 +17,7 @@ MOST_DISSOLVED = 3  #: our choice: subgraphs on a walk that are taken apart in o
 def depth_order(problem: Problem) -> list[int]:
     """Return the layers by depth, the longest distance from a model input (Sec. 4.2.3), equal ones by id.
 
-    Networks stay one after the other.
+    Networks stay one after another.
     """
     depths: list[int] = []
     for producers in problem.producers:
@@ -70,7 +70,7 @@ def _cheapest_end(
 
 
 def _labels(problem: Problem, choice: Sequence[Sequence[Sequence[int]]], starts: Sequence[int]) -> list[int]:
-    """Return the labels of the best cut so far; layers behind it, and layers that no run fits, are alone."""
+    """Return the labels of the best cut so far; later layers, and layers that fit in no run, are alone."""
     labels = list(range(problem.size))
     end = len(starts) - 1
     while end:
@@ -86,9 +86,9 @@ def improve(
 ) -> tuple[list[int], float]:
     """Return a partition that is no worse than a valid one, and its Formula 1: iterated order DP (our choice).
 
-    A round takes apart the 0 to 3 subgraphs on a short random walk, draws a random topological order of what there
-    is, with each subgraph in one piece, and cuts it anew. The old subgraphs are runs of that order unless taken
-    apart, so without dissolving no round is worse; a worse round is dropped.
+    A round takes apart the 0 to 3 subgraphs on a short random walk, draws a random topological order with each
+    remaining subgraph in one piece, and cuts it again. The old subgraphs are runs of that order unless taken apart, so
+    without dissolving no round is worse; a worse round is dropped.
     """
     current = list(labels)
     cost: float = 0
@@ -105,7 +105,7 @@ def improve(
 def _with_layer(
     problem: Problem, parts: Sequence[tuple[int, ...]], v: int
 ) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
-    """Return the connected parts after v has come before them, by smallest layer, and the part that v is in."""
+    """Return the connected parts once v is added in front, by smallest layer, and the part that v is in."""
     after = problem.consumers[v]
     joined = [v]
     apart = []
@@ -119,7 +119,7 @@ def _with_layer(
 
 
 def dissolved(problem: Problem, labels: Sequence[int], stream: Stream, most: int) -> list[int]:
-    """Return the labels with 0 to `most` subgraphs taken apart into layers, each next to the one before."""
+    """Return the labels with 0 to `most` subgraphs taken apart into layers, each a neighbour of the one before."""
     groups = {group[0]: group for group in groups_of(labels)}
     label = labels[stream.below(len(labels))]
     changed = list(labels)
@@ -149,7 +149,7 @@ def _random_order(problem: Problem, labels: Sequence[int], stream: Stream) -> li
 
 
 def _shuffled(nodes: Sequence[int], edges: Sequence[tuple[int, int]], stream: Stream) -> list[int]:
-    """Return the nodes of an acyclic graph in a random topological order: each time one of the ready ones."""
+    """Return the nodes of an acyclic graph in a random topological order: repeatedly draw one of the ready nodes."""
     missing = dict.fromkeys(nodes, 0)
     feeds: dict[int, list[int]] = {node: [] for node in nodes}
     for u, v in edges:

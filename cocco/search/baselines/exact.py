@@ -1,8 +1,8 @@
 """The enumeration-based method: a shortest path over downsets, one subgraph in the state (Cocco, Sec. 4.2.1).
 
-A state is the set D of layers that have run, closed under producers, so it is all that the rest needs to know of the
+A state is the set D of layers that have run, closed under producers: the rest of a plan depends on nothing else of the
 past (state compression, Jangda et al.). A step runs one subgraph S: from D to D + S at the cost of S. Sets of layers
-are integers, bit v for layer v. States are expanded by the number of layers run, so each is final when it is its turn.
+are integers, bit v for layer v. States are expanded by the number of layers run, so each is final when its turn comes.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def exact(
     max_states: int = MAX_STATES,
     max_steps: int = MAX_STEPS,
 ) -> Exact:
-    """Return a partition that is proven cheapest, "infeasible" where none runs, "gave_up" where a budget is spent.
+    """Return a partition proven to be cheapest; "infeasible" if none runs, "gave_up" if a budget is spent.
 
     Budgets are counts, so the answer is the same on any machine; memory grows with states and steps only. The
-    networks run one after the other and costs add up, so each is solved by itself; budgets are for all together.
+    networks run one after another and costs add up, so each is solved by itself; budgets are for all together.
     Of equally cheap partitions the answer is always the same one.
     """
     search = _Downsets(problem, costs, max_states, max_steps)
@@ -124,8 +124,8 @@ class _Downsets:
         S starts with a ready layer and grows by a layer w that reads it, with the ancestors of w that have not run.
         Complete: a connected S whose producers are in D or S is a union of such closures; as long as part of it is
         missing, an edge leads from the part built so far to the rest, never back, since the part is closed. Growth
-        stops where `may_fit` fails, as every larger set fails too. A layer that can only run alone runs at once: no
-        order of the others is lost by it.
+        stops where `may_fit` fails, as every larger set also fails. A layer that can only run alone runs at once: that
+        excludes no order of the others.
         """
         ready = [v for v in range(first, end) if not done >> v & 1 and not self.producers[v] & ~done]
         ready = next(([v] for v in ready if self.runs_alone[v]), ready)
@@ -154,7 +154,7 @@ class _Downsets:
                         stack.append(grown)
 
     def _cost_of(self, group: int) -> float | None:
-        """Return the cost of a set of layers, inf where it does not fit, None where no larger one does either."""
+        """Return the cost of a set of layers; inf if it does not fit, None if no larger set fits either."""
         if group not in self.prices:
             layers = tuple(_bits(group))
             may_fit = len(layers) == 1 or self.costs.may_fit(layers)

@@ -21,13 +21,13 @@ def greedy(
     noise: float = 0.0,
     fixed: Sequence[Sequence[int]] = (),
 ) -> tuple[list[int], float]:
-    """Return labels and Formula 1: from one layer each, fuse the best pair until no fusion is of benefit.
+    """Return labels and Formula 1: start from single layers and fuse the best pair until no fusion saves anything.
 
     A pair is an edge between two subgraphs with no other path from the first to the second, which would become a
     cycle. The benefit is what the fusion saves; of equal benefits the smallest pair goes first (our choice).
-    stream, noise: each benefit is taken for a random part of it, 1 - noise at the least, so that each stream gives
-    another partition (our choice: founders of a search).
-    fixed: groups that stay as they are, which can run one after the other; the other layers are fused around them.
+    stream, noise: each benefit is scaled by a random factor, at least 1 - noise, so that each stream gives another
+    partition (our choice: founders of a search).
+    fixed: groups that stay as they are and can run one after another; the other layers are fused around them.
     """
     grouping = _Grouping(problem, costs, stream, noise, fixed)
     try:
@@ -73,7 +73,7 @@ class _Grouping:
             self._weigh(*edge)
 
     def labels(self) -> list[int]:
-        """Return the partition of the moment; in the middle of a fusion one of its ends is layer by layer."""
+        """Return the current partition; in the middle of a fusion one of its two subgraphs is split into layers."""
         labels = list(range(len(self.layers)))
         for label, layers in self.members.items():
             for v in layers:
@@ -81,10 +81,10 @@ class _Grouping:
         return labels
 
     def best_pair(self) -> Pair | None:
-        """Return the pair of the greatest benefit that may be fused, None if there is none.
+        """Return the pair of the greatest benefit that may be fused; None if there is none.
 
-        A pair with a detour is dropped: subgraphs of the detour that are fused with each other leave it a detour, and
-        a fusion with one of the pair weighs it anew.
+        A pair with a detour is dropped: fusing subgraphs of the detour leaves it a detour, and after a fusion with one
+        of the pair, the pair is weighed again.
         """
         while self.ranked:
             loss, pair = heapq.heappop(self.ranked)
@@ -93,7 +93,7 @@ class _Grouping:
         return None
 
     def fuse(self, first: int, second: int) -> None:
-        """Make one subgraph of two."""
+        """Fuse two subgraphs into one."""
         for end in (first, second):
             for after in self.feeds[end]:
                 self.benefits.pop((end, after), None)
@@ -125,7 +125,7 @@ class _Grouping:
     def _has_detour(self, first: int, second: int) -> bool:
         """Whether a path leads from the first to the second through another subgraph.
 
-        Looked for from both ends by turns: where one of them has only a few subgraphs behind it, that is soon known,
+        The search alternates between both ends: if one of them has only a few subgraphs behind it, the answer is quick,
         however long the network is.
         """
         after, before = self.feeds[first] - {second}, self.reads[second] - {first}

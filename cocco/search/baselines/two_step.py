@@ -15,7 +15,7 @@ SAMPLES_PER_CANDIDATE = 5_000  #: Cocco, Sec. 5.1.3
 
 
 class Partitioned(NamedTuple):
-    """What the second step found for one memory; a plain pair of labels and value will do as well."""
+    """What the second step found for one memory; a plain pair of labels and value is accepted as well."""
 
     labels: list[int]
     value: float  #: Formula 1
@@ -66,7 +66,7 @@ def grid_search(
 
 
 def coarse_grid(problem: Problem, wanted: int) -> list[tuple[int, ...]]:
-    """Return at least so many memories, if there are, evenly spread with both ends, by bytes from large to small."""
+    """Return at least so many memories (if that many exist), evenly spread with both ends, from large to small."""
     lengths = [len(sizes) for sizes in problem.candidates]
     points = [1] * len(lengths)
     while math.prod(points) < wanted and points != lengths:
@@ -81,7 +81,7 @@ def coarse_grid(problem: Problem, wanted: int) -> list[tuple[int, ...]]:
 
 
 def _spread(length: int, number: int) -> list[int]:
-    """Return so many positions of a list, evenly spread from the last one down to the first."""
+    """Return `number` positions of a list, evenly spread from the last down to the first."""
     if number == 1:
         return [length - 1]
     return [length - 1 - i * (length - 1) // (number - 1) for i in range(number)]
@@ -112,5 +112,5 @@ def _search_each(
         if not candidates:
             raise
         is_stopped = True
-    best = min(candidates, key=lambda candidate: candidate.cost)  # of equal ones the first
+    best = min(candidates, key=lambda candidate: candidate.cost)  # of equals the first
     return TwoStep(best, candidates, spent, is_stopped)

@@ -1,4 +1,4 @@
-"""Breeder: how a genome comes about, from nothing, from a given partition, or from parents (Cocco, Sec. 4.4)."""
+"""Breeder: how a genome is made: at random, from a given partition, or from parents (Cocco, Sec. 4.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators that are not ours hand back: checked, and made a valid partition."""
+"""Check what user-defined operators return, and turn it into a valid partition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cocco.search.genetic.repair import repair
 
 
 def checked_genome(problem: Problem, genome: object) -> Genome:
-    """Return a genome with a valid partition of its labels; raises ValueError, one line, where it cannot be meant."""
+    """Return a genome with a valid partition made from its labels; raises ValueError, with one line, if impossible."""
     try:
         names, positions = cast(Genome, genome)
         labels, capacities = [*names], tuple(positions)

@@ -1,4 +1,4 @@
-"""Snapshot of a search for a front between two generations of NSGA-II, from which it goes on to the same bytes."""
+"""Snapshot of a search for a front between two NSGA-II generations, from which it continues to the same bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Cloud(Protocol):
 
 
 class Parents(NamedTuple):
-    """What a generation is bred from, beside the cloud; is_first: none was bred yet."""
+    """What a generation is bred from, in addition to the cloud; is_first: none was bred yet."""
 
     population: Population
     values: np.ndarray  #: their criteria
@@ -32,13 +32,13 @@ class Parents(NamedTuple):
 
 
 class CloudKeeper:
-    """Writes snapshots now and then, and finds the last one; where nothing keeps them it does nothing."""
+    """Writes snapshots from time to time, and finds the last one; without a store it does nothing."""
 
     def __init__(self, store: Store | None, key: str) -> None:
         self.store, self.key = store, key
 
     def find(self, cloud: Cloud, start: Parents) -> Parents:
-        """Put the last snapshot into the cloud and return its parents; the start where there is none."""
+        """Restore the cloud from the last snapshot and return its parents; return the start if there is none."""
         found = None if self.store is None else self.store.state(self.key)
         if found is None:
             return start
@@ -48,7 +48,7 @@ class CloudKeeper:
         return Parents(population, arrays["parents_values"], plain["is_first"])
 
     def keep(self, cloud: Cloud, parents: Parents) -> None:
-        """Write a snapshot where the last one is old."""
+        """Write a snapshot if the last one is old."""
         if self.store is None or not self.store.is_due():
             return
         plain, arrays = cloud.state()
@@ -61,7 +61,7 @@ def cloud_keeper(
     problem: Problem, names: Sequence[str], samples: tuple[int, int], seed: int, settings: Settings, start: Population,
     initial: Sequence[Sequence[int]],
 ) -> CloudKeeper:  # fmt: skip
-    """Return what keeps the snapshots of one of the searches for a front that a question takes.
+    """Return the keeper of snapshots for one of the searches for a front that a question takes.
 
     names: of the criteria; samples: the number of the last one of this search, and of the last one of all.
     """

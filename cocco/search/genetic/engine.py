@@ -24,7 +24,7 @@ CALL = 2**17  #: layers of the children of one call; our choice: Ctrl-C waits fo
 
 
 class HalfGeneration(KeyboardInterrupt):
-    """The user stopped a generation; `children` are those that were made."""
+    """The user stopped in the middle of a generation; `children` are those made so far."""
 
     def __init__(self, children: Population) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Engine(Protocol):
     def evolve(
         self, seed: int, generation: int, population: Population, most: int, stale: int, least: float
     ) -> Generations | None:
-        """Return up to so many generations of a whole population at once; None where they are made one by one.
+        """Return up to so many generations of a whole population at once; None if they are made one by one.
 
         stale: generations without improvement; they end with the patience of the settings. least: cost of the best
         sample before.
@@ -56,12 +56,12 @@ class Engine(Protocol):
         ...
 
     def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
-        """Return these genomes, which are valid, priced; what does not fit is split, by the stream of its row."""
+        """Return these valid genomes, priced; subgraphs that do not fit are split, by the stream of the row."""
         ...
 
 
 def make_engine(name: EngineName | None, problem: Problem, settings: Settings, threads: int = 1) -> Engine:
-    """Return the engine by its name, see engine_name; operators of the user's own breed in Python."""
+    """Return the engine by its name (see engine_name); user-defined operators breed in Python."""
     chosen = engine_name(name, problem, threads)
     if chosen == "reference" or settings.operators:
         return ReferenceEngine(problem, settings, chosen)
@@ -84,7 +84,7 @@ class ReferenceEngine:
     def breed(
         self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
     ) -> Population:
-        """Return the children, one after the other."""
+        """Return the children, made one after another."""
         children = Population.empty(count, self.problem.size)
         buffers = len(self.problem.buffers)
         genomes = [parents.sample(row, buffers) for row in range(len(parents.cost))]
@@ -110,7 +110,7 @@ class ReferenceEngine:
         return None
 
     def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
-        """Return the genomes priced, one after the other."""
+        """Return the genomes, priced one after another."""
         priced = Population.empty(len(labels), self.problem.size)
         buffers = len(self.problem.buffers)
         for row, (names, memory) in enumerate(zip(labels.tolist(), capacities.tolist())):
@@ -134,13 +134,13 @@ class FastEngine:
     def breed(
         self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
     ) -> Population:
-        """Return the children; each draws from a stream of its own, so threads cannot change them."""
+        """Return the children; each draws from its own stream, so the number of threads cannot change them."""
         return self._breed(seed, generation, parents, initial, count)
 
     def evolve(
         self, seed: int, generation: int, population: Population, most: int, stale: int, least: float
     ) -> Generations | None:
-        """Return some milliseconds of generations; None where threads share one, or 64 bits do not hold the first."""
+        """Return some milliseconds of generations; None if threads share each one, or 64 bits are too few."""
         made = len(population.cost) - self.settings.elite
         most = min(most, max(1, CALL // (self.problem.size * made)))
         if self.pool is not None:

@@ -1,4 +1,4 @@
-"""Generations: what many generations of one population left, as the compiled engine makes them in one call."""
+"""Generations: the result of many generations of one population, which the compiled engine makes in one call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Generations(NamedTuple):
 
 
 def of_one(children: Population, population: Population, best: Sample | None) -> Generations:
-    """Return a generation of these children; its population is them and the elite before."""
+    """Return the generation of these children; its population is the children plus the previous elite."""
     firsts = children.labels == np.arange(children.labels.shape[1])  # each subgraph has one first layer
     made = Made(
         children.capacities.astype(np.int32), firsts.sum(axis=1, dtype=np.int32), children.value.copy(),
@@ -51,7 +51,7 @@ def evolved(
     compiled: Compiled, settings: Settings, seed: int, generation: int, population: Population, most: int, stale: int,
     least: float,
 ) -> Generations | None:  # fmt: skip
-    """Return up to so many generations of a whole population; None where 64 bits do not hold the first."""
+    """Return up to so many generations of a whole population; None if 64 bits are too few for the first."""
     size, elite = len(population.cost), settings.elite
     count, layers = most * (size - elite), population.labels.shape[1]
     made = Made(

@@ -30,10 +30,10 @@ def genetic(
     """Return the trace of a search that priced exactly this many samples, or fewer if the user stopped it.
 
     spent: samples that finding the founders took, which count among them.
-    founders: for each population from random genomes the labels of partitions that it has beside them, as far as
-    there are any. Populations follow each other as cocco.search.genetic.islands says, and the best genome of all is the
-    answer. engine: who makes the generations, by default the Python engine.
-    parents: a population to go on with, as with one from the best of all. left: gets what the search ends with, the
+    founders: for each population of random genomes, labels of partitions that it has in addition, as far as there are
+    any. Populations follow each other as described in cocco.search.genetic.islands, and the best genome of all is the
+    answer. engine: makes the generations, by default the Python engine.
+    parents: a population to continue with, like one from the best of all. left: receives the result of the search, the
     best of each population since that one.
     """
     engine = engine or ReferenceEngine(problem, settings)
@@ -91,7 +91,7 @@ def _least(trace: Trace) -> float:
 
 
 def _generations(settings: Settings, islands: Islands, parents: Population, left: int, samples: int) -> int:
-    """Return how many whole generations of this population there are before anything but patience ends it."""
+    """Return how many whole generations this population can have before anything but patience ends it."""
     if len(parents.cost) != settings.population:
         return 0
     return min(left, islands.left(samples)) // (settings.population - settings.elite)

@@ -1,8 +1,8 @@
-"""Islands: when a population starts anew, and from whom.
+"""Islands: when a new population starts, and from which genomes.
 
-A population that no longer improves has settled on one partition of each part of the network, which another one may
-have found a better way for. So the search runs several populations one after the other from random genomes, then one
-from the best of all of them, where crossover puts the good parts together; then it begins again (our choice).
+A population that no longer improves has settled on one partition for each part of the network, and another population
+may have found better ones. So the search runs several populations one after another from random genomes, then one from
+the best of all of them, where crossover combines the good parts; then it begins again (our choice).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LEAST = 10  #: generations' worth of samples that an island has at least; our ch
 
 
 class Islands:
-    """Says when a population has had its time, and keeps its best."""
+    """Decides when a population has had its time, and keeps its best."""
 
     def __init__(self, settings: Settings, samples: int) -> None:
         self.settings = settings
@@ -26,13 +26,13 @@ class Islands:
         self.is_reunion = False
 
     def left(self, samples: int) -> int:
-        """Return the samples after these that the current population has, up to a generation more."""
+        """Return how many more samples the current population gets, up to one generation more."""
         if self.settings.islands == 1 or self.is_reunion:
             return sys.maxsize
         return max(0, self.begun + self.most - samples)
 
     def next(self, population: Population, stale: int, samples: int) -> Population | None:
-        """Return the parents to go on with, none for a random start; None: go on with the population.
+        """Return the parents to continue with, empty for a random start; None: continue with the population.
 
         population: sorted by cost; stale: its generations without improvement; samples: all that were priced so far.
         """

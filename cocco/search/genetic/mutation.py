@@ -1,7 +1,7 @@
 """Mutations: modify-node, split-subgraph, merge-subgraph, mutation-DSE (Cocco, Sec. 4.4.3, Fig. 9c-e), shift-layers.
 
-Each returns a new genome, or the same one where there is nothing to change. Labels come back canonical; the
-partition may need repair.
+Each returns a new genome, or the same one if there is nothing to change. Labels come back canonical; the partition may
+need repair.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def merge_subgraphs(problem: Problem, genome: Genome, stream: Stream) -> Genome:
 def shift_layers(problem: Problem, genome: Genome, stream: Stream) -> Genome:
     """Move one end of a random edge between two subgraphs to the other's, with the layers that must come along.
 
-    Our choice, beside the paper's mutations: the producer goes to the consumer's subgraph with all layers of its own
-    that depend on it, or the consumer to the producer's with all that it depends on. So a boundary moves without a
-    cycle between the two subgraphs, where modify-node often makes one that repair can only cut.
+    Our choice, in addition to the paper's mutations: the producer moves to the consumer's subgraph with all layers of
+    its own that depend on it, or the consumer to the producer's with all that it depends on. So a boundary moves
+    without a cycle between the two subgraphs, whereas modify-node often makes one that repair can only cut.
     """
     labels = genome.labels
     crossing = [(p, v) for p, v in problem.edges if labels[p] != labels[v]]

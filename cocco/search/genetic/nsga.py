@@ -28,7 +28,7 @@ OF_SAMPLES = ("number", "generation", "capacities", "subgraphs", "values")  #: w
 class Cloud:
     """Every sample of a search for a front: the numbers of all, the genomes of those on the front.
 
-    engines: by metric, the first one breeds. wanted: samples in total. is_stopped: whether the user ended the search.
+    engines: by metric; the first one breeds. wanted: samples in total. is_stopped: whether the user stopped the search.
     """
 
     def __init__(self, plane: Plane, engines: dict[str, Engine], wanted: int, progress: Progress | None = None) -> None:
@@ -134,8 +134,8 @@ def nsga(
 ) -> None:
     """Breed generations into the cloud until it has so many samples: select, cross, mutate, repair, evaluate.
 
-    start: genomes that the first generation is joined by, with their criteria. initial: labels that it is made of,
-    beside random ones, where start has no second genome.
+    start: genomes that join the first generation, with their criteria. initial: labels that it is made of, in addition
+    to random ones, if start has fewer than two genomes.
     A parent wins tournaments by its front, then by its crowding distance: the engine's tournament takes the parent
     that stands first, and they stand in that order.
     """
@@ -176,7 +176,7 @@ def survivors(values: np.ndarray, count: int) -> list[int]:
 
 
 def _fitness(count: int) -> type[base.Fitness]:
-    """Return DEAP's fitness for so many things that should be small."""
+    """Return DEAP's fitness for so many values to be minimized."""
     from deap import base
 
     return type("FrontFitness", (base.Fitness,), {"weights": (-1.0,) * count})

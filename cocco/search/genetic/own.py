@@ -1,4 +1,4 @@
-"""Operators of the user's own inside the search: drawn by their shares, and never trusted to return a genome."""
+"""User-defined operators in the search: drawn by their shares, with results always checked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cocco.search.genetic.checked import checked_genome
 
 
 class Own:
-    """The operators of one kind: mutations, or crossovers."""
+    """The user-defined operators of one kind: mutations or crossovers."""
 
     def __init__(self, problem: Problem, operators: Sequence[Operator], ours: float) -> None:
         """Take operators; ours: the sum of the shares of the search's own operators of that kind."""
@@ -24,11 +24,11 @@ class Own:
         self.ends = [threshold(end / whole) for end in ends]
 
     def is_next(self, stream: Stream) -> bool:
-        """Return whether one of these comes next; draws nothing where there is none."""
+        """Return whether one of these comes next; draws no random number if there are none."""
         return bool(self.operators) and stream.chance(self.share)
 
     def apply(self, genomes: Sequence[Genome], stream: Stream) -> Genome:
-        """Return what one of them makes of copies of these genomes; ValueError names it where that is no genome."""
+        """Return the result of one of them on copies of these genomes; a ValueError names it if that is no genome."""
         drawn = stream.draw() >> 32
         place = next((i for i, end in enumerate(self.ends) if drawn < end), len(self.ends) - 1)
         operator = self.operators[place]

@@ -23,7 +23,7 @@ class Population(NamedTuple):
 
     @classmethod
     def empty(cls, count: int, layers: int) -> Population:
-        """Return room for so many genomes."""
+        """Return a population with so many rows of zeros, to be filled."""
         labels, capacities = np.zeros((count, layers), np.int64), np.zeros((count, BUFFERS), np.int64)
         return cls(labels, capacities, np.zeros(count), np.zeros(count))
 

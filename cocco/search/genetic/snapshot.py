@@ -1,4 +1,4 @@
-"""Snapshot: the state of the genetic algorithm between two generations, from which it goes on to the same bytes."""
+"""Snapshot: the state of the genetic algorithm between two generations, from which it continues to the same bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Labels = list[list[int]]
 
 @dataclass
 class Snapshot:
-    """What a generation is bred from, beside the trace and the islands.
+    """What a generation is bred from, in addition to the trace and the islands.
 
     waiting: founders of the populations to come, the next one last; initial: those of the current one.
     """
@@ -33,13 +33,13 @@ class Snapshot:
 
 
 class Keeper:
-    """Writes snapshots now and then, and finds the last one; where nothing keeps them it does nothing."""
+    """Writes snapshots from time to time, and finds the last one; without a store it does nothing."""
 
     def __init__(self, store: Store | None, key: str) -> None:
         self.store, self.key = store, key
 
     def find(self, snapshot: Snapshot, trace: Trace, islands: Islands) -> None:
-        """Put the last snapshot in, if there is one."""
+        """Restore the last snapshot, if there is one."""
         found = None if self.store is None else self.store.state(self.key)
         if found is None:
             return
@@ -52,7 +52,7 @@ class Keeper:
         trace.restore(plain["trace"], arrays)
 
     def keep(self, snapshot: Snapshot, trace: Trace, islands: Islands) -> None:
-        """Write a snapshot where the last one is old."""
+        """Write a snapshot if the last one is old."""
         if self.store is None or not self.store.is_due():
             return
         told, arrays = trace.state()
@@ -68,7 +68,7 @@ class Keeper:
 
 
 def keeper_of(problem: Problem, samples: int, seed: int, settings: Settings, founders: Sequence[Any]) -> Keeper:
-    """Return what keeps the snapshots of one search of the many that a question may take."""
+    """Return the keeper of snapshots for one of the searches that a question may take."""
     store = store_of_states()
     if store is None or settings.operators:
         return Keeper(None, "")

@@ -69,7 +69,7 @@ class Trace:
         self._open.append(sample)
 
     def offer(self, sample: Sample) -> None:
-        """Take a genome that is no sample of this search for the best, if it is."""
+        """Take a genome that is not a sample of this search as the best, if it is cheaper."""
         if sample.cost < self.best.cost:
             self.hall.update([Champion(sample)])
 
@@ -80,7 +80,7 @@ class Trace:
         self.record(priced, priced)
 
     def record(self, added: Population, population: Population) -> None:
-        """Keep a generation: the samples that were priced, and the population of them and the elite before."""
+        """Keep a generation: the samples priced, and the population of these and the previous elite."""
         first = int(added.cost.argmin())
         is_better = not len(self.hall) or added.cost[first] < self.best.cost
         best = added.sample(first, len(self.problem.buffers)) if is_better else None
@@ -145,7 +145,7 @@ class Trace:
         self._closed = plain["samples"]
 
     def stop(self) -> None:
-        """End the search where it is; what was priced of the open generation counts."""
+        """End the search here; samples of the open generation count."""
         self.is_stopped = True
         if self._open:
             self.close()
@@ -184,7 +184,7 @@ def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Champion(Individual):
-    """The individual of a sample, as the hall of fame keeps it."""
+    """The individual of a sample, in the form that the hall of fame keeps."""
 
     def __init__(self, sample: Sample) -> None:
         super().__init__(sample.genome, sample.cost)

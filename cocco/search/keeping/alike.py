@@ -1,9 +1,9 @@
-"""Tensors that may stand for one another: of the same shape, and read by the same layers from here on.
+"""Interchangeable tensors: of the same shape, and read by the same layers from here on.
 
-The outputs of a dense block are: which of them are kept makes no difference to what is left, only how many. States
-that differ by no more than that are one, that which keeps the first of them; and a step gives the first of those that
-it loads the better places. Tensors that are alike stay so: each step takes the same layers from what is left of both.
-The steps of a plan are in the end told in terms of the tensors that it began with (`untangled`).
+The outputs of a dense block are interchangeable: for the rest of a plan only their number on chip matters, not which
+are kept. States that differ only in this are merged into the one that keeps the first of them, and a step gives the
+better places to the first of those that it loads. Interchangeable tensors stay so: each step removes the same layers
+from the remaining readers of both. In the end the steps of a plan are expressed in its original tensors (`untangled`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from cocco.search.keeping.window import Place
 
 
 class Alike:
-    """Which tensors are alike, by what has run."""
+    """Which tensors are interchangeable, by what has run."""
 
     def __init__(self, kinds: Sequence[int], readers: Sequence[int], count: int) -> None:
-        """kinds: per tensor, of those that the same layers read the same; below 0: like no other. count: of layers."""
+        """kinds: one number for tensors of one kind (`bounds.alike_tensors`), below 0: no other. count: of layers."""
         self.kinds, self.readers, self.count = tuple(kinds), readers, count
         self.is_any = any(kind >= 0 for kind in kinds)
         self.known: dict[int, tuple[tuple[int, ...], ...]] = {}
 
     def groups(self, executed: int) -> tuple[tuple[int, ...], ...]:
-        """Return those that are alike once some layers have run, two and more each, ascending."""
+        """Return the groups of two or more interchangeable tensors once some layers have run, ascending."""
         if executed not in self.known:
             found: dict[tuple[int, int], list[int]] = {}
             for u, kind in enumerate(self.kinds):
@@ -35,11 +35,11 @@ class Alike:
         return self.known[executed]
 
     def before(self, executed: int) -> dict[int, int]:
-        """Return by tensor the one before it that is alike."""
+        """Return, by tensor, the interchangeable one before it."""
         return {u: p for group in self.groups(executed) for p, u in zip(group, group[1:])}
 
     def first(self, place: Place) -> Place:
-        """Return the state that stands for all that are alike: unwritten ones first, then those that are written."""
+        """Return the state that stands for all equivalent ones: its first tensors are unwritten, the next written."""
         executed, unwritten, written = place
         for group in self.groups(executed):
             here = sum(1 << u for u in group)
@@ -51,7 +51,7 @@ class Alike:
         return Place(executed, unwritten, written)
 
     def untangled(self, places: Sequence[Place]) -> list[list[int]]:
-        """Return what is kept beyond each step of a way; places: as each step leaves them, before `first`."""
+        """Return the tensors kept beyond each step of a way; places: as each step leaves them, before `first`."""
         is_now, kept = list(range(len(self.readers))), []
         for executed, unwritten, written in places:
             kept.append(sorted(is_now[u] for u in members(unwritten | written)))

@@ -1,9 +1,9 @@
-"""Which states go on where there are too many: by what they moved, by how much they keep, and the one without.
+"""Choose the states that a beam continues with: by bytes moved, by bytes kept, and always the one that keeps nothing.
 
-By what they moved alone a beam dies of states that keep too much: a tensor that is kept has saved its write already,
-and lacks room later. So half of the places go to different amounts of kept bytes (our choice, from trials): the range
-from nothing to the most is divided into as many equal parts, and the best of each part goes on. The state with nothing
-kept always does: from it the partition runs as it does without kept tensors.
+Chosen by bytes moved alone, a beam dies of states that keep too much: a kept tensor has already saved its write, but
+takes room later. So half of the places go to different amounts of kept bytes (our choice, from trials): the range from
+nothing to the most is divided into as many equal parts, and the best state of each part stays. The state with nothing
+kept always stays: from it the partition runs as without kept tensors.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Protocol, TypeVar
 
 
 class Ranked(Protocol):
-    """What a beam asks of a state."""
+    """What a beam needs to know of a state."""
 
     @property
     def cost(self) -> tuple[float, int]:
-        """What makes one way to a state better than another."""
+        """The sort key of ways to a state: smaller is better."""
 
     @property
     def kept(self) -> int:
@@ -24,14 +24,14 @@ class Ranked(Protocol):
 
     @property
     def bytes(self) -> int:
-        """What these take."""
+        """The bytes that these take."""
 
 
 State = TypeVar("State", bound=Ranked)
 
 
 def narrow(states: list[State], width: int | None) -> tuple[list[State], bool]:
-    """Return at most `width` states, in their order, and whether they are all; of equals the first go on."""
+    """Return at most `width` states, in their order, and whether these are all; of equals the first stay."""
     if width is None or len(states) <= width:
         return states, True
     order = sorted(range(len(states)), key=lambda i: states[i].cost)
@@ -50,5 +50,5 @@ def narrow(states: list[State], width: int | None) -> tuple[list[State], bool]:
 
 
 def _first(order: list[int], chosen: set[int], count: int) -> list[int]:
-    """Return the first that are not chosen yet, so that with those there are `count`."""
+    """Return the first positions not chosen yet, as many as fill up the chosen ones to `count`."""
     return [i for i in order if i not in chosen][: max(0, count - len(chosen))]

@@ -5,9 +5,9 @@ A state after a step is the set of tensors that are kept beyond it, each in one 
     unwritten   DRAM has no copy, so it stays until its last reader
     written     DRAM has one; it stays until its next reader, and may be dropped there
 
-Every other tensor lies in DRAM. Of two ways to one state the one that moved fewer bytes goes on; of equals the one that
-kept fewer bytes over the steps so far (our choice: what is kept for nothing only takes room). A state that costs no
-less and keeps no fewer bytes than another, but other tensors, may still win: what is kept spares later reads.
+Every other tensor lies in DRAM. Of two ways to one state, the one that moved fewer bytes stays; of equal ones, the one
+that kept fewer bytes over the steps so far (our choice: useless kept tensors only take room). A state that costs no
+less and keeps no fewer bytes than another, but keeps other tensors, may still win: kept tensors save later reads.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from cocco.search.keeping.state import START, State, bits, members, spans_of
 
 
 def choose_intervals(problem: KeepProblem, need: Need, width: int | None = None) -> Chosen | None:
-    """Return the intervals that save the most DRAM bytes, None where the steps cannot run whatever is kept.
+    """Return the intervals that save the most DRAM bytes; None if the steps cannot run whatever is kept.
 
-    width: the most states that go on (cocco.search.keeping.beam); None: all, so the answer is exact. With a width, None
-    may also mean that the way was cut; it does not where the steps run with nothing kept.
+    width: the most states to continue with (cocco.search.keeping.beam); None: all, so the answer is exact. With a
+    width, the answer None may also mean that the beam was too narrow, but never if the steps run with nothing kept.
     """
     table = _Table(problem, need)
     states, most, exact = [START], 1, True
@@ -49,7 +49,7 @@ def choose_intervals(problem: KeepProblem, need: Need, width: int | None = None)
 
 
 class _Table:
-    """The numbers of a problem as the steps ask for them; every method of a step takes states to states."""
+    """The numbers of a problem in the form that steps need; every method of a step maps states to states."""
 
     def __init__(self, problem: KeepProblem, need: Need) -> None:
         self.problem, self.need = problem, need
@@ -96,7 +96,7 @@ class _Table:
                     yield written.keep(0, bit, whole)
 
     def fits(self, step: int, state: State) -> bool:
-        """Return whether a step runs beside what is kept."""
+        """Return whether a step runs next to the kept tensors."""
         spare, kept = self.problem.spare, state.kept
         if spare is not None and (kept & ~self.touched[step]).bit_count() > spare[step]:
             return False
@@ -125,7 +125,7 @@ class _Table:
 
 
 def _distinct(states: Iterable[State]) -> list[State]:
-    """Return of the ways to each state the best; of equals the first."""
+    """Return the best of the ways to each state; of equal ones the first."""
     best: dict[tuple[int, int], State] = {}
     for state in states:
         key = state.unwritten, state.written

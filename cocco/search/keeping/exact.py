@@ -6,22 +6,22 @@ each in one of two ways, as in decode.py:
     unwritten   DRAM has no copy, so it stays until its last reader
     written     DRAM has one; it stays until its next reader, and may be dropped there
 
-Every other tensor that has readers left lies in DRAM. A step runs any subgraph that may run, in any order: what is on
-chip meanwhile depends on it, so a layer that can only run alone is no longer run at once. Each of its outputs that is
-read later is written, kept, or both; each input that it loads and that others still read may stay; of what was kept and
-written and is read here, each may be dropped. To drop a tensor later than right after a read would only take room.
+Every other tensor that has readers left lies in DRAM. A step runs any subgraph that may run, in any order. The order
+decides what is on chip meanwhile, so a layer that can only run alone is no longer run at once. Each output that is read
+later is written, kept, or both. Each input that is loaded and that others still read may stay. Each tensor that was
+kept and written and is read here may be dropped. Dropping a tensor later than right after a read would only take room.
 
-The cost is a sum over steps. What is left costs at least the floors of the layers that have not run, and one reading of
-each tensor in DRAM that has readers left. States go on in the order of both together, of equals those that have run
-more layers, then those found first; so the first state in which all layers have run is the cheapest. States that cost
-as much as `below` with what is left are not opened: with none to open, no plan is cheaper than that.
+The cost is a sum over steps. The rest of a plan costs at least the floors of the layers that have not run, and one load
+of each tensor in DRAM that has readers left. States are expanded in the order of cost plus this bound; of equal ones
+those that have run more layers come first, then those found first. So the first state in which all layers have run is
+the cheapest. States for which the sum reaches `below` are not expanded: if there are no others, no plan costs less.
 
-Where much fits a state has thousands of steps, most of them to no good: a tensor that might stay is written. So steps
-that come to clearly more than the state promised wait, and the state goes on once more when it is their turn (partial
-expansion: Yoshizumi, Miura and Ishida, AAAI 2000; Felner et al., AAAI 2012), each time with more of them.
+If much fits, a state has thousands of steps, most of them useless: a tensor that might stay is written. So steps that
+clearly exceed the bound of their state wait, and the state is expanded again when it is their turn (partial expansion:
+Yoshizumi, Miura and Ishida, AAAI 2000; Felner et al., AAAI 2012), each time with more of them.
 
-A window of a plan (cocco.search.keeping.window) is searched in the same way: only its layers run, only their readings
-count, and what its last state must keep is never given up for good.
+A window of a plan (cocco.search.keeping.window) is searched in the same way: only its layers run, only their reads
+count, and tensors that its last state must keep are never given up for good.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ class ExactPlan(NamedTuple):
 def no_plan(
     status: Status, states: int, steps: int, reason: str = "", bound: float = 0.0, reached: int = 0
 ) -> ExactPlan:
-    """Return that there is no plan, or that none was found."""
+    """Return the answer that there is no plan, or that none was found."""
     return ExactPlan(None, (), math.inf, status, states, steps, reason, bound, reached)
 
 
 def plan_of(way: Way, limits: Limits) -> ExactPlan:
-    """Return what a search of all layers found as a plan."""
+    """Return the result of a search over all layers as a plan."""
     if way.why == FOUND:
         return ExactPlan(
             [tuple(group) for group in way.groups], spans_beyond(way.kept), way.cost, "optimal", way.states, way.steps
@@ -108,8 +108,8 @@ def exact_plan(
 ) -> ExactPlan:
     """Return a plan that is proven cheapest, or why there is none.
 
-    "gave_up" where one of the budgets is spent; they are counts, so the answer is the same on any machine. Of equally
-    cheap plans it is always the same one. below: plans that cost this much or more are not looked for.
+    "gave_up" if one of the budgets is spent; they are counts, so the answer is the same on any machine. Of equally
+    cheap plans it is always the same one. below: only plans that cost less are sought.
     """
     limits = Limits(max_states, max_steps, below)
     return plan_of(exact_way(Memo(question), all_of(question.network), limits), limits)
@@ -138,9 +138,9 @@ class Search:
         self.queue: list[tuple[float, int, int, Place]] = []
         self.pushed = 0
         self.is_cut = False
-        self.least, self.reached = 0.0, 0  # the bound of the state that goes on; layers
+        self.least, self.reached = 0.0, 0  # the bound of the state being expanded; layers
         self.bound: dict[Place, float] = {}  # of states that wait
-        self.rounds: dict[Place, int] = {}  # in which a state has gone on
+        self.rounds: dict[Place, int] = {}  # how often a state was expanded
         self.left: dict[int, tuple[float, int]] = {}
         is_whole = window == all_of(self.question.network)
         self.patterns = self.question.patterns if is_whole else ()
@@ -153,7 +153,7 @@ class Search:
         self.least_left: dict[int, float] = {}
 
     def run(self) -> Place | None:
-        """Return the cheapest last state, None if it is not reached."""
+        """Return the cheapest last state; None if none is reached."""
         self._reach(self.window.start, 0.0, None, 0)
         while self.queue:
             self.least, _, _, place = heappop(self.queue)
@@ -167,11 +167,11 @@ class Search:
         return None
 
     def is_last(self, place: Place) -> bool:
-        """Return whether the search ends where it would go on from this state."""
+        """Return whether the search ends when this state would be expanded."""
         return place.executed == self.window.goal.executed
 
     def _go_on(self, place: Place, bound: float) -> None:
-        """Reach what a state leads to, but for steps that wait."""
+        """Expand a state: reach all states that it leads to, except by steps that wait."""
         cost, rounds = self.cost[place], self.rounds[place]
         limit = bound * (1 + SLACK * GROWTH**rounds) if rounds < ROUNDS else math.inf
         self.rounds[place] = rounds + 1
@@ -189,11 +189,11 @@ class Search:
         heappush(self.queue, (bound, -place.executed.bit_count(), self.pushed, place))
 
     def counts(self) -> tuple[int, int, int]:
-        """Return states, steps, and the most layers that had run where it went on."""
+        """Return the number of states, of steps, and the most layers that had run in an expanded state."""
         return len(self.cost), self.moves.steps, self.reached
 
     def way_to(self, place: Place) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the subgraphs of the way to a state, and what is kept beyond each."""
+        """Return the subgraphs of the way to a state, and the tensors kept beyond each."""
         groups, places = [], []
         while place in self.came_from:
             places.append(self.raw[place])
@@ -202,14 +202,14 @@ class Search:
         return groups[::-1], self.alike.untangled(places[::-1])
 
     def _reach(self, place: Place, cost: float, before: Place | None, group: int) -> None:
-        """Note a way to a state if it is the cheapest so far and leaves a chance to be cheap enough."""
+        """Record a way to a state if it is the cheapest so far and may still lead to a plan that is cheap enough."""
         raw = place
         place = self.alike.first(raw)
         if place in self.cost and cost >= self.cost[place]:
             return
         bound = cost + self.floor(place)
         if bound >= self.limits.below:
-            self.is_cut |= bound < math.inf  # else there is no way on
+            self.is_cut |= bound < math.inf  # else no plan continues from there
             return
         if place not in self.cost and len(self.cost) == self.limits.states:
             raise OutOfBudgetError(MANY_STATES)
@@ -219,9 +219,9 @@ class Search:
         self._push(place, bound)
 
     def floor(self, place: Place) -> float:
-        """Return what is left at least: of patterns, and beside them floors of layers and one reading of live tensors.
+        """Return a lower bound of the remaining cost: by patterns, plus layer floors and one load of live tensors.
 
-        Live: in DRAM, and still read.
+        The floors and loads are those outside the patterns. Live: in DRAM, with readers left.
         """
         total, live = self._of_layers(place.executed)
         for pattern in self.patterns:
@@ -236,7 +236,7 @@ class Search:
         return self.left[executed]
 
     def left_after(self, executed: int) -> tuple[float, int]:
-        """Return what is left at least wherever tensors lie, and the tensors that are read once more if in DRAM."""
+        """Return the remaining cost at least, wherever tensors lie, and the tensors to be loaded again if in DRAM."""
         total, live = self._of_layers(executed)
         if executed not in self.least_left:
             for pattern, least in zip(self.patterns, self.least_of):
@@ -245,7 +245,7 @@ class Search:
         return self.least_left[executed], live
 
     def _floor_of_layers(self, executed: int) -> float:
-        """Return the floors of the layers that are left, and the crossings of what they make that are certain."""
+        """Return the floors of the layers that are left, plus the crossings of their outputs that are certain."""
         total = 0.0
         for v in self.moves.layers:
             if not executed >> v & 1:

@@ -1,10 +1,10 @@
-"""Which tensors stay on chip over which steps, where their order is given: first what saves most per byte and step.
+"""Choose which tensors stay on chip over which steps of a given order: first what saves most per byte and step.
 
 A tensor has a place at each step that makes or reads it. A gap leads from one place to the next: a tensor that stays
-over it spares one reading, over all gaps from its maker on the writing, too. Of the gaps, and of each tensor's gaps
-together, those are taken first that save the most per byte and step (our choice: the greedy rule of the knapsack); then
-those that save more, those of earlier tensors, those that begin earlier. A step has room for what its least need
-leaves, and for what a tensor of its own takes there, which it no longer does where the tensor stays whole.
+over it saves one read, and over all gaps from its maker on also the write. Single gaps, and all gaps of a tensor
+together, are taken in the order of bytes saved per byte and step (our choice: the greedy rule of the knapsack); of
+equal ones those that save more, then those of earlier tensors, then those that begin earlier. The room in a step is
+what its least need leaves, plus what a tensor of its own takes there, which is freed if that tensor stays whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
 
 class Kin(NamedTuple):
-    """A tensor and its places, the first one that of its maker unless it is a model input."""
+    """A tensor and its places: the first is its maker's, unless it is a model input."""
 
     tensor: int
     is_made: bool  #: by a step, and need not be written where it stays over all its places
@@ -33,7 +33,7 @@ class Kin(NamedTuple):
     places: tuple[Place, ...]
 
     def saved(self, first: int, last: int) -> int:
-        """Return the bytes that staying from one place to another saves."""
+        """Return the bytes saved if the tensor stays from one place to another."""
         is_all = self.is_made and first == 0 and last == len(self.places) - 1
         return (last - first + is_all) * self.moved
 
@@ -72,10 +72,10 @@ class Stay(NamedTuple):
 
 
 def chosen_stays(tensors: list[Kin], free: list[int], slots: list[int]) -> list[Stay]:
-    """Return what stays, by tensor and first step.
+    """Return the tensors that stay and over which steps, by tensor and first step.
 
-    free: per step the bytes beside its least need. slots: per step how many tensors may stay that it does not touch;
-    negative: nothing may stay there at all. Both are used up.
+    free: per step the bytes beyond its least need. slots: per step how many tensors it does not touch may stay;
+    negative: nothing may stay there at all. Both lists are used up.
     """
     taken = [[False] * (len(kin.places) - 1) for kin in tensors]
     kept = [[False] * len(kin.places) for kin in tensors]
@@ -102,14 +102,14 @@ def chosen_stays(tensors: list[Kin], free: list[int], slots: list[int]) -> list[
 
 
 def _candidates(kin: Kin) -> list[tuple[int, int]]:
-    """Return each gap as its ends, and all together where that spares the writing, too; one gap may be both."""
+    """Return each gap by its ends, plus all gaps together if that also saves the write; one gap may be both."""
     last = len(kin.places) - 1
     gaps = [(at, at + 1) for at in range(last)]
     return gaps + [(0, last)] if kin.is_made and last > 1 else gaps
 
 
 def _stays(kin: Kin, taken: list[bool]) -> list[Stay]:
-    """Return runs of gaps that are taken."""
+    """Return the runs of consecutive gaps that are taken."""
     found, first = [], None
     for at, is_taken in enumerate([*taken, False]):
         if is_taken and first is None:

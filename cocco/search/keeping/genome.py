@@ -1,9 +1,9 @@
 """What a genome keeps on chip: its subgraphs in execution order, with the intervals that a greedy rule gives them.
 
-A search prices thousands of genomes, so the intervals of one must come fast: gaps.py chooses them by bytes, beside the
-least need of every step; then each step is priced beside what is kept, and where it loses more than the least worthy
-tensor there saves, that one is dropped. Where a network costs no less than with nothing kept, nothing is: so a genome
-never costs more than without (in the metric by which its tiles are chosen).
+A search prices thousands of genomes, so the intervals must come fast: gaps.py chooses them by bytes, with the least
+need of every step reserved. Then each step is priced next to the kept tensors; if it loses more than the least valuable
+tensor there saves, that one is dropped. If a network then costs no less than with nothing kept, nothing is kept. So a
+genome never costs more than without kept tensors (in the metric by which its tiles are chosen).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MODELS, PRICES = 4096, 65536  #: our choice: remembered, those not used for long
 
 
 class Floor(NamedTuple):
-    """The least that a step is given; what it takes of the activation buffer, by tensor of S, then of in(S)."""
+    """The least room reserved for a step: what it takes of the activation buffer, by tensor of S, then of in(S)."""
 
     takes: dict[int, int]
     weights: int  #: of the same buffer
@@ -44,7 +44,7 @@ class Floor(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """One network of a genome: steps in execution order, what stays, what they add up to."""
+    """One network of a genome: steps in execution order, the tensors that stay, and the totals."""
 
     groups: tuple[Group, ...]
     spans: tuple[Span, ...]
@@ -87,19 +87,19 @@ class Decoder:
         return Decoded(steps, spans, kept)
 
     def floor(self, i: int, group: Group, machine: Accelerator) -> Floor:
-        """Return the least that a step is given."""
+        """Return the least room reserved for a step."""
         return self._floor(i, group, 0 if machine.is_shared else machine.weight_capacity)
 
     def outputs(self, i: int, group: Group) -> tuple[int, ...]:
-        """Return what a subgraph writes where nothing stays."""
+        """Return the tensors that a subgraph writes if nothing stays."""
         return self._model(i, group, None).subgraph.outputs
 
     def cost(self, row: Totals | None, machine: Accelerator) -> float:
-        """Return the metric of a step, inf where it does not fit."""
+        """Return the metric of a step; inf if it does not fit."""
         return math.inf if row is None else self._metric(row, machine)
 
     def price(self, i: int, group: Group, kept: Kept | None, machine: Accelerator, reserved: Reserved) -> Totals | None:
-        """Return what a step adds to the totals, None where it does not fit."""
+        """Return what a step adds to the totals; None if it does not fit."""
         weights = 0 if machine.is_shared else machine.weight_capacity
         return self._price(i, group, kept, machine.activation_capacity, weights, reserved)
 
@@ -113,7 +113,7 @@ class Decoder:
         return total([price], self.problem.accelerator) if isinstance(price, Price) else None
 
     def _new_floor(self, i: int, group: Group, weight_capacity: int) -> Floor:
-        """Return regions of the smallest tile; of a layer alone perhaps its inputs whole, where weights pass by."""
+        """Return the regions of the smallest tile; for a layer alone perhaps whole inputs, with weights streamed."""
         rules, way = self.problem.rules[i], self._model(i, group, None).ways[0]
         subgraph, weights, side = way.subgraph, way.weight_need, rules.tiles[-1]
         found = way.derive((side, side))
@@ -135,12 +135,12 @@ def added(rows: Iterable[Totals]) -> Totals:
 
 
 def _is_spared(geometry: Geometry, u: int) -> bool:
-    """Return whether a tensor need not be written where it stays from its maker to its last reader."""
+    """Return whether a tensor need not be written if it stays from its maker to its last reader."""
     return u < geometry.count and not geometry.network.is_output[u]
 
 
 class _Run:
-    """The steps of one network in execution order, and what stays over them."""
+    """The steps of one network in execution order, and the tensors that stay over them."""
 
     def __init__(
         self, decoder: Decoder, i: int, steps: Sequence[Group], alone: Sequence[Totals], machine: Accelerator
@@ -161,7 +161,7 @@ class _Run:
         }[decoder.problem.metric]  #: what a byte across DRAM costs; it is written to the buffer or read
 
     def settled(self) -> list[Totals | None]:
-        """Drop what costs a step more than it saves, and return what the steps add to the totals, beside what stays."""
+        """Drop tensors that cost a step more than they save; return what each step then adds to the totals."""
         rows: list[Totals | None] = []
         for step, alone in enumerate(self.alone):
             rows.append(self._priced(step))
@@ -181,7 +181,7 @@ class _Run:
             self.here[step].remove(stay)
 
     def _priced(self, step: int) -> Totals | None:
-        """Return what a step adds to the totals beside what stays there."""
+        """Return what a step adds to the totals next to the tensors that stay there."""
         if not self.here[step]:
             return self.alone[step]
         group, takes = self.steps[step], self.floors[step].takes
@@ -197,7 +197,7 @@ class _Run:
         return self.decoder.price(self.i, group, kept, self.machine, reserved)
 
     def _tensors(self) -> list[Kin]:
-        """Return the tensors that a step reads from another, or several steps do."""
+        """Return the tensors that a step reads from another step, or that several steps read."""
         rules, geometry = self.rules, self.rules.geometry
         places: list[list[Place]] = [[] for _ in geometry.channels]
         for step, floor in enumerate(self.floors):

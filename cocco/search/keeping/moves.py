@@ -1,4 +1,4 @@
-"""What may run next beside what is kept, and how: the steps of the exact search, in a window or all of a network."""
+"""What may run next, given what is kept, and how: the steps of the exact search, in a window or a whole network."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class OutOfBudgetError(Exception):
 
 
 class Memo:
-    """What windows of one network share: which sets of layers may fit, and prices of steps."""
+    """What the windows of one network share: which sets of layers may fit, and prices of steps."""
 
     def __init__(self, question: KeepQuestion, most: Limits = DEFAULT) -> None:
-        """most: the most that any of them may take; says how many prices are remembered."""
+        """most: the limits of any window; they decide how many prices are remembered."""
         network = question.network
         self.most_prices = most.steps // PRICE_STEPS + 2
         self.question, self.count = question, len(network.layers)
@@ -52,22 +52,22 @@ class Memo:
         self.prices: dict[KeptStep, float] = {}
 
     def make_room(self, limits: Limits) -> None:
-        """Forget everything where a search might not find room for what it asks."""
+        """Forget everything if a search might not find room for its prices."""
         if len(self.prices) + limits.steps // PRICE_STEPS + 2 > self.most_prices or len(self.fits) > MAX_SETS // 2:
             self.fits.clear()
             self.prices.clear()
 
 
 class Ceiling:
-    """What a plan may come to at least for a step to be run now; steps beyond it wait."""
+    """The highest lower bound of a plan up to which steps run now; steps beyond it wait."""
 
     def __init__(self, cost: float, limit: float, left: Callable[[int], tuple[float, int]]) -> None:
-        """cost: up to the state; left: by what has run what is left at least, and tensors that are still read."""
+        """cost: up to the state; left: by what has run, the least remaining cost and the tensors still read."""
         self.cost, self.limit, self.left = cost, limit, left
         self.skipped = math.inf  #: the least of all that waits
 
     def holds_back(self, least: float) -> bool:
-        """Return whether what comes to so much at least has to wait, and note it."""
+        """Return whether a step with this lower bound has to wait, and record that."""
         if least <= self.limit:
             return False
         self.skipped = min(self.skipped, least)
@@ -75,7 +75,7 @@ class Ceiling:
 
 
 class _Option(NamedTuple):
-    """One thing that may become of a tensor."""
+    """One choice of what happens to a tensor in a step."""
 
     unwritten: int = 0  #: kept from here on, in one of the two ways
     written: int = 0
@@ -85,10 +85,10 @@ class _Option(NamedTuple):
 
 
 class Moves:
-    """The steps that lead from the states of one window; counts what is looked at."""
+    """The steps that lead from the states of one window; counts the work."""
 
     def __init__(self, memo: Memo, window: Window, limits: Limits, merges: bool = True) -> None:
-        """merges: whether one state stands for those that are alike."""
+        """merges: whether one state stands for all equivalent ones (alike.py)."""
         self.memo, self.question, self.window, self.limits = memo, memo.question, window, limits
         self.inside = window.goal.executed & ~window.start.executed
         self.needed = window.goal.unwritten | window.goal.written
@@ -121,7 +121,7 @@ class Moves:
         return self.memo.consumers[u] & ~self.window.goal.executed != 0
 
     def from_place(self, place: Place, ceiling: Ceiling | None = None) -> Iterator[tuple[int, float, Place]]:
-        """Yield subgraph, price and next state of every way to run a step, but of those beyond the ceiling."""
+        """Yield subgraph, price and next state of every way to run a step, except those beyond the ceiling."""
         for group in self._groups(place.executed):
             yield from self._steps(place, group, ceiling or self.none)
 
@@ -222,7 +222,7 @@ class Moves:
                     yield group, price, Place(executed, unwritten, written & ~dropped)
 
     def _least(self, group: int, loaded: int, live: int, cost: float) -> float:
-        """Return what a plan up to a step costs at least, with the next readings of these tensors."""
+        """Return the least cost of a plan up to a step, including the next loads of these tensors."""
         for v in members(group):
             cost += self.question.layer_floor[v]
         for u in members(loaded):
@@ -232,9 +232,9 @@ class Moves:
         return cost
 
     def _made(self, v: int, executed: int, live: int) -> list[_Option]:
-        """Return what may become of an output that is read later: written, kept until its last reader, or both.
+        """Return the choices for an output that is read later: written, kept until its last reader, or both.
 
-        It need not be written if it is read in the window only, or kept unwritten beyond it. Both pays if it is read
+        It need not be written if it is read in the window only, or kept unwritten beyond it. Both can pay if it is read
         more than once, beyond the window or in it.
         """
         bit, later = 1 << v, (self.readers[v] & ~executed).bit_count()
@@ -255,7 +255,7 @@ class Moves:
         return options
 
     def _loaded(self, u: int, executed: int, live: int) -> list[_Option]:
-        """Return what may become of an input from DRAM: it passes or stays."""
+        """Return the choices for an input from DRAM: it passes or stays."""
         later, needed = self.readers[u] & ~executed, self.needed >> u & 1
         again = self.question.crossing_floor[u] if live >> u & 1 else 0.0
         options = [] if needed and not later else [_Option(more=again)]
@@ -264,9 +264,9 @@ class Moves:
     def _choices(
         self, choices: list[list[_Option]], stored: int, size: int, least: float, ceiling: Ceiling
     ) -> Iterator[tuple[int, int, int, int, float]]:
-        """Yield what is kept unwritten, kept written, and written, the bytes kept, and what it comes to at least.
+        """Yield each choice: tensors kept unwritten, kept written, and written, the bytes kept, and a lower bound.
 
-        All choices with that room that need not wait.
+        These are all choices that fit and need not wait.
         """
         so_far, options = [(0, 0, stored, size, least)], [iter(each) for each in choices[:1]]
         if not choices:
@@ -309,10 +309,10 @@ class Moves:
 
 
 def _drops(tensors: int, before: dict[int, int]) -> Iterator[int]:
-    """Yield what may be dropped of these, from none to all, a tensor only with the one before it that is alike.
+    """Yield the sets of these tensors to drop, from none to all; a tensor only with the interchangeable one before it.
 
-    Each set is the least above the last one: the first tensor that stays is dropped, and of those before it only what
-    others that are dropped ask for.
+    Each set is the next larger one: the first tensor that stays is dropped, and of those before it only those that
+    other dropped ones require.
     """
     ids, dropped = list(members(tensors)), 0
     following = {before[u]: u for u in ids if u in before}

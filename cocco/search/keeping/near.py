@@ -1,9 +1,9 @@
-"""All plans below a cost: the states and steps that they come through, a graph without circles.
+"""All plans below a cost, as an acyclic graph of the states and steps that they pass through.
 
-The exact search (exact.py) keeps the cheapest way to each state. Where more is asked of a plan than its price, as that
-all it holds has addresses, the next cheapest plans are asked for, too: so the search goes on until no state is left
-below the cost, and then notes every step between its states through which a plan below the cost leads. What is left
-from each of them to the end is then known, no longer a floor.
+The exact search (exact.py) keeps the cheapest way to each state. If a plan must meet more conditions than its price,
+such as having addresses, the next cheapest plans are needed as well. So the search continues until no state is left
+below the cost, and then records every step between its states that is part of a plan below the cost. The cost from each
+state to the end is then known exactly, not only bounded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Noted = tuple[int, int, int, float]  #: from a state to a state, the layers of t
 
 
 class NearStep(NamedTuple):
-    """A step from a state to another one."""
+    """A step from one state to another."""
 
     number: int
     before: int  #: states
@@ -29,7 +29,7 @@ class NearStep(NamedTuple):
 
 
 class Near(NamedTuple):
-    """States by number, 0 the first; steps by the state that they start from; what is left from each state."""
+    """States by number, 0 the first; steps by the state they start from; the least remaining cost of each state."""
 
     places: tuple[Place, ...]
     steps: tuple[tuple[NearStep, ...], ...]
@@ -38,9 +38,9 @@ class Near(NamedTuple):
 
 
 def near_plans(memo: Memo, limits: Limits, most: int) -> tuple[Near | None, int]:
-    """Return the graph of all plans of a network that cost less than limits.below, and the steps that it took.
+    """Return the graph of all plans of a network that cost less than limits.below, and the steps taken.
 
-    None where there are none, or a budget is spent before all are known; most: steps that are noted.
+    None if there are none, or if a budget is spent before all are known; most: the most steps in the graph.
     """
     search = _All(memo, limits)
     try:
@@ -53,7 +53,7 @@ def near_plans(memo: Memo, limits: Limits, most: int) -> tuple[Near | None, int]
 
 
 def graph_of(places: tuple[Place, ...], costs: list[float], noted: list[Noted], below: float) -> Near | None:
-    """Return the graph of what was noted; costs: of the cheapest way to each state. None where no plan is below."""
+    """Return the graph of the recorded steps; None if no plan is below. costs: of the cheapest way to each state."""
     layers = [place.executed.bit_count() for place in places]
     goal = max(range(len(places)), key=layers.__getitem__, default=0)
     if not noted:
@@ -70,13 +70,13 @@ def graph_of(places: tuple[Place, ...], costs: list[float], noted: list[Noted], 
 
 
 class _All(Search):
-    """The exact search, which goes on beyond the cheapest plan."""
+    """The exact search, continued beyond the cheapest plan."""
 
     def __init__(self, memo: Memo, limits: Limits) -> None:
         super().__init__(memo, all_of(memo.question.network), limits, merges=False)  # addresses tell them apart
 
     def is_last(self, place: Place) -> bool:
-        """Return False: other plans come to the last state, too; nothing goes on from there."""
+        """Return False: other plans reach the last state as well; nothing continues from there."""
         return False
 
     def noted(self, most: int) -> list[Noted]:

@@ -1,11 +1,11 @@
-"""Better plans by exact windows: a stretch of the plan is searched anew, and taken if it costs no more.
+"""Improve a plan by exact windows: a stretch of the plan is searched again, and the result taken if it costs no more.
 
-Large-neighbourhood search (Shaw, CP 1998), with the exact search of exact.py as its repair: everything outside the
-window stays, so a plan never gets worse, and of equally cheap ways another may be taken: a plateau is walked along.
-What a window takes depends on how wide the network is there, so its size follows what the last ones took.
+This is large-neighbourhood search (Shaw, CP 1998) with the exact search of exact.py as its repair. Everything outside
+the window stays, so a plan never gets worse; an equally cheap way may be taken, so the search can cross a plateau. The
+work for a window depends on how wide the network is there, so the size follows what the last windows took.
 
 Our choice, from trials: subgraphs of a window are at most as large as a number drawn from CAPS, or as the largest that
-it has. Beside kept tensors small subgraphs do well, and the search of few layers at a time reaches further.
+it has. With kept tensors small subgraphs do well, and a search of few layers at a time reaches further.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Neighbourhood:
     """Walks from plan to plan of one network; counts the steps that it takes."""
 
     def __init__(self, pricing: Pricing, search: Searcher, stream: Stream, plan: Priced, least: float = 0.0) -> None:
-        """least: what no plan undercuts; a walk that is there ends."""
+        """least: a cost that no plan undercuts; a walk that reaches it ends."""
         self.pricing, self.search, self.stream, self.plan = pricing, search, stream, plan
         self.least = least * (1 + ROUNDING)
         self.layers = len(pricing.question.network.layers)
@@ -54,11 +54,11 @@ class Neighbourhood:
             first = max(first + 1, (first + last) // 2)
 
     def _size(self, cap: int) -> int:
-        """Return how many layers a window is to have: 1/4 to 5/4 of what its cap stands at."""
+        """Return how many layers a window gets: 1/4 to 5/4 of the current size for its cap."""
         return int(self.sizes[cap] * (0.25 + self.stream.below(1000) / 1000))
 
     def end(self, first: int, size: int) -> int:
-        """Return where a window of so many layers ends: at least two steps, as far as there are."""
+        """Return where a window of so many layers ends: after at least two steps, if there are as many."""
         groups, last, layers = self.plan.route.groups, first, 0
         while last < len(groups):
             layers += groups[last].bit_count()

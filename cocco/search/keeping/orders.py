@@ -10,7 +10,7 @@ from workloads.network.network import Network
 
 
 def several_orders(network: Network, groups: Sequence[Group], whole: Sequence[int]) -> list[list[Group]]:
-    """Return three orders: as `evaluate` has it, depth first, and with few bytes alive; whole: bytes per tensor."""
+    """Return three orders: that of `evaluate`, depth first, and with few bytes alive; whole: bytes per tensor."""
     canonical = [tuple(group) for group in order_subgraphs(network, groups)]
     graph = _Quotient(network, canonical)
     orders = [list(range(len(canonical))), graph.depth_first(), graph.few_alive(whole)]
@@ -56,7 +56,7 @@ class _Quotient:
         return order
 
     def few_alive(self, whole: Sequence[int]) -> list[int]:
-        """Return the order that runs next what leaves the fewest bytes alive; of equals the first."""
+        """Return the order that runs next the subgraph that leaves the fewest bytes alive; of equals the first."""
         unread = [{v: len(readers) for v, readers in made} for made in self.made]
         missing = [len(producers) for producers in self.producers]
         following: list[list[int]] = [[] for _ in missing]

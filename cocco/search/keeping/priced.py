@@ -1,6 +1,6 @@
-"""The intervals with which given steps in a given order cost least: decode.py's dynamic program on real prices.
+"""The kept intervals that make given steps in a given order cheapest: decode.py's dynamic program with real prices.
 
-decode.py saves DRAM bytes. What a step costs beside kept tensors may be more: less room means smaller tiles, or a loop
+decode.py saves DRAM bytes. But a step may cost more next to kept tensors: less room means smaller tiles, or a loop
 order that reads again. So here each step is priced as it runs, in the metric of the question, and the states are those
 of the exact search (exact.py) with the subgraphs fixed. Within a step, before it is priced, ways are ranked by what
 crosses DRAM.
@@ -31,7 +31,7 @@ class PricedChoice(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """What is kept, and what it took to come here; sets of tensors are integers with a bit for each."""
+    """What is kept, and the cost of the way so far; sets of tensors are integers with a bit for each."""
 
     unwritten: int  #: kept, without a copy in DRAM
     written: int  #: kept, with a copy in DRAM
@@ -50,14 +50,14 @@ class _Way(NamedTuple):
 
     @property
     def cost(self) -> tuple[float, int]:
-        """What makes one way better than another."""
+        """The sort key of ways: smaller is better."""
         return self.value + self.pending, self.held
 
 
 def priced_intervals(question: KeepQuestion, groups: Sequence[Group], width: int | None = WIDTH) -> PricedChoice | None:
-    """Return the cheapest intervals for subgraphs in execution order; None where none was found with which all run.
+    """Return the cheapest intervals for subgraphs in execution order; None if none was found with which all run.
 
-    width: the most states that go on; None: all, so the answer is exact.
+    width: the most states to continue with; None: all, so the answer is exact.
     """
     table = _Table(question, groups)
     ways, exact = [_Way(0, 0, 0, 0.0, 0.0, 0, 0, 0, START.trail)], True
@@ -80,7 +80,7 @@ def priced_intervals(question: KeepQuestion, groups: Sequence[Group], width: int
 
 
 class _Table:
-    """The question as the steps ask it; every method of a step takes ways to ways."""
+    """The question in the form that steps need; every method of a step maps ways to ways."""
 
     def __init__(self, question: KeepQuestion, groups: Sequence[Group]) -> None:
         self.question, self.groups = question, groups
@@ -110,7 +110,7 @@ class _Table:
     def make(self, step: int, tensor: int, ways: Iterable[_Way]) -> Iterator[_Way]:
         """Make a tensor that is read later: write it, keep it until its last reader, or, with several, both.
 
-        One that is written whoever reads it is written, or both.
+        A tensor that must be written in any case is written, or both.
         """
         bit, whole, crossing = self._of(tensor)
         for way in ways:
@@ -124,7 +124,7 @@ class _Table:
                     yield stored._replace(written=way.written | bit, bytes=way.bytes + whole)
 
     def run(self, step: int, ways: Iterable[_Way]) -> Iterator[_Way]:
-        """Run a step beside what is kept; ways on which it does not fit end."""
+        """Run a step next to the kept tensors; ways in which it does not fit end."""
         touched = self.touched[step]
         for way in ways:
             price = self._price(
@@ -152,7 +152,7 @@ class _Table:
                 yield way
 
     def _of(self, tensor: int) -> tuple[int, int, float]:
-        """Return the bit of a tensor, what it takes while it is kept, and what a crossing of DRAM costs at least."""
+        """Return the bit of a tensor, its bytes while it is kept, and the least cost of a DRAM crossing."""
         return 1 << tensor, self.question.whole[tensor], self.question.crossing_floor[tensor]
 
     def _price(self, step: KeptStep) -> float:
@@ -162,7 +162,7 @@ class _Table:
 
 
 def _distinct(ways: Iterable[_Way]) -> list[_Way]:
-    """Return of the ways to what is kept the best; of equals the first."""
+    """Return the best way for each set of kept tensors; of equal ones the first."""
     best: dict[tuple[int, int], _Way] = {}
     for way in ways:
         key = way.unwritten, way.written

@@ -1,4 +1,4 @@
-"""The choice of kept intervals as plain numbers: steps, tensors, bytes. Nothing of networks or prices is left in it."""
+"""The choice of kept intervals as plain numbers: steps, tensors and bytes, without networks or prices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Need = Callable[[int, frozenset[int]], int]
 
 
 class KeepProblem(NamedTuple):
-    """Which tensors may stay on chip over which steps, and what that takes and saves; tensors are 0, 1, ...
+    """Which tensors may stay on chip over which steps, and the bytes that takes and saves; tensors are 0, 1, ...
 
     Step i with the kept tensors K runs if sum(whole[u] for u in K) + need(i, K of made[i] and read[i]) <= room[i] and
     at most spare[i] of K are neither made nor read there.

@@ -1,4 +1,4 @@
-"""What the exact search over partitions, orders and kept intervals asks of one network: plain numbers and a price."""
+"""The input of the exact search over partitions, orders and kept intervals of one network: numbers and a price."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KeptStep(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """What is left at least of some layers and of tensors of theirs (cocco.bounds.kept_patterns)."""
+    """A table of the least remaining cost of some layers and their tensors (cocco.bounds.kept_patterns)."""
 
     layers: int  #: whose floors are in it
     tensors: int
@@ -30,7 +30,7 @@ class Pattern(NamedTuple):
     left: dict[tuple[int, int, int], float]  #: by what has run, is kept unwritten, and kept written, of these
 
     def least(self, executed: int, unwritten: int, written: int) -> float:
-        """Return what is left at least from a state of the whole network."""
+        """Return the least remaining cost of the pattern from a state of the whole network."""
         seen, tensors = self.seen(executed), self.tensors
         for trigger, late in self.late:
             if not executed >> trigger & 1:
@@ -38,7 +38,7 @@ class Pattern(NamedTuple):
         return self.left.get((executed & seen, unwritten & tensors, written & tensors), 0.0)
 
     def seen(self, executed: int) -> int:
-        """Return the layers that are looked at."""
+        """Return the layers that belong to the pattern by now: late ones once their trigger has run."""
         seen = self.layers
         for trigger, late in self.late:
             if executed >> trigger & 1:
@@ -46,7 +46,7 @@ class Pattern(NamedTuple):
         return seen
 
     def by_layers(self) -> dict[int, float]:
-        """Return what is left at least by what has run, whatever is kept."""
+        """Return the least remaining cost by what has run, whatever is kept."""
         least: dict[int, float] = {}
         for (executed, _, _), left in self.left.items():
             least[executed] = min(left, least.get(executed, left))
@@ -60,8 +60,8 @@ def _nothing_held(_: Group) -> tuple[int, dict[int, int]]:
 class KeepQuestion(NamedTuple):
     """One network on given hardware.
 
-    The floors may be anything that no plan undercuts: what a layer adds to the cost wherever it runs, the writing of a
-    model output among it, and what each crossing of DRAM adds. The search is exact with all of them 0, only slower.
+    The floors may be any lower bounds: of what a layer adds to the cost in any step, including the write of a model
+    output, and of what each crossing of DRAM adds. The search is exact even if all are 0, only slower.
     """
 
     network: Network

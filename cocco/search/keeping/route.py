@@ -1,4 +1,4 @@
-"""A plan as its steps and what is kept beyond each: priced step by step, cut into windows, put together again."""
+"""A plan as its steps and the tensors kept beyond each: priced step by step, cut into windows, and reassembled."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Route(NamedTuple):
         return spans_of(trail)
 
     def with_way(self, first: int, last: int, way: Way) -> Route:
-        """Return the route with other steps from `first` on, up to but without `last`."""
+        """Return the route with other steps from `first` up to, but not including, `last`."""
         groups = tuple(bits(tuple(group)) for group in way.groups)
         kept = tuple(bits(tuple(tensors)) for tensors in way.kept)
         return Route(self.groups[:first] + groups + self.groups[last:], self.kept[:first] + kept + self.kept[last:])
@@ -58,7 +58,7 @@ class Priced(NamedTuple):
     cost: float
 
     def window(self, first: int, last: int) -> Window:
-        """Return the window of the steps from `first` on, up to but without `last`."""
+        """Return the window of the steps from `first` up to, but not including, `last`."""
         return Window(self.places[first], self.places[last])
 
     def cost_of(self, first: int, last: int) -> float:
@@ -89,7 +89,7 @@ class Pricing:
         return self.inputs_of[group]
 
     def priced(self, route: Route) -> Priced:
-        """Return a route with its prices; inf where a step does not fit. What nobody reads from DRAM is not written."""
+        """Return a route with its prices; inf if a step does not fit. A tensor never read from DRAM is not written."""
         before, stored, inputs = 0, self.outputs, [self.inputs(group) for group in route.groups]
         for read, kept in zip(inputs, route.kept):
             stored |= read & ~before

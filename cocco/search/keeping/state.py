@@ -16,7 +16,7 @@ class Trail(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept, and what it took to come here; sets of tensors are integers with a bit for each."""
+    """What is kept, and the bytes moved on the way; sets of tensors are integers with a bit for each."""
 
     unwritten: int  #: kept, without a copy in DRAM
     written: int  #: kept, with a copy in DRAM
@@ -32,7 +32,7 @@ class State(NamedTuple):
 
     @property
     def cost(self) -> tuple[int, int]:
-        """What makes one way to a state better than another."""
+        """The sort key of ways to a state: smaller is better."""
         return self.moved, self.held
 
     def keep(self, unwritten: int, written: int, whole: int) -> State:
@@ -46,11 +46,11 @@ class State(NamedTuple):
         return self._replace(unwritten=self.unwritten & ~bit, written=self.written & ~bit, bytes=self.bytes - whole)
 
     def ran(self) -> State:
-        """Return the state once a step has run beside what is kept."""
+        """Return the state once a step has run next to the kept tensors."""
         return self._replace(held=self.held + self.bytes)
 
     def passed(self) -> State:
-        """Return the state beyond a step."""
+        """Return the state after a step."""
         return self._replace(trail=Trail(self.kept, self.trail))
 
 

@@ -1,9 +1,10 @@
-"""A stretch of a plan as a question of its own: from which state, to which, and in how many steps at most.
+"""A stretch of a plan as a separate question: from which state, to which, within which limits.
 
 The layers of a window are those that run between its two states; what runs before and after stays as it is. A tensor
-that is kept in the last state has to be there, too: without a copy in DRAM, or with one, which does as well; one that
-is kept with a copy needs it, since a reader beyond the window reads DRAM. A tensor that is read beyond and not kept
-there lies in DRAM. What passes over a window takes its room in every step. The whole network is a window, too.
+kept in the last state must also be kept by any new way. If it was kept without a copy in DRAM, a way with a copy is
+fine as well; if it was kept with a copy, the copy is needed, since a reader beyond the window reads DRAM. A tensor that
+is read beyond the window and not kept there lies in DRAM. Tensors kept across the whole window take room in every step.
+The whole network is a window as well.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ class Place(NamedTuple):
 class Window(NamedTuple):
     """The states at both ends of a stretch of a plan.
 
-    units: sets of layers that run together, in an order in which they can run, all of the window; empty: each layer is
-    a unit. Of large units a search reaches further: it merges them, finds their order, and what is kept.
+    units: sets of layers that run together, all layers of the window, in an order in which they can run; empty: each
+    layer is a unit. With large units a search reaches further: it merges them, and chooses their order and what is
+    kept.
     """
 
     start: Place
@@ -42,7 +44,7 @@ class Window(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a search may take. Budgets are counts, so its answer is the same on any machine."""
+    """The limits of a search. Budgets are counts, so its answer is the same on any machine."""
 
     states: int = MAX_STATES
     steps: int = MAX_STEPS

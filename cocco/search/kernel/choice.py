@@ -1,4 +1,4 @@
-"""Which engine answers: the compiled twin where it is built, else the readable one."""
+"""Choose the engine: the compiled twin if it is built, else the readable one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ KERNEL = Compiled("cocco.search.kernel._kernel", "engine", 100)
 
 
 def has_kernel() -> bool:
-    """Return whether the compiled engine is there."""
+    """Return whether the compiled engine is installed."""
     return KERNEL.is_built()
 
 
 def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> EngineName:
-    """Return which engine answers, None for the default; raises ValueError where it is unknown or not built."""
+    """Return the engine to use (name None: the default); raises ValueError if it is unknown or not built."""
     name = KERNEL.choice(name)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
@@ -26,7 +26,7 @@ def engine_name(name: EngineName | None, problem: Problem, threads: int = 1) -> 
 
 
 def has_twin(problem: Problem) -> bool:
-    """Return whether the compiled engine, where it is built, answers a problem."""
+    """Return whether the compiled engine, if built, can answer a problem."""
     machine = problem.accelerator
     if machine.cores > 1 and not isinstance(machine.mapper, Enumerate):  # cycles of bands by the closed form only
         return False
@@ -36,7 +36,7 @@ def has_twin(problem: Problem) -> bool:
 def needs_big_integers(problem: Problem) -> bool:
     """Return whether bytes, operations or slots (cycles times bytes per cycle) could outgrow 64-bit integers.
 
-    Only networks and machines beyond any real one do. The same in any memory, so it is counted once.
+    Only networks and machines far beyond real ones do. The answer is the same in any memory, so it is computed once.
     """
     most: int = problem.remembered.get(most_counted, 0)
     if not most:
@@ -45,7 +45,7 @@ def needs_big_integers(problem: Problem) -> bool:
 
 
 def most_counted(problem: Problem) -> int:
-    """Return more than any sum of bytes, operations or slots of a problem."""
+    """Return an upper bound of any sum of bytes, operations or slots of a problem."""
     machine, most = problem.accelerator, 0
     bandwidth = machine.dram_bytes_per_cycle
     crossing = machine.technology.dram_bytes_per_cycle if machine.cores > 1 else 1  # its slots

@@ -1,7 +1,7 @@
-"""The only way to the compiled twin: each question to it comes with the readable answer for where it has none.
+"""The only access to the compiled twin: each call comes with a readable function to fall back on.
 
-The twin counts in 64 bits. Where the steps of a subgraph outgrow them it raises OverflowError, and Python, whose
-integers have no end, answers instead.
+The twin counts in 64 bits. If the steps of a subgraph outgrow them it raises OverflowError, and Python, whose integers
+are unbounded, answers instead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Enumerated = tuple[list[list[int]] | None, int, int, int, float]  # groups, stat
 def first_of(
     compiled: Callable[[*Asked], Answered], readable: Callable[[*Asked], Answered]
 ) -> Callable[[*Asked], Answered]:
-    """Return a function that asks the compiled twin, and the readable one where 64 bits are too few."""
+    """Return a function that calls the compiled twin, and the readable one if 64 bits are too few."""
 
     def ask(*question: *Asked) -> Answered:
         try:
@@ -39,7 +39,7 @@ def first_of(
 
 
 def twin_of(problem: Problem) -> Compiled:
-    """Return the compiled twin of a problem for one thread, made once; those of other memories lend its scratch."""
+    """Return the compiled twin of a problem for one thread, made once; twins of all memories share scratch memory."""
     found: Compiled | None = problem.memo.get(Compiled)
     if found is None:
         first: Compiled | None = problem.remembered.get(Compiled)
@@ -54,7 +54,7 @@ class Compiled:
     def __init__(
         self, problem: Problem, settings: Settings | None = None, threads: int = 1, lender: Compiled | None = None
     ) -> None:
-        """lender: a twin of the same networks in another memory, whose working memory serves both in turn."""
+        """lender: a twin of the same networks for another memory, whose working memory both use in turn."""
         from cocco.search.kernel import _kernel
 
         self.problem = problem
@@ -87,20 +87,20 @@ class Compiled:
         return self._twin.exact(self.kernel, self.scratches[0], *budgets)
 
     def kept_prices(self, problem: Problem) -> KeptPrices:
-        """Return what prices steps beside kept tensors; the problem is this one, of one network on given hardware."""
+        """Return an object that prices steps with kept tensors; problem: this one, of one network on given hardware."""
         return self._twin.KeptPrices(self.kernel, self.scratches[0], problem)
 
     def kept_search(self, problem: Problem, *question: Any) -> KeptSearch:
-        """Return what searches windows of plans with kept tensors; the kernel says what the question is."""
+        """Return an object that searches windows of plans with kept tensors; the kernel documents the arguments."""
         return self._twin.KeptSearch(self.kept_prices(problem), *question)
 
     def pattern_left(self, problem: Problem, price_steps: int, small: Any) -> dict[tuple[int, int, int], float]:
-        """Return what is left from each state of a pattern (cocco.bounds.kept_patterns); price_steps: of a price."""
+        """Return the remaining cost from each state of a pattern (bounds.kept_patterns); price_steps: per price."""
         found: dict[tuple[int, int, int], float] = self._twin.PatternWays(
             self.kept_prices(problem), small, price_steps
         ).left()
         return found
 
     def orders(self, memo: int) -> Orders:
-        """Return what improves partitions by random orders; memo: prices remembered."""
+        """Return an object that improves partitions by random orders; memo: the number of prices remembered."""
         return self._twin.Orders(self.kernel, memo)

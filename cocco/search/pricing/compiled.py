@@ -1,4 +1,4 @@
-"""Prices of single subgraphs by the engine that is asked for: what baselines, founders and splits are made of."""
+"""Prices of single subgraphs by the requested engine: baselines, founders and splits are built from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PartPrice = Callable[[Group], Totals | None]  #: what layers add to the totals; 
 
 
 def part_prices(problem: Problem, engine: EngineName | None = None) -> PartPrice:
-    """Return what prices subgraphs on given hardware. engine: None for the default."""
+    """Return a function that prices subgraphs on given hardware. engine: None for the default."""
     pricer = Pricer(problem)
     activations, weights = problem.accelerator.activation_capacity, problem.accelerator.weight_capacity
 

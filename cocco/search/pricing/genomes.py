@@ -1,7 +1,7 @@
 """Evaluation: the cost of a genome by the simulator's rules, with in-situ split (Cocco, Sec. 4.4.4).
 
-Subgraphs return again and again in a search, so models and prices are kept, each in a bounded memo that forgets
-what was not used for longest. A memo changes the time and never the result.
+The same subgraphs come up many times in a search, so models and prices are kept, each in a bounded memo that forgets
+the least recently used. A memo changes the time and never the result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Sample(NamedTuple):
 
 
 class LeanModel(SubgraphModel):
-    """A subgraph that keeps its needs and the last tiling only: a search holds thousands of models."""
+    """A subgraph that keeps only its needs and its last tiling, since a search holds thousands of models."""
 
     _last: tuple[TileShape, tuple[Tiling, dict[int, Region]] | None] = ((0, 0), None)
 
@@ -79,7 +79,7 @@ class Pricer:
         return Sample(genome, value, self.problem.objective.cost(value, machine))
 
     def _fit(self, genome: Genome, machine: Accelerator, stream: Stream) -> tuple[Genome, list[Totals] | None]:
-        """Return the genome of subgraphs that fit and the totals per network, None where a layer cannot run."""
+        """Return the genome of subgraphs that fit and the totals per network, None if a layer cannot run."""
         activations = machine.activation_capacity
         weights = 0 if machine.is_shared else machine.weight_capacity  # 0: not looked at
         rows: list[list[Totals]] = [[] for _ in self.problem.networks]
@@ -131,10 +131,10 @@ class Pricer:
         return None if row is None else Totals(*row)
 
     def _price(self, group: Group, activations: int, weights: int) -> Totals | None:
-        """Return what the subgraph adds to the totals, None where it does not fit.
+        """Return what the subgraph adds to the totals; None if it does not fit.
 
-        Weights that exceed the memory are seen before a model is made of the layers, which takes far longer; not where
-        those of one group of channels may fit.
+        Weights that exceed the memory are detected before a model is made of the layers, which takes far longer, unless
+        the weights of one group of channels may fit.
         """
         problem = self.problem
         need = -(-sum([problem.weight_bytes[v] for v in group]) // problem.accelerator.cores)

@@ -1,6 +1,6 @@
-"""The cost of one subgraph on given hardware, and a condition that every subgraph meets that can run.
+"""The cost of one subgraph on given hardware, and a condition that every subgraph that can run meets.
 
-What the baselines of Cocco, Sec. 4.2, are made of: Formula 1 is a sum over subgraphs there.
+The baselines of Cocco, Sec. 4.2, are built on these: Formula 1 is a sum over subgraphs there.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Held = tuple[int, int, int, int, int]  # height, width, band, bytes of an elemen
 
 
 class Spent(Exception):
-    """More layers would be priced than may be."""
+    """More layers would be priced than allowed."""
 
 
 class SubgraphCosts:
     """Prices single subgraphs of a problem with given hardware, and counts the layers that it priced.
 
-    Raises Spent in place of a price with which they would be more than `most_layers`.
+    Raises Spent instead of a price that would make them more than `most_layers`.
 
-    price, may_fit: another engine for the same answers. memo: subgraphs remembered; those not used for longest are
-    forgotten; None: all, until `forget`.
+    price, may_fit: another engine for the same answers. memo: how many subgraphs are remembered, the most recently
+    used; None: all, until `forget`.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class SubgraphCosts:
     def _read_geometry(self) -> None:
         """Flatten the networks, for one sample: tensors are layers of the union, then inputs of each network.
 
-        Of several cores each has the channels dealt to it, or the columns of its band, at the least.
+        On several cores, each has at least the channels dealt to it, or the columns of its band.
         """
         problem = self.problem
         layers: list[tuple[int, int, list[int], int]] = []
@@ -134,7 +134,7 @@ class SubgraphCosts:
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
     def _may_fit(self, group: Group) -> bool:
-        """Return False only where neither this set of layers nor any larger one can be held on chip.
+        """Return False only if neither this set of layers nor any larger one can be held on chip.
 
         Necessary: a subgraph of several layers that runs meets it. Monotone: if T contains S and T meets it, so does
         S; a search that grows sets may stop where it fails. Weights of one core, the number of tensors and
@@ -151,7 +151,7 @@ class SubgraphCosts:
         return self._bytes_held(asked, parts) <= room
 
     def _parts(self, group: Group) -> bool:
-        """Return whether these layers may run in groups of channels; where they may not, no larger set does."""
+        """Return whether these layers may run in groups of channels; if not, no larger set may."""
         return all(self._may_part[v] for v in group)
 
     def least_activation(self, group: Group) -> int:
@@ -176,9 +176,9 @@ class SubgraphCosts:
         return self._bytes_held(self._asked(group), self._parts(group))
 
     def least_held(self, group: Group) -> tuple[int, dict[int, int]]:
-        """Return what these layers take at least: weights, where the buffer is shared, and bytes by tensor.
+        """Return the least that these layers take: weights, if the buffer is shared, and bytes by tensor.
 
-        The parts of `least_activation`: no step with these layers and more takes less, for any tensor.
+        The bytes are the parts of `least_activation`: no step with these and more layers takes less, for any tensor.
         """
         parts, weights = self._parts(group), 0
         if self._is_shared and not parts:
@@ -186,10 +186,10 @@ class SubgraphCosts:
         return weights, {u: self._bytes_held({u: asked}, parts) for u, asked in self._asked(group).items()}
 
     def bytes_for(self, u: int, v: int | None, slack: tuple[int, int] = (0, 0)) -> int:
-        """Return what tensor u holds at least where its reader v is in S; None: where it is of S or in(S), that is all.
+        """Return the least bytes that tensor u holds if its reader v is in S; v None: if u is in S or in(S) at all.
 
-        The part of `least_activation` that one reader asks for by itself, at steps of 1. Tensors are the layers of the
-        union, then the model inputs of each network. slack: rows and columns beyond a step that are known otherwise.
+        This is the part of `least_activation` that one reader needs by itself, at steps of 1. Tensors are the layers of
+        the union, then the model inputs of each network. slack: rows and columns beyond a step, if known separately.
         """
         rows, columns, slack_h, slack_w, is_whole = 1, 1, 0, 0, False
         down, across = 1, 1
@@ -203,7 +203,7 @@ class SubgraphCosts:
         return self._bytes_held(asked, any(self._may_part))
 
     def _asked(self, group: Group) -> dict[int, Asked]:
-        """Return what the layers of S ask of each tensor of S and in(S)."""
+        """Return what the layers of S need of each tensor of S and in(S): steps, slacks, and whether in full."""
         nothing: Asked = (1, 1, 0, 0, False)
         asked = dict.fromkeys(group, nothing)
         for v in reversed(group):
@@ -224,9 +224,9 @@ class SubgraphCosts:
         return min([self._bytes_in_share(asked, tensors, in_parts) for tensors in self._tensors])
 
     def _bytes_in_share(self, asked: dict[int, Asked], tensors: list[Held], in_parts: bool) -> int:
-        """Return the bytes of a core that has such a share of all tensors.
+        """Return the bytes on a core that has such a share of all tensors.
 
-        in_parts: of one group of channels, which has a word at least.
+        in_parts: whether only of one group of channels, which has at least one word.
         """
         held = 0
         for u, (rows, columns, slack_h, slack_w, is_whole) in asked.items():

@@ -109,7 +109,7 @@ class _Run:
         return self.stored, self.counts
 
     def _memories(self, core: int) -> dict[int, CoreMemory]:
-        """Return the memories of a core: exactly the claimed elements, all of a map that is on chip whole."""
+        """Return a core's memory for each tensor: exactly the elements claimed, or all of a map kept whole on chip."""
         share, found = self.team.shares[core], {}
         for u in self.part.tensors:
             cells = self.team.cells[core][u]
@@ -155,7 +155,7 @@ class _Run:
                 self.memory[core][u].save(rows, columns)
 
     def _values(self, core: int, u: int, rows: Span, columns: Span) -> Block:
-        """Return the core's channels of a block, from DRAM or computed."""
+        """Return a block of tensor u, only the core's channels: loaded from DRAM if u is an input, else computed."""
         share = self.team.shares[core]
         channels, place = share.channels[u], share.place(u, columns)
         if u in self.part.loaded:
