@@ -1,6 +1,6 @@
 """What is read of an imported graph so far, in topological order: model inputs, layers, notes, and whose weights.
 
-Constants that a layer must read are model inputs, too.
+Constants that a layer must read are also model inputs.
 """
 
 from __future__ import annotations
