@@ -217,7 +217,7 @@ def keep_of(options: Namespace) -> Keep:
 
 
 def method_of(options: Namespace) -> str:
-    """Return the algorithm: where the paper's is asked for and nothing else said, that, with no proof beside it."""
+    """Return the algorithm: the paper's, without a proof, if its search is requested and nothing else stated."""
     found: str = options.method
     return "ga" if options.plain and found == "auto" else found
 
