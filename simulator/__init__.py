@@ -1,4 +1,4 @@
-"""What a partition costs: the readable statement of the model, and the judge of every answer (docs/model.md)."""
+"""What a partition costs: the model in readable form, and the judge of every answer (docs/model.md)."""
 
 from simulator.accelerator import Accelerator, Machine
 from simulator.evaluate import Evaluation, evaluate

@@ -42,18 +42,18 @@ class Machine:
     batch
         Samples computed together (docs/model.md, section 7).
     max_regions
-        Entries of the buffer region manager, None for no limit (Cocco, Sec. 3.2: N = 64).
+        Entries of the buffer region manager; None for no limit (Cocco, Sec. 3.2: N = 64).
     technology
-        Energy, bandwidth and area, each with its source.
+        Energy, bandwidth and area; every number has a source.
     mapper
         How a layer runs on the PE array (docs/mapping.md, section 7).
     groups_apart
-        Subgraphs may run one group of channels (one head) after the other (simulator/model/apart.py).
+        Whether subgraphs may run one group of channels (one head) at a time (simulator/model/apart.py).
 
     Raises
     ------
     ValueError
-        Names the field, the rule and the value.
+        One line with the field, the rule and the value.
 
     Examples
     --------
@@ -98,9 +98,9 @@ class Machine:
 
 
 def machine_of(machine: Machine | None, keywords: Mapping[str, object]) -> Machine:
-    """Return the machine, or the default one, with what the keywords say in place of its fields.
+    """Return the machine, or the default one, with the fields given as keywords replaced.
 
-    Raises ValueError where it is no Machine, or a field breaks a rule.
+    Raises ValueError if it is not a Machine or a field breaks a rule.
     """
     if isinstance(machine, Accelerator):
         raise ValueError("machine must be a simulator.Machine, which has no buffers; got an Accelerator: pass .machine")
@@ -113,9 +113,9 @@ def machine_of(machine: Machine | None, keywords: Mapping[str, object]) -> Machi
 def static_pj_per_slot(
     technology: Technology, cores: int, activation: SramRow, weights: SramRow | None
 ) -> tuple[float, float, float]:
-    """Return what leaks in all activation buffers, in all weight buffers (None if shared), and DRAM's background power.
+    """Return the leakage of all activation buffers, of all weight buffers (0 if shared), and DRAM's background power.
 
-    Per slot: a cycle divided by the bytes that all DRAM moves in it. A milliwatt is a picojoule in a nanosecond.
+    In pJ per slot: a cycle divided by the bytes that all DRAM moves in it. A milliwatt is a picojoule per nanosecond.
     """
     slots_per_ns = technology.dram_bytes_per_cycle * cores * technology.clock_ghz
     return (
@@ -180,7 +180,7 @@ class Accelerator:
         return changes(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; the default mapper is not mentioned."""
+        """Return plain data, without the mapper if it is the default."""
         content = asdict(self) | {"technology": self.technology.to_json()}
         if self.mapper == Enumerate():
             del content["mapper"]
@@ -214,7 +214,7 @@ class Accelerator:
 
     @cached_property
     def memories(self) -> dict[str, SramRow]:
-        """What each buffer of one core costs, by its name here."""
+        """The cost of each buffer of one core, by field name."""
         technology = self.technology
         if self.is_shared:
             return {"shared_buffer": technology.sram("activation", self.activation_capacity)}
@@ -225,22 +225,22 @@ class Accelerator:
 
     @property
     def activation_sram(self) -> SramRow:
-        """What the buffer costs that holds activations."""
+        """The cost of the buffer that holds activations."""
         return self.memories["shared_buffer" if self.is_shared else "global_buffer"]
 
     @property
     def weight_sram(self) -> SramRow:
-        """What the buffer costs that holds weights: the same one, if shared."""
+        """The cost of the buffer that holds weights; the same buffer if shared."""
         return self.memories["shared_buffer" if self.is_shared else "weight_buffer"]
 
     @cached_property
     def has_tables(self) -> bool:
-        """Whether a buffer's numbers are those of a table, and it leaks."""
+        """Whether a buffer's numbers come from a table, so that it leaks."""
         return self.technology.has_tables
 
     @cached_property
     def static_pj_per_slot(self) -> tuple[float, float, float]:
-        """What leaks in all activation buffers, in all weight buffers (0 if shared), and DRAM's background power."""
+        """Leakage of all activation buffers, of all weight buffers (0 if shared), and DRAM's background power."""
         weights = None if self.is_shared else self.weight_sram
         return static_pj_per_slot(self.technology, self.cores, self.activation_sram, weights)
 
@@ -264,7 +264,7 @@ class Accelerator:
         return total * self.cores
 
     def memory_json(self) -> dict[str, Any]:
-        """Return as plain data what the buffers of all cores cost together, and which miss the clock."""
+        """Return as plain data what the buffers of all cores cost together, and which of them miss the clock."""
         return {
             "cores": self.cores, "area_mm2": self.area_mm2, "leakage_mw": self.leakage_mw,
             "missed_clock_ns": self.missed_clock,
@@ -272,7 +272,7 @@ class Accelerator:
 
     @property
     def missed_clock(self) -> dict[str, float]:
-        """Cycle time, ns, of each buffer that does not cycle in one clock; empty where all do."""
+        """Cycle time in ns of each buffer that is slower than one clock cycle; empty if none is."""
         technology, found = self.technology, {}
         for name, memory in self.memories.items():
             sram = technology.weight_sram if name == "weight_buffer" else technology.activation_sram

@@ -1,4 +1,4 @@
-"""evaluate(): the price of a partition on an accelerator. The entry for people who import the simulator."""
+"""evaluate(): the price of a partition on an accelerator. The entry point for users of the simulator."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a partition costs. Where status is "infeasible", `infeasible` says why, and every total is infinite.
+    """What a partition costs. If status is "infeasible", `infeasible` says why and every total is infinite.
 
-    Units are in the names; totals are those of the whole batch.
+    Units are in the names; totals are for the whole batch.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Evaluation:
 
     @property
     def plan(self) -> Partition:
-        """What was evaluated, and where it runs on several cores how they share each subgraph (`Partition.schemes`)."""
+        """What was evaluated; on several cores with how they share each subgraph (`Partition.schemes`)."""
         assert self.source is not None, "evaluate() made it"
         if not self.fits or self.accelerator.cores == 1:
             return self.source[1]
@@ -102,20 +102,20 @@ class Evaluation:
 
     @property
     def crossbar_bytes(self) -> int:
-        """What passes from core to core."""
+        """Bytes that pass from core to core."""
         return sum(cost.crossbar_bytes for cost in self.subgraphs)
 
     @cached_property
     def simulation(self) -> Simulation:
-        """When each row operation loads, computes and stores; run when it is asked for (a search does not)."""
+        """When each row operation loads, computes and stores; computed on demand (not by a search)."""
         assert self.source is not None, "evaluate() made it"
         return simulate(*self.source, self.accelerator, self.tile_rule)
 
     @cached_property
     def kept_saved_bytes(self) -> int | None:
-        """EMA that the kept tensors save against the same subgraphs without; None where these cannot run.
+        """EMA that the kept tensors save compared with the same subgraphs without them; None if these cannot run.
 
-        Priced when it is asked for.
+        Computed on demand.
         """
         if not self.fits or not self.keep:
             return 0 if self.fits else None
@@ -128,11 +128,11 @@ class Evaluation:
 
     @property
     def latency_executed_cycles(self) -> float:
-        """Latency of the simulation: one DRAM channel in order, work ahead only into free room; infinite if none."""
+        """Latency of the simulation: one DRAM channel in order, working ahead only into free room; infinite if none."""
         return self.simulation.cycles if self.fits else math.inf
 
     def summary(self) -> str:
-        """Return the totals as a few lines of text; of a partition that cannot run, why."""
+        """Return the totals as a few lines of text, or why the partition cannot run."""
         if not self.fits:
             return "\n".join([f"{self.network} cannot run", *(f"  {each}" for each in self.infeasible)])
         moved = (self.ema_weight_bytes, self.ema_input_bytes, self.ema_output_bytes)
@@ -154,7 +154,7 @@ class Evaluation:
         return {"subgraphs": len(self.subgraphs), **{name: getattr(self, name) for name in names}}
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return one row per subgraph in execution order; the layers joined by spaces, the tile as two columns."""
+        """Return one row per subgraph in execution order, with layers joined by spaces and the tile as two columns."""
         import pandas
 
         rows = []
@@ -168,7 +168,7 @@ class Evaluation:
         return pandas.DataFrame(rows)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plain data that `cocco evaluate --json` prints; "keep" where tensors stay on chip."""
+        """Return the plain data that `cocco evaluate --json` prints, with "keep" if tensors stay on chip."""
         if not self.fits:
             return {"status": "infeasible", "infeasible": [each.to_json() for each in self.infeasible]}
         kept: dict[str, Any] = {}
@@ -191,11 +191,11 @@ class Evaluation:
         }
 
     def _mixtures(self) -> tuple[tuple[Experts, int], ...]:
-        """Return which mixtures of experts there are, and the tokens of the batch that share each."""
+        """Return the mixtures of experts in the network, and how many tokens of the batch share each."""
         return () if self.source is None else self.source[0].experts_of(self.accelerator.batch)
 
     def _experts(self) -> list[dict[str, Any]]:
-        """Return how many experts are in use; nothing of a network without."""
+        """Return how many experts are in use; empty for a network without experts."""
         return [
             asdict(each) | {"tokens": tokens, "used": each.in_use(tokens), "given": each.used is not None}
             for each, tokens in self._mixtures()
@@ -243,9 +243,9 @@ def evaluate(
     Raises
     ------
     TypeError
-        An argument is of another type; the message shows one that would do.
+        An argument has a wrong type; the message shows a correct one.
     ValueError
-        The partition is of another network, or there is no such tile rule.
+        The partition is of another network, or the tile rule is unknown.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def evaluate(
 
 
 def summarize(priced: PricedPartition) -> Evaluation:
-    """Return the Evaluation of subgraphs that are priced, in execution order."""
+    """Return the Evaluation of priced subgraphs in execution order."""
     network, accelerator, tile_rule = priced.network, priced.accelerator, priced.rules.tile_rule
     names, source = priced.partition.names, (network, priced.partition)
     least = compulsory_bytes(priced.rules.geometry, accelerator.batch)

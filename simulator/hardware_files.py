@@ -1,7 +1,7 @@
 """Hardware files: an accelerator and its technology as YAML or JSON (docs/partitions.md).
 
-Every number of the model may be given; what is not given is the default. `hardware_text` writes all of them, each with
-its unit and source, and what it writes can be read again.
+Every number of the model may be given; the others keep their defaults. `hardware_text` writes all of them, each with
+its unit and source, in a form that can be read again.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def load_accelerator(path: str | PathLike[str], **changes: Any) -> Accelerator:
     Parameters
     ----------
     path : str or PathLike
-        A .yaml or .json file, as `cocco show --hardware` prints it; what it leaves out is the default.
+        A .yaml or .json file, as `cocco show --hardware` prints it; what it leaves out keeps its default.
     **changes
-        Fields of Accelerator that replace those of the file; a buffer among them replaces all its buffers.
+        Fields of Accelerator that replace those of the file; giving any buffer replaces all buffers of the file.
 
     Returns
     -------
@@ -101,15 +101,15 @@ def load_accelerator(path: str | PathLike[str], **changes: Any) -> Accelerator:
 
 
 def read_hardware(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return what a hardware file gives, as keywords for Accelerator: bytes, numbers, a Technology; else nothing.
+    """Return what a hardware file gives, and only that, as keywords for Accelerator: bytes, numbers, a Technology.
 
-    Each value is checked; a file may have no buffers, and leave them to whoever builds the accelerator.
+    Each value is checked. A file may leave out the buffers for the caller to choose.
     """
     return hardware_of(path, read_mapping(path))
 
 
 def hardware_of(path: str | PathLike[str], content: dict[str, Any]) -> dict[str, Any]:
-    """Return what a mapping in a file gives, as `read_hardware` does; path: the file that errors name."""
+    """Return what a mapping from a file gives, as `read_hardware` does; path: the file named in errors."""
     _check_keys(path, content, KEYS, "hardware")
     found: dict[str, Any] = {}
     memory = _memory(path, content)
@@ -157,7 +157,7 @@ def hardware_text(accelerator: Accelerator) -> str:
 
 
 def _source(value: object) -> str:
-    """Return where a table or a kind of DRAM comes from, in place of the formula or the paper's constants."""
+    """Return the source of a table or a kind of DRAM, which replaces the formula or the paper's constants."""
     if isinstance(value, Sram):
         return f"; {one_line(value.table.source) or 'nobody says from where'}"
     return f"; {dram_source(value)}" if isinstance(value, str) else ""
@@ -200,7 +200,7 @@ def _size(path: str | PathLike[str], name: str, value: object) -> int:
 
 
 def _memory(path: str | PathLike[str], content: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of the technology that the file sets outside of it, but for DRAM, which needs the clock."""
+    """Return the technology fields that the file sets outside of it, except those of DRAM, which need the clock."""
     found: dict[str, Any] = {}
     try:
         if content.get("sram") is not None:
@@ -217,7 +217,7 @@ def _memory(path: str | PathLike[str], content: dict[str, Any]) -> dict[str, Any
 
 
 def _technology(path: str | PathLike[str], content: object, dram: object, memory: dict[str, Any]) -> Technology:
-    """Return the technology; what it says itself counts before `dram:` and `sram:`."""
+    """Return the technology; its own fields take precedence over `dram:` and `sram:`."""
     if not isinstance(content, dict):
         raise FileFormatError(f"{path}: technology is {shown(content)}; it must be a mapping of numbers")
     names = tuple(each.name for each in fields(Technology))
@@ -239,5 +239,5 @@ def _technology(path: str | PathLike[str], content: object, dram: object, memory
 
 
 def _in_file(path: str | PathLike[str], error: ValueError) -> str:
-    """Return the text of an error, with the file where it does not name another itself."""
+    """Return the text of an error, with the file unless it already names another."""
     return str(error) if isinstance(error, FileFormatError) else f"{path}: {error}"

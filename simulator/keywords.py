@@ -12,9 +12,9 @@ Value = TypeVar("Value")
 
 
 def check_keywords(function: Callable[..., Any], given: Iterable[str], fields: Iterable[str]) -> None:
-    """Raise TypeError for a keyword that a function does not know, and name the nearest one that it does.
+    """Raise TypeError for a keyword that a function does not know, naming the nearest one that it knows.
 
-    fields: the names that it takes beside its parameters.
+    fields: the names that it takes in addition to its parameters.
     """
     known = {*fields}
     for name in given:
@@ -25,7 +25,7 @@ def check_keywords(function: Callable[..., Any], given: Iterable[str], fields: I
 
 
 def with_fields(value: Value, given: Mapping[str, object]) -> Value:
-    """Return a frozen dataclass with those of the keywords that are its fields; the others are for another value."""
+    """Return a frozen dataclass updated with the keywords that are its fields; the others belong to another value."""
     assert is_dataclass(value) and not isinstance(value, type)
     mine = {field.name: given[field.name] for field in fields(value) if field.name in given}
     return replace(value, **mine) if mine else value

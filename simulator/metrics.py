@@ -1,4 +1,4 @@
-"""What a price makes least: the metrics by name."""
+"""The metrics that a price can minimize, by name."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ DEFAULT_METRIC: Metric = "energy"  #: that of Cocco's co-exploration (Sec. 5.3),
 
 
 def check_metric(metric: object) -> None:
-    """Raise ValueError, one line, unless this names a metric."""
+    """Raise a one-line ValueError unless this is the name of a metric."""
     if metric not in METRIC_NAMES:
         raise ValueError(f"metric must be one of {', '.join(METRIC_NAMES)}, got {metric!r}")

@@ -18,7 +18,7 @@ _SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?|[0-9]{1,3}(?:,[0-9]{3}){1,6}
 def parse_size(text: str, is_whole: bool = True) -> int:
     """Return bytes: '1344KB' is 1344 * 1024, '1.5MB' is 1572864, '65536' is itself.
 
-    is_whole: whether a size must come to whole bytes; else it is rounded down. Raises ValueError that names the rule
+    is_whole: whether a size must be whole bytes; otherwise it is rounded down. Raises a ValueError that names the rule
     and the value.
     """
     match = _SIZE.fullmatch(text)

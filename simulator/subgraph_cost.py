@@ -1,4 +1,4 @@
-"""What an evaluation is made of: the cost of a subgraph, why one cannot run, a tensor that stays on chip."""
+"""The parts of an evaluation: the cost of a subgraph, why one cannot run, a tensor that stays on chip."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SubgraphCost:
         return f"SubgraphCost({span(self.layers)}: {tile}, {costs_text(self)})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plain data that `cocco evaluate --json` prints of a subgraph."""
+        """Return the plain data that `cocco evaluate --json` prints for a subgraph."""
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "regions"}
         if self.kept_bytes is None:
             del content["kept_bytes"]
@@ -69,7 +69,7 @@ class SubgraphCost:
 
 @dataclass(frozen=True)
 class Infeasible:
-    """A subgraph that cannot run: which layers, why, and bytes of one core (None where bytes are not the reason).
+    """A subgraph that cannot run: which layers, why, and bytes of one core (None if bytes are not the reason).
 
     Examples
     --------
@@ -123,7 +123,7 @@ class KeptTensor(NamedTuple):
 
 
 class Costs(Protocol):
-    """What has EMA, energy and latency: a subgraph or all of them."""
+    """Anything with EMA, energy and latency: a subgraph or a whole partition."""
 
     @property
     def ema_bytes(self) -> float: ...

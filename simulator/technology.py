@@ -1,4 +1,4 @@
-"""The numbers: every constant of the model with its unit and its source. All of them can be replaced by the user."""
+"""The numbers: every constant of the model with its unit and its source. The user can replace all of them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ COUNTS = (
 
 
 def operation_units(first: int, second: int) -> int:
-    """Return what an operation of integers of so many bits takes, in units of which one of INT8 takes 64, rounded up.
+    """Return the energy of an operation on integers of these widths, in units where INT8 takes 64, rounded up.
 
     A multiplication grows with the product of both, an addition with the wider one.
 
@@ -90,12 +90,12 @@ def operation_units(first: int, second: int) -> int:
 
 
 def units_of_numbers(first: Number, second: Number) -> int:
-    """Return what an operation of these numbers takes, in units of which one of INT8 takes 64, rounded up.
+    """Return the energy of an operation on these number types, in units where INT8 takes 64, rounded up.
 
-    Of floating-point numbers a multiplication grows with the product of both significands, an addition with the longer
-    one, from what is not the multiplier (exponents, shifts, rounding): the lines through both formats of Horowitz
-    (ISSCC 2014). That is our choice for bf16 and fp8, which he has not, and for an integer that meets a floating-point
-    number, whose bits are its significand.
+    For floating-point numbers, multiplication grows with the product of both significands and addition with the longer
+    one, on top of a constant part (exponents, shifts, rounding): the lines through both formats of Horowitz (ISSCC
+    2014). That is our choice for bf16 and fp8, which he does not list, and for an integer combined with a
+    floating-point number: the integer's bits are its significand.
 
     Examples
     --------
@@ -125,7 +125,7 @@ Buffer = Literal["activation", "weight"]
 class Technology:
     """Energy, bandwidth, area and PE array of the accelerator.
 
-    The defaults are the constants of simulator/technology.py, each with its source; the unit ends the name.
+    The defaults are the constants of simulator/technology.py, each with its source; names end in the unit.
 
     Raises
     ------
@@ -195,11 +195,11 @@ class Technology:
 
     @property
     def has_tables(self) -> bool:
-        """Whether the numbers of a buffer are those of a table."""
+        """Whether the numbers of any buffer come from a table."""
         return self.activation_sram is not None or self.weight_sram is not None
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; what is not set of tables and DRAM is not mentioned."""
+        """Return plain data, without the fields of tables and DRAM that are not set."""
         content = {name: value for name, value in asdict(self).items() if name not in UNSAID}
         for name in UNSAID:
             value = getattr(self, name)
@@ -209,17 +209,17 @@ class Technology:
 
     @staticmethod
     def from_json(content: dict[str, Any]) -> Technology:
-        """Return the Technology of plain data; raises ValueError, TypeError or KeyError where it is none."""
+        """Return the Technology of plain data; raises ValueError, TypeError or KeyError if it is not one."""
         tables = {f"{buffer}_sram" for buffer in BUFFERS} & content.keys()
         return Technology(**content | {name: sram_of(content[name]) for name in tables})
 
     def compute_pj(self, operations: int, extra_units: int = 0) -> float:
-        """Return the energy of so many operations of INT8 and what they take beyond it (operation_units), pJ."""
+        """Return the energy, pJ, of this many INT8 operations plus extra units (operation_units)."""
         energy = self.operation_pj * operations
         return energy + self.operation_pj / OPERATION_UNITS * extra_units if extra_units else energy
 
     def sram(self, buffer: Buffer, capacity_bytes: int) -> SramRow:
-        """Return what a buffer of this capacity costs: its table, or else the formula; ValueError outside a table."""
+        """Return the cost of a buffer of this capacity, by its table or the formula; ValueError outside a table."""
         found: Sram | None = getattr(self, f"{buffer}_sram")
         if found is not None:
             return found.at(capacity_bytes)

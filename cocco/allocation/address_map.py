@@ -34,7 +34,7 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class MemoryMap:
-    """Where all lives in one memory of one core.
+    """Where everything is stored in one memory of one core.
 
     status: "optimal" (no map is lower), "feasible", "infeasible" (proved: there is no map in this capacity), or
     "gave_up". least_bytes: the least capacity for which a map was found. fragmentation: that over the largest
@@ -140,8 +140,8 @@ def address_map(
 ) -> AddressMap | None:
     """Return the address of every MAIN, SIDE and weights of a partition, in bytes of one core.
 
-    None where a subgraph does not fit by its bytes alone: `simulator.evaluate` says which. A memory without a map
-    is an answer: see MemoryMap.status. Addresses are multiples of 8, and were judged by check_allocation.
+    None if a subgraph does not fit by its bytes alone: `simulator.evaluate` says which. A memory without a map is an
+    answer: see MemoryMap.status. Addresses are multiples of 8 and have passed check_allocation.
     """
     plan = plan_buffers(network, partition, accelerator, tile_rule)
     return None if plan is None else map_of(plan)
@@ -181,7 +181,7 @@ def _memory_map(plan: BufferPlan, memory: Memory) -> MemoryMap:
 
 
 def _lowest(buffers: Sequence[Buffer], capacity: int) -> AllocationResult:
-    """Return the lowest addresses that were soon found; where they exceed the capacity, what all methods find in it.
+    """Return the lowest addresses found quickly; if they exceed the capacity, what all methods find within it.
 
     Without kept tensors the first greedy rule reaches the lower bound.
     """

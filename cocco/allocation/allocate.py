@@ -1,4 +1,4 @@
-"""The entry point: check the buffers, ask a method, let the simulator judge its answer."""
+"""The entry point: checks the buffers, runs a method, and lets the simulator judge its answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def allocate(
     engine: str | None = None,
     explain: bool = True,
 ) -> AllocationResult:
-    """Return an address for every buffer in a memory of so many bytes, or why there is none.
+    """Return an address for every buffer in a memory of this capacity, or why there is none.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def allocate(
         `minimize` and more than 20,000 buffers the portfolio only), "greedy", "search" (complete, in canonical order),
         "telamalloc" (the paper's search), "ilp" or "cp" (exact encodings, extra `solvers`).
     minimize : bool
-        Look for the least height within the capacity, rather than for any.
+        Look for the least height within the capacity rather than for any solution.
     nodes : int, optional
         The limit of the method, counted, never a time: 200,000 frames by default, 500,000 steps of telamalloc. With
         "auto" it is that of the search; the limits of what comes after it grow with it.
@@ -59,12 +59,12 @@ def allocate(
     Returns
     -------
     AllocationResult
-        The addresses, checked by `simulator.allocation.check_allocation`, and what is proved.
+        The addresses, checked by `simulator.allocation.check_allocation`, and what was proved.
 
     Raises
     ------
     ValueError
-        One line, for malformed buffers and arguments, and where a method lacks its solver.
+        One line, for malformed buffers and arguments, and if the solver of a method is missing.
     Interrupted
         After Ctrl-C, with the best so far, if any, as its `result`.
 
@@ -160,7 +160,7 @@ def _result(
 
 
 def _portfolio(problem: AllocationProblem, capacity: int, minimize: bool, _: int = 0, __: str = "") -> Outcome:
-    """Return the first that fits, or with `minimize` the lowest; "gave_up" if none fits."""
+    """Return the first answer that fits, or with `minimize` the lowest; "gave_up" if none fits."""
     best = Outcome("gave_up")
     least = capacity + 1
     for order, rule in PORTFOLIO:

@@ -168,7 +168,7 @@ class Search:
         return parts
 
     def _open_part(self, lo: int, hi: int, a: int, b: int) -> None:
-        """Rank the items of a part anew, and open its first frame."""
+        """Rank the items of a part again, and open its first frame."""
         items = self.order[lo:hi]
         top = {i: max(max(self.rest[f:z]) for f, z in self.pieces[i]) for i in items}
         if self.rank_name[0] == "T":

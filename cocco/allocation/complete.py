@@ -1,8 +1,8 @@
 """The complete search around the engines: ranks in turn, capacities raced, parts of time one by one.
 
-No rank solves every hard instance soon, and a looser capacity can be harder than a tighter one, because the bounds
-prune less. So short runs of all ranks at several capacities alternate, and their limits double. A solution at a
-smaller capacity is one at the given; only a refutation at the given capacity proves that there is none.
+No rank solves every hard instance quickly, and a looser capacity can be harder than a tighter one, because the bounds
+prune less. So short runs of all ranks at several capacities alternate, and their limits double. A solution at a smaller
+capacity is also one at the given capacity; only a refutation at the given capacity proves that there is none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STEPS = 3  #: capacities are raced at the lower bound, the given capacity, and t
 
 
 class SearchRun(Protocol):
-    """One run of the search, which can be gone on with; see canonical.Search."""
+    """One run of the search, which can be resumed; see canonical.Search."""
 
     nodes: int
 
@@ -35,7 +35,7 @@ class SearchRun(Protocol):
 
 
 def new_run(problem: AllocationProblem, capacity: int, rank: str, engine: str) -> SearchRun:
-    """Return a run that has not begun."""
+    """Return a new run."""
     if engine == "fast":
         from cocco.allocation import _search
 
@@ -57,10 +57,10 @@ def complete(
     race_from: int = 0,
     rescue: Callable[[AllocationProblem, int], Outcome] | None = None,
 ) -> Outcome:
-    """Return addresses within a capacity (granules), the proof that there are none, or that the nodes are spent.
+    """Return addresses within a capacity (granules), the proof that there are none, or that the nodes ran out.
 
-    Capacities are raced from race_from, or from the lower bound if that is more. rescue: asked for each part of time
-    that is given up; what it counts is not limited by `nodes`, but is part of the nodes of the outcome.
+    Capacities are raced from race_from, or from the lower bound if that is more. rescue: called for each part of time
+    that is given up; its nodes are not limited by `nodes`, but are part of the nodes of the outcome.
     """
     parts = time_parts(problem)
     address = np.zeros(len(problem.size), dtype=np.int64)
@@ -90,13 +90,13 @@ def complete(
 
 
 def _race(problem: AllocationProblem, least: int, capacity: int, nodes: int, engine: str) -> Outcome:
-    """Decide one part of time: all ranks at all capacities from the least that is of use, with limits that grow."""
+    """Decide one part of time: all ranks at all capacities from the least useful one up, with growing limits."""
     if problem.bound > capacity:
         return Outcome("infeasible", None, 0, problem.bound - 1, "contention")
     least = max(problem.bound, min(least, capacity))
     capacities = sorted({least + (capacity - least) * step // STEPS for step in range(STEPS + 1)})
     spent, refuted, limit = 0, problem.bound - 1, FIRST_LIMIT * len(problem.size)
-    runs: dict[tuple[int, str], SearchRun] = {}  # each goes on where it stopped
+    runs: dict[tuple[int, str], SearchRun] = {}  # each resumes where it stopped
     while spent < nodes:
         for at in capacities:
             for rank in RANKS:

@@ -1,7 +1,7 @@
-"""Why buffers over time have no addresses: few of them, in few steps, that are proved to have none.
+"""Why buffers over time have no addresses: a few of them, in few steps, that are proved to have none.
 
-Whatever holds at least these buffers, as large and together as long, has no addresses either: leaving out buffers, or
-steps, or shortening lives only makes room. So a search that meets such a set forbids it wherever it appears.
+Any set with at least these buffers, as large and live together as long, has no addresses either, because leaving out
+buffers or steps or shortening lives only makes room. So a search that finds such a set forbids it wherever it appears.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Window = tuple[range, Status]
 
 
 class Packing:
-    """What has addresses in a memory; what was asked once is known, wherever in time it comes again."""
+    """Tells which buffers have addresses in a memory; remembers answers, also for the same buffers at another time."""
 
     def __init__(self, capacity: int, most: int) -> None:
-        """most: nodes of all searches together; then all is given up that greedy rules do not place."""
+        """most: nodes of all searches together; after that, whatever greedy rules do not place is given up."""
         self.capacity, self.most, self.spent = capacity, most, 0
         self.known: dict[tuple[tuple[int, int, int, int], ...], tuple[Status, int]] = {}
 
@@ -42,7 +42,7 @@ class Packing:
         return self.spent >= self.most
 
     def status(self, buffers: Sequence[Buffer], nodes: int) -> Status:
-        """Return "feasible", "infeasible" where that is proved, or "gave_up"; nodes: for each part of time."""
+        """Return "feasible", "infeasible" if that is proved, or "gave_up"; nodes: for each part of time."""
         is_open = False
         for members in time_parts(make_problem(buffers)) if buffers else ():
             found = self._part([buffers[i] for i in members], nodes)
@@ -76,9 +76,9 @@ class Packing:
         return "feasible" if found.address is not None else "infeasible" if found.status == "infeasible" else "gave_up"
 
     def open_windows(self, buffers: Sequence[Buffer], end: int) -> list[Window]:
-        """Return short windows that are proved to have no addresses, none within another; none: all have addresses.
+        """Return short windows proved to have no addresses, none within another; empty if all have addresses.
 
-        One of all steps where that was given up: it is not known. end: the steps are 0, ..., end - 1.
+        A single window of all steps if the question was given up: unknown. end: the steps are 0, ..., end - 1.
         """
         if self.status(buffers, NODES) == "feasible":
             return []
@@ -97,7 +97,7 @@ class Packing:
         return [] if status == "feasible" else [(range(end), status)]
 
     def reduced(self, buffers: Sequence[Buffer]) -> list[Buffer]:
-        """Return buffers with no addresses, and with ever fewer, shorter ones as long as that is proved."""
+        """Return buffers with no addresses, reduced to fewer and shorter ones as long as that is proved."""
         return _Reduction(self, buffers).run()
 
 
@@ -109,7 +109,7 @@ class _Reduction:
         self.nodes = self._nodes(self.buffers, NODES) or 0
 
     def run(self) -> list[Buffer]:
-        """Leave out what short-lived buffers a step has, then single buffers, then steps, then ends of lives."""
+        """Leave out the short-lived buffers of a step, then single buffers, then steps, then ends of lives."""
         for step in sorted({each.lower for each in self.buffers}):
             self._try([each for each in self.buffers if (each.lower, each.upper) != (step, step + 1)])
         for each in sorted(self.buffers, key=lambda each: (each.size, each.id)):
@@ -135,7 +135,7 @@ class _Reduction:
         return True
 
     def _nodes(self, buffers: list[Buffer], most: int) -> int | None:
-        """Return the nodes of a proof that these have no addresses; None: there is none in so many."""
+        """Return the nodes of a proof that these have no addresses; None if there is none within the limit."""
         before = self.packing.spent
         for members in time_parts(make_problem(buffers)):
             if self.packing._decided([buffers[i] for i in members], most) == "infeasible":
@@ -144,9 +144,9 @@ class _Reduction:
 
 
 def contracted(buffers: Sequence[Buffer]) -> list[Buffer]:
-    """Return the buffers in as few steps, from 0 on, where they still meet as before.
+    """Return the buffers in as few steps as possible, from 0 on, such that the same buffers still meet.
 
-    A step goes whose buffers all live in the step beside it, too.
+    A step is dropped if all its buffers also live in an adjacent step.
 
     Examples
     --------

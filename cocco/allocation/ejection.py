@@ -1,9 +1,9 @@
-"""Repair by ejection: a buffer without a place takes one from others; what was hard to place is ejected last.
+"""Repair by ejection: a buffer without a place takes one from others; buffers that were hard to place go last.
 
-For few long buffers that fill the memory, tensors kept over many steps, beside a handful that live one step: there the
-canonical order finds out about a conflict late, far away in time, and a repair stays where the conflict is. Ejections
-with counted penalties are those of Nagata and Bräysy (Oper. Res. Lett. 2009) for vehicle routing; the noise is that of
-WalkSAT. Our choice to use them here. It proves nothing. `_ejection.pxi` is the compiled twin of `repair`.
+It is meant for a few long buffers that fill the memory (tensors kept over many steps) along with a handful that live
+one step. There the canonical order detects a conflict late, far away in time, while a repair stays where the conflict
+is. Ejections with counted penalties are from Nagata and Bräysy (Oper. Res. Lett. 2009) for vehicle routing; the noise
+is from WalkSAT. Using them here is our choice. It proves nothing. `_ejection.pxi` is the compiled twin of `repair`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ MULTIPLIER, INCREMENT, WORD = 6364136223846793005, 1442695040888963407, 1 << 64 
 
 
 def eject(problem: AllocationProblem, capacity: int, limit: int, engine: str) -> tuple[Outcome, int]:
-    """Return addresses within a capacity (granules), or "gave_up" after so many looks at neighbours; and the looks.
+    """Return addresses within a capacity (granules), or "gave_up" after `limit` looks at neighbours; and the looks.
 
-    Runs that take up the buffer ejected last, and runs that take up any, alternate: each solves what the other leaves.
+    Runs that place the last ejected buffer next alternate with runs that place any: each solves what the other cannot.
     `nodes` of the outcome are the moves.
     """
     start = greedy(problem, "size*lifetime^2", "low")
@@ -48,7 +48,7 @@ def eject(problem: AllocationProblem, capacity: int, limit: int, engine: str) ->
 def _run(
     engine: str, problem: AllocationProblem, capacity: int, start: Ints, takes_last: bool, seed: int, limit: int
 ) -> tuple[bool, int, int, list[int]]:
-    """Ask one of the engines for `repair`."""
+    """Run `repair` on one of the engines."""
     if engine == "fast":
         from cocco.allocation import _search
 
@@ -107,7 +107,7 @@ def repair(
 def _places(
     i: int, capacity: int, near: list[int], address: list[int], penalty: list[int], size: list[int], alignment: int
 ) -> list[tuple[int, int]]:
-    """Return the places of i that touch something, rising, each with the penalties of what lies in its way."""
+    """Return the places of i that touch something, ascending, each with the penalties of what is in the way."""
     highest = capacity - size[i]
     events = [(0, 1, 0), (highest // alignment * alignment, 1, 0)]  #: (address, 0 ends, 1 place, 2 begins, penalty)
     for j in near:

@@ -1,4 +1,4 @@
-"""Why there is no allocation: a few buffers that cannot be placed together, each of them needed for that."""
+"""Why there is no allocation: a few buffers that cannot be placed together, all of them needed for the conflict."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def fixed_conflict(buffers: Sequence[Buffer], capacity: int) -> tuple[str, ...] 
 
 
 def irreducible(buffers: Sequence[Buffer], capacity: int, nodes: int, engine: str) -> tuple[tuple[str, ...], bool]:
-    """Return ids of buffers that do not fit together in so many bytes, and whether each was proved to be needed.
+    """Return ids of buffers that do not fit together in this capacity, and whether each was proved to be needed.
 
-    The buffers must be known not to fit. One after the other is left out for good where the search proves that the
-    rest still does not fit, in chunks first; so many nodes in all.
+    The buffers must be known not to fit. Buffers are left out, first in chunks and then one by one, if the search
+    proves that the rest still does not fit; `nodes` limits the whole.
     """
     members = crowded(buffers, capacity)
     if members is not None and all(each.alignment == 1 and each.offset is None for each in members):
@@ -54,7 +54,7 @@ def irreducible(buffers: Sequence[Buffer], capacity: int, nodes: int, engine: st
 
 
 def crowded(buffers: Sequence[Buffer], capacity: int) -> list[Buffer] | None:
-    """Return buffers that are live in one step and exceed the capacity, none of them in vain; None if none do."""
+    """Return a minimal set of buffers that are live in one step and exceed the capacity; None if there is none."""
     if lower_bound(buffers) <= capacity:
         return None
     step = _first_crowded_step(buffers, capacity)

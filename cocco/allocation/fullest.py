@@ -1,10 +1,10 @@
-"""The fullest steps first: what lives in them exactly, by the complete search, and the rest in the gaps around.
+"""The fullest steps first: places what lives in them exactly, by the complete search, and the rest in the gaps.
 
 Long lists, such as tensor dumps of training, fill the memory in a few steps only. Around the fullest section a window
-grows until a given number of buffers begin or end in it; those that span it all lie at the bottom, in one block, for
-they overlap everything there and can be pushed down. What is left is a small problem: where it has no answer, neither
-has the whole. From its answer on, greedy orders place the block's buffers at their bottom and the others where they
-fit. Our design.
+grows until a given number of buffers begin or end in it. Buffers that span the whole window lie at the bottom in one
+block, because they overlap everything there and can be pushed down. What is left is a small problem: if it has no
+answer, neither has the whole. Starting from its answer, greedy orders place the block's buffers at their bottom and
+the others where they fit. Our design.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def fullest_first(problem: AllocationProblem, capacity: int, nodes: int, engine:
 def grow(problem: AllocationProblem, width: int) -> Window:
     """Return the widest window around the fullest section that no more than `width` buffers begin or end in.
 
-    It grows by the fuller of the two sections beside it, and is that section alone at least.
+    It grows by the fuller of the two adjacent sections, and is at least that section alone.
     """
     contention = [*problem.contention.tolist(), -1]
     fullest = int(np.argmax(contention))

@@ -22,7 +22,7 @@ SOLVER_SHARE = 200  #: nodes of the search for one of CP-SAT's; our choice: what
 class Rescue:
     """The methods after the search: ejection with a limit for all parts of time together, CP-SAT with one for each.
 
-    asks_solver: False where many small questions are asked, of which CP-SAT's start would take most of the time.
+    asks_solver: False for many small questions, where starting CP-SAT would take most of the time.
     """
 
     def __init__(self, nodes: int, engine: str, asks_solver: bool = True) -> None:

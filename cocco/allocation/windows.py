@@ -16,7 +16,7 @@ Shape = tuple[tuple[int, int, int, int], ...]  #: of a part: (first and last ste
 
 
 class Windows:
-    """Answers for windows of time of many plans that differ in little: what did not change is not asked again."""
+    """Answers for time windows of many similar plans: what did not change is not solved again."""
 
     def __init__(self, capacity: int, nodes: int) -> None:
         self.capacity, self.nodes = capacity, nodes

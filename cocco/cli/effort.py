@@ -50,12 +50,12 @@ def level(options: Namespace) -> Level:
 
 
 def scaled(options: Namespace, asked: float | None, normal: float) -> float:
-    """Return what was asked for, else what the effort makes of a default."""
+    """Return what was requested, else the default scaled by the effort."""
     return normal * float(level(options).times) if asked is None else asked
 
 
 def settle_samples(options: Namespace) -> None:
-    """Put in the samples of the effort where none are asked for."""
+    """Set the samples of the effort if none are requested."""
     if options.command in SEARCHES and options.samples is None:
         options.samples = level(options).samples
 
@@ -71,7 +71,7 @@ def expected_seconds(options: Namespace, networks: Sequence[Network]) -> float:
 
 
 def say_expected(options: Namespace, networks: Sequence[Network]) -> None:
-    """Say what the effort is and how long it may take, where it was asked for or somebody watches."""
+    """Print the effort and how long it may take, if it was requested or the output is a terminal."""
     if options.effort == "normal" and not options.progress and not _is_watched():
         return
     seconds = expected_seconds(options, networks)
@@ -84,6 +84,6 @@ def _is_watched() -> bool:
 
 
 def _rounded(seconds: float) -> str:
-    """Return seconds with one digit that counts: nobody knows more."""
+    """Return seconds with one significant digit: the estimate is no better."""
     digits = max(0, int(math.log10(max(1.0, seconds))))
     return f"{math.ceil(seconds / 10**digits) * 10**digits:,}"

@@ -12,7 +12,7 @@ STOPPED = 130  #: exit code after Ctrl-C, whatever was found until then: 128 + S
 
 
 def leave_at_once() -> None:
-    """End the process at Ctrl-C from here on, until `hear`; where somebody else listens already, he does."""
+    """Make Ctrl-C end the process from now on, until `hear`, unless another handler is installed already."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         try:
             signal.signal(signal.SIGINT, _leave)

@@ -19,7 +19,7 @@ STEP = ("phase", "length", "past", "layers", "attention")  #: options of network
 
 
 def load(name: str, options: Namespace) -> Network:
-    """Return a network, with the bits that are asked for."""
+    """Return a network with the requested bits."""
     network, bits = _read(name, options), getattr(options, "bits", None)
     _say_attention(network, options)
     return network.retyped(bits) if bits else network
@@ -51,7 +51,7 @@ def _read(name: str, options: Namespace) -> Network:
 
 
 def _say_attention(network: Network, options: Namespace) -> None:
-    """Say on stderr where attention was asked for in blocks and not all of it is."""
+    """Warn on stderr if attention was requested in blocks but not all of it is."""
     found = {note.how for note in network.notes}
     if getattr(options, "attention", None) == "blocks" and (LEFT in found or MADE not in found):
         print(f"cocco: note: {network.name}: attention: {attention_text(network)}", file=sys.stderr)

@@ -10,7 +10,7 @@ from cocco.cli.usage import UsageError
 
 
 class Of(NamedTuple):
-    """An option of some methods; name: its field; default: its value where nobody gave it, or gave what it would be."""
+    """An option of some methods; name: its field; default: its value if not given, or given as the default."""
 
     option: str
     default: Any

@@ -43,7 +43,7 @@ def add_prove(parser: Parser) -> None:
 
 
 class Choice(NamedTuple):
-    """What a run had to choose from beside its plan; nothing of a plan file."""
+    """What a run had to choose from in addition to its plan; empty for a plan file."""
 
     keep: str | None = None
     others: tuple[Accelerator, ...] = ()  #: memories, small ones first

@@ -57,7 +57,7 @@ def add_unsupported(parser: Parser) -> None:
 
 
 def add_language(parser: Parser) -> None:
-    """Add what step of a built-in language model is asked for."""
+    """Add the options that select the step of a built-in language model."""
     group = parser.add_argument_group("language models (built-in ones)")
     group.add_argument(
         "--phase", choices=("prefill", "decode"),
@@ -133,7 +133,7 @@ def add_count(parser: Parser) -> None:
 
 
 def add_machine(parser: Parser, cores_axis: bool = False) -> None:
-    """Add cores, batch and the rules of the model; cores_axis: whether several numbers of cores may be asked for."""
+    """Add cores, batch and the rules of the model; cores_axis: whether several numbers of cores may be given."""
     group = parser.add_argument_group("machine and model")
     group.add_argument(
         "--hardware", metavar="FILE|DIR", dest="hardware_file",
@@ -209,7 +209,7 @@ def add_keep(parser: Parser, has_plain: bool = True) -> None:
 
 
 def keep_of(options: Namespace) -> Keep:
-    """Return whether tensors may stay on chip: as in the paper where its search is asked for and nothing else said."""
+    """Return whether tensors may stay on chip; unless stated, as in the paper if its search is requested."""
     if options.keep is not None:
         found: Keep = options.keep
         return found
@@ -217,7 +217,7 @@ def keep_of(options: Namespace) -> Keep:
 
 
 def method_of(options: Namespace) -> str:
-    """Return the algorithm: where the paper's is asked for and nothing else said, that, with no proof beside it."""
+    """Return the algorithm: the paper's, without a proof, if its search is requested and nothing else stated."""
     found: str = options.method
     return "ga" if options.plain and found == "auto" else found
 

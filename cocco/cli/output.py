@@ -85,7 +85,7 @@ def file_path(text: str | None, option: str, suffixes: Collection[str]) -> Path 
 
 @contextmanager
 def watched(total: int, unit: str) -> Iterator[Callable[[int, int], object] | None]:
-    """Give a callback (done, total) that moves a bar on a terminal, and None where nobody watches."""
+    """Yield a callback (done, total) that moves a progress bar on a terminal; None elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

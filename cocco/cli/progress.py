@@ -1,4 +1,4 @@
-"""What a running search shows: a bar on a terminal, lines where they are asked for, nothing elsewhere.
+"""What a running search shows: a bar on a terminal, lines if requested, otherwise nothing.
 
 A second thread moves the clock, so that a stage that takes long is no silence either.
 """
@@ -82,7 +82,7 @@ class Lines(Shown):
 
 
 class Bar(Shown):
-    """A bar of tqdm that starts anew with each stage."""
+    """A tqdm bar that restarts with each stage."""
 
     def __init__(self, samples: int, best: str, bar: Any) -> None:
         super().__init__(samples, best)
@@ -109,7 +109,7 @@ class Bar(Shown):
 
 @contextmanager
 def shown(samples: int, best: str, is_asked: bool = False) -> Iterator[Shown | None]:
-    """Give what shows a search: a bar on a terminal, lines where they are asked for, else None."""
+    """Yield what shows a search: a bar on a terminal, lines if requested, else None."""
     if sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm
 

@@ -1,4 +1,4 @@
-"""Run folders where a network, a plan or hardware is asked for: what the folder of an earlier search says of them."""
+"""Run folders given for a network, a plan or hardware: what the folder of an earlier search says about them."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def check_no_network_option(options: Namespace, where: str) -> None:
 
 
 def machine_notes(options: Namespace) -> list[str]:
-    """Return what beside the buffers was taken from the hardware that a plan was made for; nothing of the default."""
+    """Return what, besides the buffers, was taken from the hardware that a plan was made for, without defaults."""
     values = {name: getattr(options, name) for name in (*MACHINE, "technology")}
     same = {name: value for name, value in values.items() if value != getattr(DEFAULTS, name)}
     if not options.is_known or not same:

@@ -116,7 +116,7 @@ def say_old_spellings(are_said: bool = True) -> None:
 
 
 class Version(argparse.Action):
-    """Looks the version up only when it is asked for: that takes longer than parsing."""
+    """Looks up the version only on request, because that takes longer than parsing."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from cocco.problem.code import version

@@ -1,1 +1,1 @@
-"""About a partition that the user brings: what its file says, what it takes, how to split it, how two compare."""
+"""A partition given by the user: reading its file, what it takes, how to split it, how two compare."""

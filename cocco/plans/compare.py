@@ -54,7 +54,7 @@ class Compared(Shown):
 
 @dataclass(frozen=True)
 class Side:
-    """What one partition makes of the layers of a difference; None where one of its subgraphs cannot run."""
+    """How one partition groups the layers of a difference; None if one of its subgraphs cannot run."""
 
     subgraphs: tuple[tuple[str, ...], ...]
     ema_bytes: int | None
@@ -64,7 +64,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Difference:
-    """Layers that the partitions group differently, as few as can be told apart; a side for each partition."""
+    """A smallest set of layers that the partitions group differently, with a side for each partition."""
 
     layers: tuple[str, ...]
     sides: tuple[Side, ...]
@@ -130,14 +130,14 @@ def compare(
     partitions
         By the name under which they are shown.
     accelerator
-        The hardware that they are priced on.
+        The hardware on which they are priced.
     tile_rule
         As in `simulator.evaluate`.
 
     Raises
     ------
     ValueError
-        Where there are no partitions, or one is of another network.
+        If there are no partitions, or one is of another network.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def compare(
 
 
 def _differences(network: Network, compared: tuple[Compared, ...]) -> tuple[Difference, ...]:
-    """Join what any partition joins; where all partitions have the same one subgraph, there is no difference."""
+    """Join what any partition joins; if that is one and the same subgraph in all, there is no difference."""
     label = list(range(len(network.layers)))
 
     def root(v: int) -> int:

@@ -26,7 +26,7 @@ DEAREST = 5  #: our choice: feasible subgraphs that are explained
 
 @dataclass(frozen=True)
 class Split:
-    """The best way to cut a subgraph into parts that run; ema_bytes is theirs together."""
+    """The best way to cut a subgraph into parts that run; ema_bytes is their total."""
 
     parts: tuple[tuple[str, ...], ...]
     ema_bytes: int
@@ -36,7 +36,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Explained:
-    """One subgraph: where its bytes are, what it costs (None where it does not fit), and its best split."""
+    """One subgraph: where its bytes are, what it costs (None if it does not fit), and its best split."""
 
     position: int  #: in execution order
     bytes: Breakdown
@@ -48,8 +48,8 @@ class Explained:
 class Explanation(Shown):
     """The subgraphs that do not fit and the most expensive ones, in execution order.
 
-    mended: the partition with every subgraph that does not fit replaced by its split, and what it costs; None where
-    all fit, and where a layer does not run even by itself.
+    mended: the repaired partition, with every subgraph that does not fit replaced by its split, and what it costs; None
+    if all fit, or if a layer does not run even by itself.
     """
 
     evaluation: Evaluation
@@ -59,7 +59,7 @@ class Explanation(Shown):
     kept: KeptReasons | None = None  #: of a plan that keeps tensors on chip, or where it was asked for
 
     def facts(self) -> dict[str, object]:
-        """Return how the partition ends, which subgraphs are explained, and what repairs it."""
+        """Return the status of the partition, which subgraphs are explained, and what repairs it."""
         facts: dict[str, object] = {
             "network": self.evaluation.network,
             "status": self.evaluation.status,
@@ -99,21 +99,22 @@ def explain(
 ) -> Explanation:
     """Return what takes the bytes of each subgraph that does not fit, and of the most expensive that do.
 
-    With the splits of all that do not fit the partition runs. The split of a subgraph that fits says what it would cost
-    in its place. A partition that keeps tensors on chip is not split: its intervals are over the steps that it has.
+    With all subgraphs that do not fit replaced by their splits, the partition runs. For a subgraph that fits, the split
+    says what it would cost instead. A partition that keeps tensors on chip is not split, because its intervals refer to
+    its steps.
 
     Parameters
     ----------
     network, partition, accelerator, tile_rule
         As in `simulator.evaluate`.
     metric
-        "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles): by which subgraphs are expensive and splits best;
-        by default that of the partition.
+        "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles): what "expensive" and "best split" refer to; by
+        default that of the partition.
     dearest
         How many of the subgraphs that fit are explained.
     kept
-        Whether to say what each kept tensor saves, the room of every step, and what the next tensors would have
-        needed; by default of a partition that keeps any.
+        Whether to report what each kept tensor saves, the room of every step, and what the next tensors would have
+        needed; by default only if the partition keeps any.
 
     Raises
     ------
@@ -141,7 +142,7 @@ def explain(
     for i in reversed(range(len(prices))):
         price = prices[i]
         is_priced = isinstance(price, Price)
-        is_cut = not partition.keep and (i in chosen or not is_priced)  # intervals are over the steps that there are
+        is_cut = not partition.keep and (i in chosen or not is_priced)  # intervals refer to the existing steps
         cut = splitter.split(groups[i]) if is_cut else None
         if cut is None and not is_priced:
             can_run = False  # a layer has no loop order here
@@ -160,7 +161,7 @@ def explain(
 
 
 def _chosen(prices: Sequence[Price | Shortage], accelerator: Accelerator, metric: Metric, dearest: int) -> set[int]:
-    """Return the subgraphs that do not fit, and of the others the dearest."""
+    """Return the subgraphs that do not fit, and the most expensive of the others."""
     fitting = [i for i, price in enumerate(prices) if isinstance(price, Price)]
     worth = {
         i: METRICS[metric](total([price], accelerator), accelerator)

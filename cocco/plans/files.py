@@ -1,4 +1,4 @@
-"""Hand-written partitions: from a file to a partition, with what becomes of the layers that nobody named."""
+"""Reads hand-written partitions from files, and decides what happens to layers that no group names."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def load_partition(
 ) -> Partition:
     """Return the partition in a .json or .yaml file (docs/partitions.md), as Partition.load does.
 
-    "rest: greedy" fuses the layers that no group names as the greedy baseline does on this accelerator, and leaves
-    the groups as they are written; so the same file may be another partition on another accelerator.
+    "rest: greedy" fuses the layers that no group names as the greedy baseline does on this accelerator, and leaves the
+    groups unchanged; so the same file may give a different partition on another accelerator.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def load_partition(
     network
         What it is a partition of.
     accelerator
-        The hardware that "rest: greedy" fuses for; else not needed.
+        The hardware for which "rest: greedy" fuses; otherwise not needed.
     metric
         What that fusion minimizes, and by which tiles are chosen: "ema" (off-chip bytes), "energy" (pJ) or "latency"
         (cycles); by default what the file says, else energy.
@@ -48,7 +48,7 @@ def load_partition(
     Raises
     ------
     ValueError
-        Where the file is malformed, or says "rest: greedy" and no accelerator is given.
+        If the file is malformed, or says "rest: greedy" and no accelerator is given.
 
     Examples
     --------
@@ -76,10 +76,10 @@ def load_partition(
 
 
 def written_order(path: str | PathLike[str], network: Network, partition: Partition) -> tuple[tuple[int, ...], ...]:
-    """Return the subgraphs of a file's partition in the order in which they are written, where they run in it.
+    """Return the subgraphs of a file's partition in the order in which they are written, if they can run in it.
 
-    Else in that of the partition. Subgraphs that the file does not list run between, as soon as the usual order has
-    them.
+    Otherwise in the order of the partition. Subgraphs that the file does not list run in between, as early as in the
+    usual order.
     """
     if partition.keep:
         return partition.subgraphs

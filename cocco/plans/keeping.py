@@ -1,4 +1,4 @@
-"""Which tensors to keep on chip between the subgraphs of a partition by hand: those with which it costs least."""
+"""Chooses the tensors to keep on chip between the subgraphs of a given partition so that it costs least."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class KeptChoice(Shown):
 
     @property
     def saved(self) -> float | None:
-        """What the choice saves against the partition as given, in its metric; None where one of them cannot run."""
+        """What the choice saves compared with the partition as given, in its metric; None if either cannot run."""
         if not self.given.fits or not self.evaluation.fits:
             return None
         return _value(self.given) - _value(self.evaluation)
@@ -51,7 +51,7 @@ class KeptChoice(Shown):
         return reasons_of(network, self.partition, self.evaluation.accelerator, self.evaluation.tile_rule)
 
     def facts(self) -> dict[str, object]:
-        """Return how many tensors are kept, what that costs, and how good it is known to be."""
+        """Return how many tensors are kept, what the partition then costs, and how good that is known to be."""
         return {
             "network": self.evaluation.network,
             "status": self.evaluation.status,
@@ -77,19 +77,19 @@ def keep_on_chip(
     tile_rule: TileRule = "exact",
     width: int | None = WIDTH,
 ) -> KeptChoice:
-    """Return a partition with the kept intervals with which its subgraphs, in a given order, cost least.
+    """Return a partition with the kept intervals that make its subgraphs, in a given order, cheapest.
 
-    The least of the partition's metric, as every step is priced beside what is kept; never more than the partition as
-    it is given. Subgraphs and order stay; `cocco.partition(keep="auto")` searches these, too.
+    It minimizes the partition's metric, with every step priced in the room that kept tensors leave, and never costs
+    more than the partition as given. Subgraphs and order stay; `cocco.partition(keep="auto")` searches these as well.
 
     Parameters
     ----------
     network, partition, accelerator, tile_rule
-        As in `simulator.evaluate`. Intervals that the partition has are one of the choices.
+        As in `simulator.evaluate`. The intervals that the partition already has are one of the choices.
     order
         Layer ids of the subgraphs in the order in which they are to run; by default that of the partition.
     width
-        The most states of the dynamic program that go on from step to step; None: all, so that the answer is exact.
+        The most states that the dynamic program carries from step to step; None for all, which makes the answer exact.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def keep_on_chip(
     Raises
     ------
     ValueError
-        Where the partition is of another network, or the order is not topological.
+        If the partition is of another network, or the order is not topological.
 
     Examples
     --------

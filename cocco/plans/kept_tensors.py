@@ -1,9 +1,9 @@
 """Why tensors are kept on chip, the room that each step has for them, and what others would have needed.
 
-What an interval saves is said in whole crossings of DRAM: a reading for each later step that finds the tensor on chip,
-and the writing where no step reads it from DRAM. A tensor that crosses could have been kept from the last step that
-made, read or kept it until the step that reads it from DRAM. Each such interval is tried by itself beside all that are
-kept, and priced: it lacks bytes in a step, or it fits, and then the plan costs more or less with it.
+The saving of an interval is counted in whole DRAM transfers: a read for each later step that finds the tensor on chip,
+and the write if no step reads it from DRAM. A tensor that is transferred could have been kept from the last step that
+made, read or kept it until the step that reads it from DRAM. Each such interval is tried by itself in addition to all
+that are kept, and priced: either a step lacks bytes, or it fits and the plan costs more or less with it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MISSED = 5  #: our choice: tensors that cross DRAM and are looked at, those that
 
 @dataclass(frozen=True)
 class KeptReason:
-    """An interval and the crossings of DRAM that it saves."""
+    """An interval and the DRAM transfers that it saves."""
 
     interval: KeptInterval
     size_bytes: int  #: of one core, in every step of the interval
@@ -41,10 +41,10 @@ class KeptReason:
 
 @dataclass(frozen=True)
 class StepRoom:
-    """The buffer for activations during a step (for weights, too, where they share it), bytes of one core.
+    """The buffer for activations (and for weights, if they share it) during a step, bytes of one core.
 
-    needed: by everything that is not kept, at least, to move nothing twice; of a layer that moves something twice, and
-    of a step that does not fit, what it takes as it is.
+    needed: the least bytes for everything that is not kept to move nothing twice; for a layer that moves something
+    twice, and for a step that does not fit, what it takes now.
     """
 
     position: int
@@ -58,7 +58,7 @@ class StepRoom:
 
 @dataclass(frozen=True)
 class Missed:
-    """A tensor that crosses DRAM, the interval that would spare it, and why it has none."""
+    """A tensor that is transferred, the interval that would avoid that, and why it is not kept."""
 
     tensor: str
     from_step: int
@@ -129,7 +129,7 @@ def _reason(priced: PricedPartition, uses: Uses, steps: Sequence[Step], interval
 
 
 def _crossing(priced: PricedPartition, tensor: int) -> int:
-    """Return the bytes of one crossing, whole batch."""
+    """Return the bytes of one transfer for the whole batch."""
     return priced.rules.batch * priced.rules.geometry.size_bytes[tensor]
 
 
@@ -178,7 +178,7 @@ def _missed(
 def _gaps(
     priced: PricedPartition, uses: Uses, steps: Sequence[Step], spans: Sequence[Span]
 ) -> Iterator[tuple[int, Span]]:
-    """Yield the intervals that would spare a reading of DRAM, each with the bytes that it saves."""
+    """Yield the intervals that would avoid a DRAM read, each with the bytes that it saves."""
     for tensor in range(len(priced.network.tensors)):
         maker, reads = uses.made(tensor), uses.reads(tensor)
         loads = [step for step in reads if tensor in steps[step].loaded]
@@ -200,7 +200,7 @@ def _end(spans: Sequence[Span], tensor: int, step: int) -> int:
 
 
 def _most_missing(priced: PricedPartition, tried: PricedPartition) -> tuple[int | None, int | None, str | None]:
-    """Return what a step that ran lacks beside one more tensor, which step, and why; (0, None, None): all run."""
+    """Return the most bytes a step lacks with one more tensor, which step, and why; (0, None, None) if all run."""
     found: list[tuple[int, int, str]] = []
     broken: tuple[int | None, int | None, str | None] = (0, None, None)
     for i, (before, after) in enumerate(zip(priced.prices, tried.prices)):

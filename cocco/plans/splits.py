@@ -1,8 +1,8 @@
 """The best split of a subgraph: cuts of its order at which the parts together cost least.
 
-The layers stand in the network's order and are cut where the parts together cost least, by dynamic programming over
-the cuts (our choice). Parts of such an order never wait for each other, and a single layer always runs, so there is a
-split whenever there are two layers. Parts that are not connected are no subgraphs.
+The layers are in the network's order and are cut where the parts together cost least, by dynamic programming over the
+cuts (our choice). Parts of such an order never wait for each other, and a single layer always runs, so there is a split
+whenever there are two layers. Parts that are not connected are not subgraphs.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Splitter:
         self._price = part_prices(problem)
 
     def part(self, group: Group) -> Part | None:
-        """Return the layers as a part, None where they do not fit."""
+        """Return the layers as a part, or None if they do not fit."""
         totals = self._price(group)
         return None if totals is None else Part(group, totals)
 
     def split(self, group: Group) -> tuple[Part, ...] | None:
-        """Return the cheapest parts, two at least; of equal ones the fewest. None for a single layer."""
+        """Return the cheapest parts, at least two; in a tie the fewest. None for a single layer."""
         count = len(group)
         if count == 1:
             return None

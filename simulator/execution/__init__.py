@@ -1,4 +1,4 @@
-"""Runs a partition tile by tile with real numbers in the claimed regions: the proof that a plan works."""
+"""Runs a partition tile by tile on actual numbers in the claimed regions: the proof that a plan works."""
 
 from simulator.execution.verify import Verification, verify
 

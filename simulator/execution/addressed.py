@@ -1,8 +1,8 @@
-"""Runs a partition inside its addresses: one array of bytes for each memory, so that an overlap destroys data.
+"""Runs a partition at its addresses: each memory is one byte array, so that an overlap destroys data.
 
-An element fills all the bytes that the model gives it (its executed channels over and over), whatever is left of a
-region is filled as well, and weights are bytes that must be the same when their subgraph ends. So a region that lies
-on another one changes it, and the read, the comparison of outputs or the check at the end of the subgraph fails.
+An element fills all the bytes that the model gives it (repeating its executed channels), the rest of a region is filled
+as well, and the bytes of weights must be unchanged when their subgraph ends. A region that overlaps another therefore
+changes it, and a read, the comparison of outputs or the check at the end of the subgraph fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Checked(Protocol):
 
 
 class AddressedMemory:
-    """The byte arrays of one core, and what is in them while the subgraphs of a plan run, one after the other."""
+    """The byte arrays of one core, and what they hold while the subgraphs of a plan run one after the other."""
 
     def __init__(self, plan: BufferPlan, addresses: Addresses) -> None:
         self.plan, self.addresses = plan, addresses
@@ -42,7 +42,7 @@ class AddressedMemory:
         self._running: list[Checked] = []
 
     def begin(self, step: int) -> None:
-        """Load the weights that come in while this subgraph runs: its own, or those of the next one."""
+        """Load the weights that arrive while this subgraph runs: its own, or those of the next one."""
         self._step, self._running = step, []
         memory, ids = self._weight_memory, (weights_id(step), weights_id(step + 1))
         for buffer in self.plan.buffers[memory]:
@@ -52,14 +52,14 @@ class AddressedMemory:
                 self.weights[buffer.id] = values
 
     def put(self, execution: Execution) -> None:
-        """Let an execution read and write here: each tensor at its address."""
+        """Make an execution read and write here, each tensor at its address."""
         for u, given in execution.memory.items():
-            if not isinstance(given, _Addressed):  # on chip whole: it has its address
+            if not isinstance(given, _Addressed):  # a tensor on chip whole has its address already
                 execution.memory[u] = _Addressed(given, execution.regions[u], *self.region(u))
         self._running = [each for each in execution.memory.values() if isinstance(each, _Addressed)]
 
     def region(self, tensor: int) -> tuple[Region, Bytes, int]:
-        """Return what the running step claims for a tensor, its bytes, and a number of its own."""
+        """Return what the running step claims for a tensor, its bytes, and a number unique to it."""
         name, claimed = tensor_id(self.plan.network, self._step, tensor), self.plan.holdings[self._step].regions[tensor]
         place = self._span(next(iter(self.plan.buffers)), name, claimed.main_bytes + claimed.side_bytes)
         return claimed, place, crc32(name.encode())
@@ -69,18 +69,18 @@ class AddressedMemory:
         self._running.append(region)
 
     def place(self, name: str, given: TensorMemory, size: int) -> TensorMemory:
-        """Return a tensor that is on chip whole, so many bytes, at its address; it stays as long as it is used."""
+        """Return a tensor that is on chip whole, of this many bytes, at its address; it stays as long as it is used."""
         region = Region(given.main_shape, (0, 0), size, 0)
         bytes_ = self._span(next(iter(self.plan.buffers)), name, size)
         return _Addressed(given, region, region, bytes_, crc32(name.encode()))
 
     def fill(self) -> None:
-        """Fill the regions of a single layer, whose loops run in a memory of their own; raises Miss on an overlap."""
+        """Fill the regions of a single layer, whose loops run in a separate memory; raises Miss on an overlap."""
         memory = next(iter(self.plan.buffers))
         filled = []
         for mark, buffer in enumerate(self.plan.live(memory, self._step)):
             if buffer.id == weights_id(self._step) or buffer.upper - buffer.lower > 1:
-                continue  # what is kept over several steps holds what it has, and is checked when the step ends
+                continue  # a tensor kept over several steps keeps its bytes and is checked when the step ends
             place = self._span(memory, buffer.id, buffer.size)
             place[:] = mark
             filled.append((buffer.id, place, mark))
@@ -89,7 +89,7 @@ class AddressedMemory:
                 raise Miss(f"{name!r}: bytes of its region were overwritten")
 
     def end(self) -> None:
-        """Raise Miss unless regions and weights still hold what was written to them last."""
+        """Raise Miss unless regions and weights still hold what was last written to them."""
         for each in self._running:
             each.check()
         memory = self._weight_memory
@@ -111,7 +111,7 @@ class AddressedMemory:
 
 
 class _Addressed(TensorMemory):
-    """MAIN and SIDE of one tensor as views of a memory's bytes; what it holds is known beside them."""
+    """MAIN and SIDE of one tensor as views of a memory's bytes; which elements they hold is recorded separately."""
 
     def __init__(self, given: TensorMemory, executed: Room, claimed: Region, place: Bytes, mark: int) -> None:
         super().__init__(given.name, given.main.shape[0], executed)
@@ -119,8 +119,8 @@ class _Addressed(TensorMemory):
         self.side_bytes = ByteCells(self.side, place[claimed.main_bytes :], mark >> 16)
 
     def read(self, rows: Span, columns: Span) -> Block:
-        """Return a block of MAIN from its bytes."""
-        super().read(rows, columns)  # raises where the elements are not there by the schedule
+        """Return a block of MAIN, read from its bytes."""
+        super().read(rows, columns)  # raises where the schedule does not have the elements there
         return self.main_bytes.read(ring_cells(rows, columns, self.main_shape), self.name)
 
     def write(self, rows: Span, columns: Span, values: Block) -> None:
@@ -144,16 +144,16 @@ class _Addressed(TensorMemory):
         return copied
 
     def check(self) -> None:
-        """Raise Miss where a byte is not what this tensor wrote last."""
+        """Raise Miss if a byte is not what this tensor last wrote."""
         if not (self.main_bytes.is_whole() and self.side_bytes.is_whole()):
             raise Miss(f"tensor {self.name!r}: bytes of its region were overwritten")
 
 
 class ByteCells:
-    """The cells of one region in bytes: rows x columns x copies of an element; the rest of the bytes is filled once.
+    """The cells of one region in bytes: rows x columns x copies of an element; the remaining bytes are filled once.
 
-    Numbers are stored under a mask of their tensor, so that equal data of two tensors differ. Where an element has
-    more executed channels than it has room for, the first are stored.
+    Numbers are stored under a mask of their tensor, so that equal data of two tensors differ. If an element has more
+    executed channels than fit, the first are stored.
     """
 
     def __init__(self, values: Block, place: Bytes, mask: int) -> None:
@@ -173,7 +173,7 @@ class ByteCells:
         self.rest[:] = self.mask & 0xFF
 
     def write(self, cells: Cells) -> None:
-        """Write cells as they stand in the values."""
+        """Write these cells from the values."""
         self.cells[cells] = self._bytes(self.values[(slice(None), *cells)])
 
     def read(self, cells: Cells, name: str) -> Block:
@@ -186,7 +186,7 @@ class ByteCells:
         return values
 
     def is_whole(self) -> bool:
-        """Whether all bytes are what was written last."""
+        """Whether all bytes are as last written."""
         return bool((self.cells == self._bytes(self.values)).all() and (self.rest == self.mask & 0xFF).all())
 
     def _bytes(self, values: Block) -> np.ndarray:

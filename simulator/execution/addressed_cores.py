@@ -1,7 +1,7 @@
-"""Runs a partition inside its addresses on several cores: an array of bytes for each core and memory, one map for all.
+"""Runs a partition at its addresses on several cores: one byte array per core and memory, one address map for all.
 
-The map is that of the core which has the most channels, or columns. Every core has its regions at the same addresses,
-and what a team reads and writes of them goes through the bytes (addressed.py). Tensors that stay on chip over steps
+The map is that of the core with the most channels or columns. Every core has its regions at the same addresses, and
+whatever a team reads and writes goes through the bytes (addressed.py). Tensors that stay on chip over several steps
 lie in those of core 0.
 """
 
@@ -17,7 +17,7 @@ from simulator.model.held import BufferPlan
 
 
 class AddressedCores(AddressedMemory):
-    """The byte arrays of core 0, and beside them those of all other cores."""
+    """The byte arrays of core 0 and of all other cores."""
 
     def __init__(self, plan: BufferPlan, addresses: Addresses) -> None:
         super().__init__(plan, addresses)
@@ -30,13 +30,13 @@ class AddressedCores(AddressedMemory):
             each.begin(step)
 
     def end(self) -> None:
-        """Raise Miss unless regions and weights of every core still hold what was written to them last."""
+        """Raise Miss unless regions and weights of every core still hold what was last written to them."""
         super().end()
         for each in self.others:
             each.end()
 
     def at_address(self, core: int, tensor: int, given: CoreMemory) -> CoreMemory:
-        """Return what a core has of a tensor at its address; it stays as long as the step runs."""
+        """Return a core's part of a tensor at its address; it stays as long as the step runs."""
         if not given.channels:
             return given
         memory = self.others[core - 1] if core else self
@@ -47,7 +47,7 @@ class AddressedCores(AddressedMemory):
 
 
 class AddressedCore(CoreMemory):
-    """MAIN and SIDE of what one core has of a tensor as views of its bytes."""
+    """MAIN and SIDE of one core's part of a tensor, as views of its bytes."""
 
     def __init__(self, given: CoreMemory, main: Bytes, side: Bytes, mark: int) -> None:
         self.name, self.channels = given.name, given.channels
@@ -55,24 +55,24 @@ class AddressedCore(CoreMemory):
         self.side: _ByteRing = _ByteRing(given.side, side, mark >> 16)
 
     def check(self) -> None:
-        """Raise Miss where a byte is not what this core wrote last."""
+        """Raise Miss if a byte is not what this core last wrote."""
         if not (self.main.bytes.is_whole() and self.side.bytes.is_whole()):
             raise Miss(f"tensor {self.name!r}: bytes of its region were overwritten")
 
 
 class _ByteRing(Ring):
-    """A ring whose elements lie in bytes, too."""
+    """A ring whose elements are also stored as bytes."""
 
     def __init__(self, given: Ring, place: Bytes, mask: int) -> None:
         self.name, self.shape, self.values, self.holds = given.name, given.shape, given.values, given.holds
         self.bytes = ByteCells(self.values, place, mask)
 
     def read(self, rows: Span, columns: Span) -> Block:
-        """Return a block from its bytes."""
-        super().read(rows, columns)  # raises where the elements are not there by the schedule
+        """Return a block, read from its bytes."""
+        super().read(rows, columns)  # raises where the schedule does not have the elements there
         return self.bytes.read(self.cells(rows, columns), self.name)
 
     def write(self, rows: Span, columns: Span, values: Block) -> None:
-        """Put a block there, as numbers and as bytes."""
+        """Store a block, as numbers and as bytes."""
         super().write(rows, columns, np.asarray(values))
         self.bytes.write(self.cells(rows, columns))

@@ -1,8 +1,8 @@
-"""What the operators compute, in exact integers, for executing a schedule: any block of any layer's output.
+"""What the operators compute when a schedule is executed, in exact integers: any block of any layer's output.
 
-The numbers stand for the real ones: what matters is that a block depends on every element of its windows. Values
-are residues of a prime, so that nothing overflows. Channels may be fewer than the network's (`channel_limit`): which
-rows and columns are read, kept and overwritten does not depend on them.
+The numbers stand in for real ones: what matters is that a block depends on every element of its windows. Values are
+residues modulo a prime, so that nothing overflows. There may be fewer channels than in the network (`channel_limit`):
+which rows and columns are read, kept and overwritten does not depend on them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Arithmetic:
         return values
 
     def block(self, v: int, rows: tuple[int, int], columns: tuple[int, int], read: Read, whole: ReadWhole) -> Block:
-        """Return rows x columns of layer v's output; asks `read` once for each window of a local operand."""
+        """Return rows x columns of layer v's output; calls `read` once for each window of a local operand."""
         layer, operands = self.network.layers[v], self.network.operands[v]
         if layer.op in PRODUCT_OPS:
             left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
@@ -73,7 +73,7 @@ class Arithmetic:
     def _window(
         self, layer: Layer, u: int, rows: tuple[int, int], columns: tuple[int, int], read: Read
     ) -> tuple[Block, np.ndarray]:
-        """Return the padded window and a mask of what is map, not padding."""
+        """Return the padded window and a mask that is true on the map, false on padding."""
         tensor = self.network.tensors[u]
         spans, clipped = [], []
         for axis, (first, last), extent in ((0, rows, tensor.height), (1, columns, tensor.width)):
@@ -115,7 +115,7 @@ class Arithmetic:
         return result % PRIME
 
     def _elementwise(self, op: str, blocks: list[Block], channels: int) -> Block:
-        """Combine the operands; one with fewer channels (where they are limited) repeats them."""
+        """Combine the operands; one with fewer channels (where they are limited) repeats its channels."""
         parts = [block[np.arange(channels) % len(block)] for block in blocks]
         if op == "mul":
             result = np.ones_like(parts[0])
@@ -128,13 +128,13 @@ class Arithmetic:
     def _rearranged(
         self, maps: list[Block], channels: int, layer: Layer, rows: tuple[int, int], columns: tuple[int, int]
     ) -> Block:
-        """Return elements of the operands in another order, each plus the sum of all, on which none may be missing."""
+        """Return the operands' elements in another order, each plus the sum of all, so that none may be missing."""
         flat = np.concatenate([each.reshape(-1) for each in maps])
         every = np.resize(flat[::-1], (channels, layer.height, layer.width))
         return (every[:, rows[0] : rows[1], columns[0] : columns[1]] + flat.sum()) % PRIME
 
     def _matmul(self, left: Block, right: Block, channels: int) -> Block:
-        """Return a product in which every element of the second operand counts for every output row."""
+        """Return a product in which every output row depends on every element of the second operand."""
         cells, flat = channels * len(left), right
         rounds = -(-flat.size // cells)
         matrix = np.resize(flat, rounds * cells).reshape(rounds, channels, len(left)).sum(axis=0) % PRIME
@@ -157,7 +157,7 @@ class Arithmetic:
         return channels
 
     def _weights(self, v: int, layer: Layer) -> np.ndarray:
-        """Return small random weights; grouped as in the network where all its channels are there."""
+        """Return small random weights; grouped as in the network if it has all its channels."""
         sources = sum(self.channels[u] for u in self.network.operands[v])
         weights = self.rng.integers(1, 8, (self.channels[v], sources, *layer.kernel))
         if self.channels[v] == layer.channels and sources == layer.in_channels and layer.groups > 1:

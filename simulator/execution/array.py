@@ -1,6 +1,6 @@
-"""The cycles of a core's PE array, turn by turn: which outputs, inputs, rows and columns its lanes take in each.
+"""The cycles of a core's PE array, turn by turn: which outputs, inputs, rows and columns its lanes take in each turn.
 
-Whoever prices has a closed form for it (simulator/mapping/closed.py), of which nothing is called here.
+The code that prices has a closed form for it (simulator/mapping/closed.py), none of which is called here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOOPS = ("outputs", "inputs", "rows", "columns")  #: of a layer; each axis of th
 
 
 class Work(NamedTuple):
-    """What one core makes of a layer, of one sample: a box of its output, each element with its inputs and taps."""
+    """What one core computes of a layer for one sample: a box of its output, each element with its inputs and taps."""
 
     layer: Layer
     channels: int
@@ -28,20 +28,20 @@ class Work(NamedTuple):
     taps: int
 
     def extents(self) -> dict[str, int]:
-        """Return how much there is of each loop; a layer without a sum over channels has one input."""
+        """Return the extent of each loop; a layer without a sum over channels has one input."""
         layer = self.layer
         inputs = 1 if is_depthwise(layer) else layer.in_channels // layer.groups
         return {"outputs": self.channels, "inputs": inputs, "rows": layer.height, "columns": self.columns}
 
 
 def part_cycles(part: Part, samples: int, technology: Technology) -> int:
-    """Return the cycles of one core that computes so many samples of all layers of a part."""
+    """Return the cycles of one core that computes this many samples of all layers of a part."""
     works = (work for v in part.layers for work in works_of(part.network, v))
     return samples * sum(array_cycles(work, technology) for work in works)
 
 
 def works_of(network: Network, v: int) -> tuple[Work, ...]:
-    """Return what a layer computes, one after the other: of an attention scores, softmax and context."""
+    """Return what a layer computes, in sequence: for an attention scores, softmax and context."""
     layer = network.layers[v]
     if layer.op != "attention":
         return (Work(layer, layer.channels, layer.width, taps(network, v)),)
@@ -55,13 +55,13 @@ def works_of(network: Network, v: int) -> tuple[Work, ...]:
 
 
 def array_cycles(work: Work, technology: Technology) -> int:
-    """Return the cycles of the array for one sample, in the best of the ways to give its two axes a loop each."""
+    """Return the cycles of the array for one sample, with the best assignment of one loop to each of its two axes."""
     ways = product(LOOPS, repeat=2)
     return passes_of(work.layer) * work.taps * min(_turns(work, lanes_of(work.layer, way, technology)) for way in ways)
 
 
 def passes_of(layer: Layer) -> int:
-    """Return how often the lanes of a PE, of 8 bits each, take a number of a layer: the widest that meet in it.
+    """Return the passes that the 8-bit lanes of a PE need for the numbers of a layer, by the widest ones.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def passes_of(layer: Layer) -> int:
 
 
 def lanes_of(layer: Layer, way: Sequence[str], technology: Technology) -> dict[str, int]:
-    """Return how much of each loop runs at the same time: in the lanes of a PE, and in the PEs along the axes.
+    """Return how much of each loop runs in parallel: in the lanes of a PE, and in the PEs along the axes.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def lanes_of(layer: Layer, way: Sequence[str], technology: Technology) -> dict[s
 
 
 def _turns(work: Work, lanes: dict[str, int]) -> int:
-    """Return in how many turns all is made: each loop starts anew wherever its lanes are full."""
+    """Return the number of turns in all: each loop starts anew whenever its lanes are full."""
     found = 1
     for loop, extent in work.extents().items():
         found *= len(range(0, extent, lanes[loop]))

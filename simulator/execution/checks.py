@@ -1,4 +1,4 @@
-"""Every printed number beside the one that was counted: equal, within the room that is given, or different."""
+"""Every printed number compared with the one that was counted: equal, within the room given, or different."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ADDED = tuple(name for name in Count._fields if name not in HELD)  #: over subgr
 class Check:
     """One number. subgraph: its position in execution order, None for the whole partition. Units are in the name.
 
-    status: "within" of bytes on chip where what is counted is not more than a memory has, or than a loop order gives
-    its regions (judge.ROOMY); "not executed" where nothing was counted.
+    status: "within" for bytes on chip if the count is at most what a memory has, or what a loop order gives its regions
+    (judge.ROOMY); "not executed" if nothing was counted.
     """
 
     name: str
@@ -35,20 +35,20 @@ class Check:
 
     @property
     def error(self) -> float:
-        """How far the claimed number lies from the counted one, as a share of it; 0 of memories and the uncounted."""
+        """The relative error of the claimed number to the counted one; 0 for memories and for what was not counted."""
         if self.claimed is None or not self.counted or self.name.endswith(MEMORY):
             return 0.0
         return self.claimed / self.counted - 1
 
     def to_json(self) -> dict[str, Number | str]:
-        """Return plain data without the name."""
+        """Return the check as plain data, without the name."""
         return {"claimed": self.claimed, "counted": self.counted, "status": self.status}
 
 
 def slots_of(count: Count, accelerator: Accelerator) -> int | None:
-    """Return the time of a subgraph, the longest of computing, DRAM and crossbar; None where one was not executed.
+    """Return the time of a subgraph, the longest of computing, DRAM and crossbar; None if one was not executed.
 
-    In slots, in each of which the DRAM of all cores moves a byte.
+    In slots: in each slot the DRAM of all cores moves one byte.
     """
     ema, technology = _ema(count), accelerator.technology
     if ema is None or count.compute_cycles is None or count.crossbar_bytes is None:
@@ -64,7 +64,7 @@ def _ema(count: Count) -> int | None:
 
 
 def numbers(count: Count, accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
-    """Return every number that a count gives by name: bytes, operations, off-chip traffic, latency, energy by terms.
+    """Return every number that a count gives, by name: bytes, operations, off-chip traffic, latency, energy by terms.
 
     slots: the time that was counted, of one subgraph or of all.
     """
@@ -88,9 +88,9 @@ def numbers(count: Count, accelerator: Accelerator, slots: int | None) -> dict[s
 
 
 def _by_time(accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
-    """Return the energy of what draws power all the time, where the hardware says: buffers of all cores, DRAM.
+    """Return the energy of constant power, where the hardware states it: the buffers of all cores, and DRAM.
 
-    A milliwatt is a picojoule in a nanosecond.
+    A milliwatt is a picojoule per nanosecond.
     """
     technology, cores = accelerator.technology, accelerator.cores
     per_ns = technology.dram_bytes_per_cycle * cores * technology.clock_ghz  # slots
@@ -110,7 +110,7 @@ def _times(each: float, amount: int | None) -> Number:
 
 
 def _moved(memory: SramRow, moved: int | None, written: int | None) -> Number:
-    """Return the energy of the bytes that a buffer moves: every byte from DRAM is written to it, others are read."""
+    """Return the energy of the bytes that a buffer moves: `written` of them are written, the others are read."""
     if moved is None or written is None:
         return None
     if memory.read_pj_per_byte == memory.write_pj_per_byte:
@@ -135,7 +135,7 @@ def compare(
 
 
 def add(counts: Sequence[Count]) -> Count:
-    """Return the sums over subgraphs, None where one was not executed; no sum of what each holds on chip."""
+    """Return the sums over subgraphs, None if one was not executed; what each holds on chip is not summed."""
     sums: dict[str, int | None] = {}
     for name in ADDED:
         values = [getattr(count, name) for count in counts]
@@ -144,7 +144,7 @@ def add(counts: Sequence[Count]) -> Count:
 
 
 def check_memory(memory: str, capacity: int, used: Sequence[int | None]) -> Check:
-    """Return whether what was counted in a memory, subgraph by subgraph, is within its bytes."""
+    """Return the check that what was counted in a memory, subgraph by subgraph, is within its bytes."""
     if None in used:
         return Check(memory + MEMORY, capacity, None, "not executed")
     most = max(each for each in used if each is not None)

@@ -1,4 +1,4 @@
-"""What a price says of each subgraph and of the partition, by the names of the numbers that are checked."""
+"""What a price claims for each subgraph and for the partition, by the names of the numbers that are checked."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def plan_of(layers: Sequence[int], price: Price, lies: Lies = NOTHING_STAYS) -> 
 
 
 def subgraph_claims(price: Price, accelerator: Accelerator) -> dict[str, Number]:
-    """Return every number that is printed of one subgraph."""
+    """Return every number that is printed for one subgraph."""
     held: dict[str, Number] = {name: getattr(price, name) for name in HELD if name != "kept_bytes"}
     return held | _summed([price], accelerator)
 
 
 def total_claims(prices: Sequence[Price], accelerator: Accelerator) -> dict[str, Number]:
-    """Return every number that is printed of the whole partition."""
+    """Return every number that is printed for the whole partition."""
     return _summed(prices, accelerator)
 
 
@@ -43,5 +43,5 @@ def _summed(prices: Sequence[Price], accelerator: Accelerator) -> dict[str, Numb
 
 
 def count_of(price: Price) -> Count:
-    """Return what a price says in the place of a count."""
+    """Return what a price claims, in the form of a count."""
     return Count(*(getattr(price, name) for name in Count._fields))

@@ -1,8 +1,8 @@
 """The counting run: what a subgraph holds, moves and computes, with the real shapes and all channels and samples.
 
-No arithmetic. A plan says which layers run together, in which tiles and loop order; all else is derived from the
+No arithmetic. A plan says which layers run together, in which tiles and loop order. Everything else is derived from the
 layers' windows (part.py, pace.py), run on intervals in regions of exactly the bytes that this takes (scheme.py,
-walk.py), and counted. Independent of the code that prices: none of it is imported.
+walk.py), and counted. It is independent of the code that prices: none of that is imported.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from workloads.network.types import Number
 
 
 class Plan(NamedTuple):
-    """What the counting run takes from a price: the choices, and nothing that follows from them."""
+    """What the counting run takes from a price: its choices, and nothing that follows from them."""
 
     layers: tuple[int, ...]
     tile: tuple[int, int]  #: of the outputs, rows x columns
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
 
 
 class Count(NamedTuple):
-    """What one subgraph takes and moves, for the whole batch; None where it was not executed."""
+    """What one subgraph takes and moves for the whole batch; None for what was not executed."""
 
     activation_bytes: int | None = None  #: on chip, of one core
     weight_bytes: int | None = None  #: on chip, of one core
@@ -68,7 +68,7 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a part runs. Rooms are bytes of one core, and the same bytes where activations and weights share them."""
+    """Where a part runs. Rooms are bytes of one core; both are the same bytes where activations and weights share."""
 
     accelerator: Accelerator
     activation_room: int
@@ -89,7 +89,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Moves:
-    """What one pass over the tiles moves: bytes of one sample. updates: by layer."""
+    """The bytes of one sample that one pass over the tiles moves. updates: by layer."""
 
     updates: dict[int, int]
     loads: int  #: from DRAM into the buffer
@@ -118,7 +118,7 @@ def weights_of(part: Part) -> int:
 
 
 def count_moves(scheme: Scheme, found: Walk) -> Moves:
-    """Return what a walk moves, from the rows and columns of its updates."""
+    """Return what a walk moves, derived from the rows and columns of its updates."""
     part = scheme.part
     made = {u: _length(found.rows[u]) * _length(found.columns[u]) for u in part.tensors}
     updates = {v: len(found.rows[v]) * len(found.columns[v]) for v in part.layers}
@@ -139,7 +139,7 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
 
 
 def extra_units(network: Network, v: int, operations: int) -> int:
-    """Return what so many operations of a layer take beyond INT8: by the numbers of an input, and of what it meets."""
+    """Return what these operations of a layer take beyond INT8, by the types of an input and of its counterpart."""
     layer, numbers = network.layers[v], [number(network, u) for u in network.operands[v]]
     if layer.op == "attention":
         return _extra_of_attention(layer, number(network, v), numbers, operations)
@@ -150,7 +150,7 @@ def extra_units(network: Network, v: int, operations: int) -> int:
 
 
 def _extra_of_attention(layer: Layer, made: Number, numbers: list[Number], operations: int) -> int:
-    """Return the same of so many operations of an attention: of each score, its power, and its part of the outputs."""
+    """Return the same for these operations of an attention: for each score, its power, and its part of the outputs."""
     widths = layer.in_channels // layer.groups, 1, layer.channels // layer.groups
     pairs = (numbers[0], numbers[1]), (made, made), (made, numbers[-1])
     scores = operations // sum(widths)
@@ -159,9 +159,9 @@ def _extra_of_attention(layer: Layer, made: Number, numbers: list[Number], opera
 
 
 def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: int, moves: Moves) -> Count:
-    """Return the count of the whole batch: samples at once, round after round, beside weights that stay.
+    """Return the count for the whole batch: round after round of samples at once, with weights that stay.
 
-    activations, weights: bytes on chip; moves: of one sample. All are those of one group of channels, and so is part.
+    activations, weights: bytes on chip; moves: of one sample. All of these, and part, are for one group of channels.
     """
     samples, often = setting.accelerator.batch, plan.channel_groups
     rounds, batch = -(-samples // plan.at_once) * often, samples * often
@@ -184,7 +184,7 @@ def total(setting: Setting, part: Part, plan: Plan, activations: int, weights: i
 
 
 def kept_bytes(network: Network, lies: Lies, alignment: int, accelerator: Accelerator) -> int:
-    """Return what all tensors take in a core that are on chip whole, their words of channels dealt to all cores."""
+    """Return the bytes in one core of all tensors that are on chip whole, with words of channels dealt to all cores."""
     total = 0
     for tensor in (tensor_of(network, u) for u in lies.kept):
         words = -(-tensor.channels // alignment)

@@ -1,7 +1,7 @@
 """Runs a subgraph tile by tile in the regions it claims: the proof that a plan works (Cocco, Fig. 6 and 7).
 
 Every tensor lives in a MAIN and a SIDE region of exactly the claimed elements, and nowhere else on chip. Each cell
-knows which element it holds; a read of an element that was overwritten or never made is a `Miss`. DRAM counts what
+knows which element it holds; reading an element that was overwritten or never made is a `Miss`. DRAM counts what
 crosses. The order of events is derived in pace.py.
 """
 
@@ -74,7 +74,7 @@ class TensorMemory:
         return self.main[(slice(None), *cells)]
 
     def write(self, rows: Span, columns: Span, values: Block) -> None:
-        """Put a block into MAIN, over what was there."""
+        """Write a block into MAIN, overwriting what was there."""
         if rows[1] - rows[0] > self.main_shape[0] or columns[1] - columns[0] > self.main_shape[1]:
             raise Miss(f"tensor {self.name!r}: an update of {_show(rows, columns)} exceeds MAIN of {self.main_shape}")
         cells = ring_cells(rows, columns, self.main_shape)
@@ -89,7 +89,7 @@ class TensorMemory:
         self.side_holds[cells] = _elements(rows, columns)
 
     def restore(self, rows: Span, columns: Span) -> int:
-        """Copy rows that SIDE holds back to MAIN (path 1 of Fig. 7); return the elements copied."""
+        """Copy rows from SIDE back to MAIN (path 1 of Fig. 7); return the number of elements copied."""
         cells = ring_cells(rows, columns, self.side_shape)
         if not np.array_equal(self.side_holds[cells], _elements(rows, columns)):
             raise Miss(f"tensor {self.name!r}: SIDE does not hold {_show(rows, columns)}")
@@ -97,11 +97,11 @@ class TensorMemory:
         return (rows[1] - rows[0]) * (columns[1] - columns[0])
 
     def check(self) -> None:
-        """Raise Miss where a byte was overwritten by others: here nobody can."""
+        """Raise Miss if another tensor overwrote a byte: impossible here."""
 
 
 class Execution:
-    """One subgraph at work. `dram` holds whole maps by tensor id; `stored` is what the run writes back.
+    """The execution of one subgraph. `dram` holds whole maps by tensor id; `stored` is what the run writes back.
 
     steps: elements of an update of each tensor, of rows and of columns. stays: the memories of tensors that are on chip
     whole, by tensor id; there: those that an earlier step left.
@@ -152,7 +152,7 @@ class Execution:
         return derive_pace(self.part, ROWS, self.steps[ROWS]).merged().operations(room)
 
     def _advance(self, u: int, rows: Span, columns: Span) -> None:
-        """Bring the kept rows of these columns back, make or load the new rows, keep the last ones for later."""
+        """Restore the kept rows of these columns, make or load the new rows, and save the last ones for later."""
         memory = self.memory[u]
         kept = memory.side_shape[0]
         if kept:
@@ -203,7 +203,7 @@ class Execution:
 
 
 def _loaded(dram: Mapping[int, Block], u: int, part: Part) -> Block:
-    """Return a map that DRAM has; raises Miss where nobody has written it."""
+    """Return a map from DRAM; raises Miss if it was never written."""
     if u not in dram:
         raise Miss(f"tensor {part.name(u)!r} is loaded, and DRAM does not have it")
     return dram[u]
@@ -216,12 +216,12 @@ def dram_map(arithmetic: Arithmetic, tensor: int) -> Block:
 
 
 def ring_cells(rows: Span, columns: Span, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return where elements live: each region is a ring in both directions."""
+    """Return the cells where elements are stored: each region is a ring in both directions."""
     return np.ix_(np.arange(*rows) % shape[0], np.arange(*columns) % shape[1])  # type: ignore[return-value]
 
 
 def _elements(rows: Span, columns: Span) -> np.ndarray:
-    """Return the identity of each element of a block: row and column in one number."""
+    """Return the identity of each element of a block: row and column combined into one number."""
     return (np.arange(*rows)[:, None] << 32) | np.arange(*columns)[None, :]
 
 

@@ -1,7 +1,8 @@
-"""What a layer takes, derived a second time: its weights, operations and taps, and the bytes of a tensor.
+"""What a layer needs, derived a second time: its weights, operations and taps, and the bytes of a tensor.
 
-From the shapes of its operands and its configuration alone (operator, kernel, channels, groups, heads, bits, experts).
-Whoever prices has the properties of workloads.network.layer; nothing of them is called here, nor by what counts.
+It uses only the shapes of its operands and its configuration (operator, kernel, channels, groups, heads, bits,
+experts). The code that prices uses the properties of workloads.network.layer; neither this file nor the code that
+counts calls any of them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ NEARLY = Decimal("1e-40")  #: what rounding leaves of a whole number of experts
 
 
 def with_experts(network: Network, samples: int) -> Network:
-    """Return the network with as many experts given as all tokens of so many samples use."""
+    """Return the network with the number of experts that all tokens of this many samples use."""
     if all(layer.experts is None or layer.experts.used is not None for layer in network.layers):
         return network
     layers = tuple(replace(layer, experts=_experts(layer, samples)) for layer in network.layers)
@@ -37,7 +38,7 @@ def _experts(layer: Layer, samples: int) -> Experts | None:
 
 
 def distinct(count: int, active: int, tokens: int) -> int:
-    """Return how many experts tokens are expected to use, rounded up: each leaves a share of 1 - active / count.
+    """Return how many experts the tokens are expected to use, rounded up: each token leaves 1 - active / count unused.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def has_weights(layer: Layer) -> bool:
 
 
 def is_depthwise(layer: Layer) -> bool:
-    """Return whether each channel is made of one: no sum over channels."""
+    """Return whether each output channel depends on a single input channel: no sum over channels."""
     if layer.op in WEIGHTED:
         return 1 < layer.groups == layer.channels == layer.in_channels
     return layer.op not in ("matmul", "attention")
@@ -77,7 +78,7 @@ def output_bits(layer: Layer) -> int:
 
 
 def row_bytes(channels: int, bits: int) -> int:
-    """Return the whole bytes that so many numbers of a position take.
+    """Return the whole bytes that this many numbers of a position take.
 
     Examples
     --------
@@ -104,13 +105,13 @@ def bits_of(network: Network, u: int) -> int:
 
 
 def number(network: Network, u: int) -> Number:
-    """Return what an element of a tensor is."""
+    """Return the number type of the elements of a tensor."""
     tensor = tensor_of(network, u)
     return Number(tensor.bits, tensor.number_as)
 
 
 def tensor_of(network: Network, u: int) -> Tensor:
-    """Return a tensor by its id: a model input, or what a layer makes."""
+    """Return a tensor by its id: a model input, or the output of a layer."""
     if u >= len(network.layers):
         return network.inputs[u - len(network.layers)]
     layer = network.layers[u]
@@ -124,7 +125,7 @@ def elements(layer: Layer) -> int:
 
 
 def taps(network: Network, v: int) -> int:
-    """Return of how many elements of a channel of its input an element is made; element-wise: one of each operand.
+    """Return how many elements of an input channel an output element reads; element-wise: one of each operand.
 
     Examples
     --------
@@ -150,13 +151,13 @@ def taps(network: Network, v: int) -> int:
 
 
 def _inputs(network: Network, v: int) -> int:
-    """Return the channels of all operands that an output channel is made of."""
+    """Return the channels of all operands that an output channel depends on."""
     layer, channels = network.layers[v], [network.tensors[u].channels for u in network.operands[v]]
     return (channels[0] if layer.op in ("matmul", "attention") else sum(channels)) // layer.groups
 
 
 def matrix(network: Network, v: int) -> int:
-    """Return the weights that a position meets; 0 without weights."""
+    """Return the number of weights that apply to a position; 0 without weights."""
     layer = network.layers[v]
     if layer.op not in WEIGHTED:
         return 0
@@ -165,14 +166,14 @@ def matrix(network: Network, v: int) -> int:
 
 
 def loaded_bytes(layer: Layer, weights: int, bits: int | None = None) -> int:
-    """Return the bytes of so many weights that a position meets, with those of the other experts in use."""
+    """Return the bytes of this many weights of a position, including those of the other experts in use."""
     experts = _experts(layer, 1)
     used, active = (1, 1) if experts is None or experts.used is None else (experts.used, experts.active)
     return -(-weights * used * (layer.bits.weights if bits is None else bits) // (8 * active))
 
 
 def weight_bytes(network: Network, v: int) -> int:
-    """Return the bytes of the weights that are loaded; the experts in use are given (`with_experts`).
+    """Return the bytes of the weights that are loaded; `with_experts` has set the experts in use.
 
     Examples
     --------
@@ -185,17 +186,17 @@ def weight_bytes(network: Network, v: int) -> int:
 
 
 def keys_of(network: Network, v: int) -> int:
-    """Return the positions of the keys of an attention: of the first half of its operands after the queries."""
+    """Return the positions of the keys of an attention: the first half of its operands after the queries."""
     operands = network.operands[v]
     keys = (network.tensors[u] for u in operands[1 : 1 + len(operands) // 2])
     return sum(tensor.height * tensor.width for tensor in keys)
 
 
 def operations(network: Network, v: int, made: int) -> int:
-    """Return the MACs or light operations of so many elements of the output.
+    """Return the MACs or light operations of this many output elements.
 
-    Of an attention a score takes as many MACs as a query is wide, a power, and as many MACs as a head of the output is.
-    Of a transposed convolution those of all inputs, each of which meets every tap, whatever is made of them.
+    In an attention each score takes one MAC per channel of a query, a power, and one MAC per channel of an output head.
+    In a transposed convolution every input meets every tap, however many outputs are made.
     """
     layer = network.layers[v]
     if layer.op == "conv_transpose":
@@ -208,7 +209,7 @@ def operations(network: Network, v: int, made: int) -> int:
 
 
 def macs(network: Network, v: int) -> int:
-    """Return which of all operations of a layer are multiply-accumulates; the others are light."""
+    """Return how many operations of a layer are multiply-accumulates; the others are light."""
     layer = network.layers[v]
     if layer.op == "attention":
         powers = layer.height * layer.width * layer.groups * keys_of(network, v)

@@ -1,7 +1,7 @@
-"""One group of channels of a subgraph, as a network of its own: what runs on chip where groups run one after the other.
+"""One group of channels of a subgraph as a separate network: what runs on chip when groups run one after the other.
 
-Whether a group needs nothing of another is decided here from the layers alone, head by head and channel by channel; the
-shapes of a group are checked as those of any network.
+Whether groups are independent is decided here from the layers alone, head by head and channel by channel; the shapes of
+a group are checked like those of any network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, WINDOW_OPS
 
 
 def group_of(part: Part, groups: int) -> Part:
-    """Return one of so many groups of a part; raises Miss where it needs something of another."""
+    """Return one of this many groups of a part; raises Miss if it needs anything from another group."""
     network = part.network
     for v in part.layers:
         _check(network, v, groups)
@@ -42,7 +42,7 @@ def group_of(part: Part, groups: int) -> Part:
 
 
 def _layer(layer: Layer, groups: int) -> Layer:
-    """Return what a layer is of one group."""
+    """Return the part of a layer for one group."""
     found = replace(layer, channels=layer.channels // groups, in_channels=layer.in_channels // groups)
     if layer.op == "matmul" or layer.groups > 1:
         found = replace(found, groups=max(1, layer.groups // groups), operand_heads=layer.operand_heads // groups)

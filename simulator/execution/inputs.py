@@ -1,6 +1,6 @@
-"""Whether a price began with the right numbers: what it took of each layer and tensor, beside what their shapes say.
+"""Whether a price started from the right numbers: what it assumed of each layer and tensor, checked against the shapes.
 
-The counting run says that a subgraph is not priced as it runs; this says which number of which layer is wrong.
+The counting run tells that a subgraph is not priced as it runs; this tells which number of which layer is wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Pair = tuple[str, object, object]  #: what it is, what the price took, what foll
 
 
 def wrong_input(network: Network, geometry: Geometry, samples: int) -> str:
-    """Return the first number that a price of so many samples took and that is wrong, in words; "" if none is."""
+    """Return, in words, the first wrong number that a price of this many samples started from; "" if none is wrong."""
     own = facts.with_experts(network, samples)
     for u, name in enumerate(own.index):
         for what, taken, found in _of_tensor(own, u, geometry):

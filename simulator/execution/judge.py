@@ -1,4 +1,4 @@
-"""The judge: counts every subgraph of a priced partition and compares all that is printed of it."""
+"""The judge: counts every subgraph of a priced partition and compares all that is printed about it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Counted:
 
 
 def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counted:
-    """Return the count of one subgraph; no cycles and traffic of the buffers where a mapper looks at every update."""
+    """Return the count of one subgraph; no cycles and buffer traffic where a mapper considers every update."""
     network = with_experts(network, accelerator.batch)
     part = Part(network, plan.layers, plan.lies)
     kept = kept_bytes(network, plan.lies, accelerator.technology.channel_alignment, accelerator)
@@ -48,7 +48,7 @@ def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counte
 def judge(
     network: Network, accelerator: Accelerator, partition: Partition, prices: Sequence[Price]
 ) -> tuple[tuple[Check, ...], str]:
-    """Return a check of every number of a priced partition, and the first that is wrong in words ("" if none is)."""
+    """Return a check of every number of a priced partition, and the first wrong one in words ("" if none is)."""
     network = with_experts(network, accelerator.batch)
     try:
         lies = run_steps(network, partition.subgraphs, [each.span for each in partition.keep])
@@ -64,7 +64,7 @@ def judge(
 
 
 def first_wrong(partition: Partition, checks: Sequence[Check]) -> str:
-    """Return the first number that is different, in words ("" if none is); a subgraph says more than the total."""
+    """Return the first number that differs, in words ("" if none does); a subgraph tells more than the total."""
     wrong = [one for one in checks if one.status == "different"]
     if not wrong:
         return ""
@@ -75,7 +75,7 @@ def first_wrong(partition: Partition, checks: Sequence[Check]) -> str:
 
 
 def where(names: Sequence[str]) -> str:
-    """Return a subgraph as messages have it; the whole partition without names."""
+    """Return how messages name a subgraph; the whole partition if there are no names."""
     if not names:
         return "in total"
     return f"subgraph [{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}]"
@@ -104,9 +104,9 @@ def check(accelerator: Accelerator, prices: Sequence[Price], found: Sequence[Cou
 
 
 def _accepted(price: Price, found: Counted) -> Count:
-    """Return what a price may say: what is counted.
+    """Return the numbers that a price may claim: those counted.
 
-    Of some loop orders a price says how much room their regions are given, and they may use less of it.
+    For some loop orders a price says how much room their regions are given, of which they may use less.
     """
     claimed, accepted = count_of(price), found.count
     if price.loops is None or price.loops.order not in ROOMY:
@@ -119,7 +119,7 @@ def _accepted(price: Price, found: Counted) -> Count:
 
 
 def _memories(accelerator: Accelerator, counts: Sequence[Count]) -> list[Check]:
-    """Return one check per buffer: whether it has room for the bytes that were counted in each step."""
+    """Return the checks that each memory has room for what was counted."""
     weights = [count.weight_bytes for count in counts]
     activations = [_sum(count.activation_bytes, count.kept_bytes or 0) for count in counts]
     if accelerator.is_shared:

@@ -1,4 +1,4 @@
-"""What an execution cannot do: a Miss names the tensor, and the elements that are not where the plan has them."""
+"""What an execution cannot do: a Miss names the tensor and the elements that are not where the plan puts them."""
 
 from __future__ import annotations
 

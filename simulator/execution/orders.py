@@ -1,4 +1,4 @@
-"""How a subgraph runs, and what is counted of it: all regions and weights on chip, or the loops of a single layer."""
+"""Counts a subgraph by how it runs: with all regions and weights on chip, or in the loops of a single layer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.execution.walk import walk
 
 
 def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
-    """Return the count of a plan; raises Miss where it does not run as it says."""
+    """Return the count of a plan; raises Miss if it does not run as stated."""
     most, tensors = setting.accelerator.max_regions, len(part.tensors) + part.lies.elsewhere
     if most is not None and tensors > most and (len(part.layers) > 1 or part.lies.kept):
         raise Miss(f"{tensors} tensors exceed the {most} regions of the region manager")
@@ -31,7 +31,7 @@ def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
 
 
 def hold(setting: Setting, part: Part, plan: Plan) -> Count:
-    """All regions and all weights are on chip, of a group of channels at a time: everything crosses to DRAM once."""
+    """Return the count with all regions and weights of a channel group on chip: each byte crosses to DRAM once."""
     if plan.channel_groups > 1:
         part = group_of(part, plan.channel_groups)
     scheme, weights = setting.scheme(part, plan), weights_of(part)
@@ -41,10 +41,10 @@ def hold(setting: Setting, part: Part, plan: Plan) -> Count:
 
 
 def loop(setting: Setting, part: Part, plan: LayerPlan, scheme: str = "") -> Count:
-    """A single layer whose loops say what is on chip and what passes.
+    """Return the count of a single layer whose loops say what stays on chip and what passes.
 
-    Of several cores each runs its part of it, or one all. Each port to DRAM takes its part of what that moves, and all
-    but its own crosses.
+    With several cores each runs its part, or one runs everything. Each port to DRAM takes its share of the traffic, and
+    what a core gets from other ports crosses.
     """
     if len(part.layers) != 1:
         raise Miss(f"{len(part.layers)} layers in the loops of one")

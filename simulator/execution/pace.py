@@ -1,9 +1,9 @@
-"""When each tensor of a subgraph advances along one axis: derived from what the windows read.
+"""When each tensor of a subgraph advances along one axis, derived from what the windows read.
 
-One elementary operation advances every tensor by the least that is a whole number of its updates. Update i of a
-tensor starts at time (i - 1) / updates, in operations, and ends at element step * i + ahead; `ahead` is as far as its
-consumers' windows reach. Where the first operation fits into the regions, it takes all that lies before it, too; else
-the early updates run one by one (i <= 0).
+One elementary operation advances every tensor by the least whole number of its updates. Update i of a tensor starts at
+time (i - 1) / updates, in operations, and ends at element step * i + ahead; `ahead` is how far its consumers' windows
+reach. If everything before the first operation fits into the regions together with it, that operation takes it all;
+otherwise the early updates run one by one (i <= 0).
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Pace:
         return min(max(self._end(tensor, update), 0), self.part.extent[self.axis][tensor])
 
     def span(self, tensor: int) -> int:
-        """Return the elements that lie between the oldest that a pending update reads and the newest, at most.
+        """Return the most elements between the oldest that a pending update reads and the newest.
 
-        Swept on a map without borders over one operation, right after each update.
+        Found by sweeping a map without borders over one operation, right after each update.
         """
         if tensor in self.part.needed_whole:
             return self.part.extent[self.axis][tensor]
@@ -63,7 +63,7 @@ class Pace:
         return worst
 
     def kept(self, tensor: int) -> int:
-        """Return the elements that the next operation reads again, of those that this one and earlier ones made."""
+        """Return how many elements made by this and earlier operations the next one reads again."""
         ends = {u: self.steps[u] * self.updates[u] + self.ahead[u] for u in self.part.tensors}
         again = [self.part.first(each.layer, self.axis, ends[each.layer]) for each in self.part.readers[tensor]]
         return max(0, ends[tensor] - min(again, default=ends[tensor]))
@@ -87,7 +87,7 @@ class Pace:
         return [event for _, _, event in sorted(timed, key=lambda item: item[:2])]
 
     def operations(self, room: Mapping[int, int]) -> list[dict[int, Span]]:
-        """Return per update of a merged pace, from the first with anything to do, each tensor's (start, stop)."""
+        """Return each tensor's (start, stop) per update of a merged pace, from the first that does anything."""
         first = self._first_update(room)
         tensors = self.part.tensors
         index = min(min(1, -(self.ahead[u] // self.steps[u])) for u in tensors) if first is None else first
@@ -104,7 +104,7 @@ class Pace:
         return self.steps[tensor] * update + self.ahead[tensor]
 
     def _first_update(self, room: Mapping[int, int]) -> int | None:
-        """Return 1 where the first update fits and takes everything before it, None where there is none like that."""
+        """Return 1 if the first update fits together with everything before it, else None."""
         extent = self.part.extent[self.axis]
         held = [u for u in self.part.tensors if self.part.readers[u]]
         return 1 if all(min(self._end(u, 1), extent[u]) <= room[u] for u in held) else None
@@ -120,13 +120,13 @@ def paper_span(part: Part, axis: int, steps: Mapping[int, int], tensor: int) -> 
 
 
 def derive_pace(part: Part, axis: int, steps: Mapping[int, int]) -> Pace:
-    """Return how each tensor advances along one axis in updates of so many elements."""
+    """Return how each tensor advances along one axis in updates of these numbers of elements."""
     updates = _updates(part, axis, steps)
     return Pace(part, axis, steps, updates, _ahead(part, axis, steps, updates))
 
 
 def derive_steps(part: Part, axis: int, tile: int) -> dict[int, int]:
-    """Return the elements of an update: the tile of an output; else the least with whole updates of all readers."""
+    """Return the elements of an update: for an output its tile, else the least with whole updates of all readers."""
     steps: dict[int, int] = {}
     for u in reversed(part.tensors):
         if u in part.needed_whole:

@@ -1,4 +1,4 @@
-"""A subgraph as its layers' windows state it: what comes in, what goes out, who reads which rows of what.
+"""A subgraph as its layers' windows define it: what comes in, what goes out, which layer reads which rows.
 
 Derived from the network alone: neither this file nor what counts with it imports the code that prices.
 """
@@ -29,9 +29,9 @@ class Reading(NamedTuple):
 class Part:
     """Layers that run together, by tensor id.
 
-    inputs: the distinct tensors that come from outside. outputs: the layers whose tensor goes to DRAM, because
-    nobody or somebody outside reads it. readings: all of them inside; readers[u] and operands[v] have those of one.
-    lies: which of its tensors are on chip whole; loaded: what of the inputs comes from DRAM.
+    inputs: the distinct tensors that come from outside. outputs: the layers whose tensor goes to DRAM, because either
+    no layer or a layer outside reads it. readings: all reads inside; readers[u] and operands[v] have those of one
+    tensor or layer. lies: which of its tensors are on chip whole. loaded: the inputs that come from DRAM.
     """
 
     def __init__(self, network: Network, layers: Iterable[int], lies: Lies = NOTHING_STAYS) -> None:
@@ -58,12 +58,12 @@ class Part:
         return Reading(tensor, layer, any(i not in whole for i in positions), any(i in whole for i in positions))
 
     def first(self, layer: int, axis: int, output: int) -> int:
-        """Return the first element that the window of this output meets, below 0 where it lies in the padding."""
+        """Return the first element that the window of this output meets, below 0 if it lies in the padding."""
         of = self.network.layers[layer]
         return -((of.padding[axis] - output * of.stride[axis]) // of.upsample[axis])
 
     def end(self, layer: int, axis: int, outputs: int) -> int:
-        """Return the element after the last that the windows of so many outputs meet, unclipped."""
+        """Return the element after the last that the windows of this many outputs meet, unclipped."""
         of = self.network.layers[layer]
         place = (outputs - 1) * of.stride[axis] - of.padding[axis] + reach(of)[axis]  # with the empty rows of the map
         return -(-place // of.upsample[axis])

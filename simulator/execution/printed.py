@@ -1,6 +1,6 @@
-"""What is printed beside the sums of a plan: counted here from shapes and from what was executed, or named as not.
+"""What is printed in addition to the sums of a plan: counted here from shapes and executions, or marked as uncounted.
 
-What tensors that stay save is the difference between two counting runs: of the plan, and of its subgraphs without them.
+The saving of kept tensors is the difference between two counting runs: of the plan, and of its subgraphs without them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ OFF_CHIP = ("ema_weight_bytes", "ema_input_bytes", "ema_output_bytes")
 def check_printed(
     network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check]
 ) -> tuple[Check, ...]:
-    """Return a check of each number that is printed beside the sums of a partition; checks: those of the judge."""
+    """Return a check of each number printed in addition to the sums of a partition; checks: those of the judge."""
     counted = dict(_counted(network, partition, evaluation, checks))
     claimed = _claimed(evaluation)
     return tuple(_check(name, claim, counted.get(name)) for name, claim in claimed.items())
 
 
 def _claimed(evaluation: Evaluation) -> dict[str, Number]:
-    """Return what is printed, in its order; what is counted by nobody last."""
+    """Return what is printed, in its order; numbers that nothing counts come last."""
     chip = evaluation.accelerator
     claims: dict[str, Number] = {
         "subgraphs": len(evaluation.subgraphs),
@@ -70,7 +70,7 @@ def _counted(
 
 
 def _once(network: Network, batch: int) -> int:
-    """Return the bytes of all weights once, and of the model's inputs and outputs once for each sample."""
+    """Return the bytes of all weights once, plus the model's inputs and outputs once per sample."""
     own, layers = facts.with_experts(network, batch), range(len(network.layers))
     read = {u for producers in network.producers for u in producers}
     ends = [u for u, _ in enumerate(network.tensors) if u in read and u not in layers]
@@ -79,9 +79,9 @@ def _once(network: Network, batch: int) -> int:
 
 
 def _needs(counted: Sequence[dict[str, Number]]) -> list[float]:
-    """Return what DRAM has to give while each subgraph computes: its activations, and the weights of the next.
+    """Return the bandwidth each subgraph needs while it computes: for its activations and the weights of the next.
 
-    Nothing where something was not executed.
+    Empty if anything was not executed.
     """
     needs, last = [], dict[str, Number](ema_weight_bytes=0)
     for each, following in zip(counted, [*counted[1:], last]):
@@ -94,7 +94,7 @@ def _needs(counted: Sequence[dict[str, Number]]) -> list[float]:
 
 
 def _without_kept(network: Network, partition: Partition, evaluation: Evaluation) -> Number:
-    """Return the off-chip bytes that are counted where the same subgraphs run with nothing kept; None: one cannot."""
+    """Return the off-chip bytes counted when the same subgraphs run with nothing kept; None if one of them cannot."""
     plain = Partition.from_ids(network, partition.subgraphs, partition.metric, schemes=partition.schemes)
     priced = price_partition(network, plain, evaluation.accelerator, evaluation.tile_rule)
     prices = [price for price in priced.prices if isinstance(price, Price)]

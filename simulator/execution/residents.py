@@ -1,4 +1,4 @@
-"""Tensors that are on chip, whole, over several steps while values run: each in one memory from first to last."""
+"""Tensors that stay on chip, whole, over several steps in the run of values: each in one place from first to last."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from workloads.network.network import Network
 
 
 class Residents:
-    """What the steps of a plan find and leave on chip and in DRAM, with values.
+    """The values that the steps of a plan find and leave on chip and in DRAM.
 
-    network: scaled as its values are; sizes: bytes that the plan claims of each tensor, whole.
+    network: at the same scale as the values; sizes: bytes that the plan claims for each whole tensor.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Residents:
         return self.lies[self.step]
 
     def begin(self, step: int) -> Residents:
-        """Begin a step, and return itself: what is kept from here on gets its memory."""
+        """Begin a step, and return self: what is kept from now on gets its memory."""
         self.step = step
         for each in self.intervals:
             if each.from_step == step:
@@ -57,7 +57,7 @@ class Residents:
         return self
 
     def end(self) -> None:
-        """End the step: what is kept no longer is given up; raises Miss where bytes of a tensor were overwritten."""
+        """End the step and drop what is no longer kept; raises Miss if bytes of a tensor were overwritten."""
         for whole in self.memory.values():
             whole.check()
         for each in self.intervals:
@@ -65,7 +65,7 @@ class Residents:
                 del self.memory[each.tensor_id]
 
     def read_whole(self, u: int) -> Block:
-        """Return all of a tensor, from chip or DRAM; raises Miss where it is not there."""
+        """Return a whole tensor, from the chip or from DRAM; raises Miss if it is in neither."""
         tensor = self.network.tensors[u]
         if u in self.here.there:
             if u not in self.memory:
@@ -76,7 +76,7 @@ class Residents:
         return self.dram[u]
 
     def write_whole(self, u: int, values: Block) -> None:
-        """Put all of a tensor on chip, where it is kept from here on, and into DRAM, where it is written."""
+        """Put a whole tensor on chip if it is kept from now on, and into DRAM if it is written."""
         tensor, written = self.network.tensors[u], self.here.written
         if u in self.here.on_chip and u not in self.here.there:
             self.memory[u].write((0, tensor.height), (0, tensor.width), values)
@@ -84,7 +84,7 @@ class Residents:
             self.dram[u] = values
 
     def check_inputs(self, layers: tuple[int, ...], values: dict[int, Block]) -> None:
-        """Raise Miss unless the inputs of a step are there and right; those that are kept from here on are then."""
+        """Raise Miss unless the inputs of a step are there and correct; inputs kept from now on are then on chip."""
         inside = set(layers)
         for u in {p for v in layers for p in self.network.producers[v]} - inside:
             found = self.read_whole(u)

@@ -1,4 +1,4 @@
-"""The regions that a subgraph's sweep needs: the consumption-centric scheme (Cocco, Sec. 3.1, Fig. 7), by sweeping.
+"""The regions of a subgraph in the consumption-centric scheme (Cocco, Sec. 3.1, Fig. 7), found by sweeping.
 
 MAIN holds what lies between the oldest element that a pending update reads and the newest; SIDE the rows that the
 next row of tiles reads again. Both are found by running the sweeps of rows and columns on a map without borders.
@@ -16,7 +16,7 @@ from simulator.execution.part import COLUMNS, ROWS, Part
 
 @dataclass(frozen=True)
 class Cells:
-    """MAIN and SIDE of one tensor, in elements, and the channels that an element has room for."""
+    """MAIN and SIDE of one tensor, in elements, and the channels stored per element."""
 
     rows: int
     columns: int
@@ -46,8 +46,8 @@ class Cells:
 class Scheme:
     """How a subgraph runs: the pace along each axis, and the region of each tensor.
 
-    is_alone: every tensor is as wide as its map, so that rows run as in one dimension; else one operation sweeps all
-    columns, and what rows a tensor advances in it are made together. is_single: one operation makes all rows.
+    is_alone: every tensor is as wide as its map, so rows run as in one dimension. Otherwise one operation sweeps all
+    columns, and the rows that a tensor advances in it are made together. is_single: one operation makes all rows.
     """
 
     part: Part
@@ -69,21 +69,21 @@ class Scheme:
         return sum(self._updates(ROWS, u) * self._updates(COLUMNS, u) for u in self.part.tensors)
 
     def _updates(self, axis: int, u: int) -> int:
-        """Return the updates of a tensor along an axis, about as many as there are steps in its extent."""
+        """Return the approximate number of updates of a tensor along an axis: the steps in its extent."""
         if (axis == ROWS and self.is_single) or (axis == COLUMNS and self.is_alone):
             return 1
         return -(-self.part.extent[axis][u] // (self.rows, self.columns)[axis].steps[u])
 
     @property
     def activation_bytes(self) -> int:
-        """Bytes of all regions; what is on chip whole has none."""
+        """Bytes of all regions; tensors that are on chip whole have none."""
         return sum(cells.size_bytes for u, cells in self.cells.items() if u not in self.part.lies.on_chip)
 
 
 def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: int = 1) -> Scheme:
     """Return the scheme of a subgraph whose outputs have this tile (rows, columns).
 
-    alignment: channels to which an element is rounded up; samples: those that advance in lock-step.
+    alignment: a multiple of this many channels per element; samples: how many advance in lock-step.
     """
     height, width = part.extent
     columns = derive_pace(part, COLUMNS, derive_steps(part, COLUMNS, tile[COLUMNS]))
@@ -104,7 +104,7 @@ def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: in
 
 
 def paper_cells(scheme: Scheme) -> dict[int, Cells]:
-    """Return MAIN and SIDE as the paper has them: of what one update reads, and the rows of it that are read again."""
+    """Return MAIN and SIDE by the paper's rule: what one update reads, and the rows of it that are read again."""
     part, found, cells = scheme.part, {}, scheme.cells
     steps = [derive_steps(part, axis, scheme.tile[axis]) for axis in (ROWS, COLUMNS)]
     for u in part.tensors:

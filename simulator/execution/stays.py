@@ -1,7 +1,7 @@
-"""Where tensors lie while the steps of a plan run: in DRAM, or on chip over several steps. Found by running the steps.
+"""Where tensors lie while the steps of a plan run, in DRAM or on chip over several steps; found by running the steps.
 
-Derived from layers and intervals alone; neither prices nor simulator.partition.steps are asked. A step that reads what
-is neither on chip nor in DRAM, or an interval that begins with nothing, is a Miss.
+Derived from layers and intervals alone, without prices or simulator.partition.steps. A step that reads a tensor that is
+neither on chip nor in DRAM, or an interval that begins without its tensor, is a Miss.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Lies(NamedTuple):
 
     @property
     def elsewhere(self) -> int:
-        """How many the step does not touch."""
+        """How many kept tensors the step does not use."""
         return len(self.kept) - len(self.on_chip)
 
 
@@ -58,7 +58,7 @@ def run_steps(network: Network, subgraphs: Sequence[Sequence[int]], intervals: I
 
 
 def _check(network: Network, step: int, chip: set[int], left: set[int], loads: set[int], dram: set[int]) -> None:
-    """Raise Miss where something that is to be on chip, or in DRAM, is not there."""
+    """Raise Miss if a tensor that should be on chip or in DRAM is not there."""
     for u in sorted(left - chip):
         raise Miss(f"step {step}: tensor {network.tensors[u].name!r} is to be on chip, and no step has left it there")
     for u in sorted(loads - dram):

@@ -1,8 +1,8 @@
-"""verify(): counts every subgraph of a partition, and executes it and compares with running the layers one by one.
+"""verify(): counts every subgraph of a partition, executes it, and compares it with running the layers one by one.
 
-Two runs. The counting run (judge.py) has the real shapes, all channels and samples, and compares every printed
-number. The run of values shows equal outputs: no read misses, nothing is made twice. It has one core, one sample and
-two channels of each tensor: which elements are where does not depend on them.
+There are two runs. The counting run (judge.py) has the real shapes, all channels and samples, and compares every
+printed number. The run of values shows that outputs are equal: no read misses, and nothing is made twice. It has one
+core, one sample and two channels of each tensor, because which elements are where does not depend on these.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FACTORS = (1, 2, 4, 8, 16, 32)  #: our choice: how far maps are scaled down
 
 
 class Scaled:
-    """The network at one scale, and the values of all its tensors from running layer by layer."""
+    """The network at one scale, and the values of all its tensors as computed layer by layer."""
 
     def __init__(self, network: Network, factor: int, channels: int | None = CHANNELS) -> None:
         self.factor, self.channels = factor, channels
@@ -89,29 +89,29 @@ def verify(
     tile_rule : {"exact", "paper"}
         "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
     addresses : mapping of memory to mapping of buffer id to first byte, optional
-        Of every buffer of simulator.model.held.plan_buffers: then values are executed in one array of bytes for each
-        memory of each core, all with the same map, and what overlaps fails.
+        For every buffer of simulator.model.held.plan_buffers. Values are then executed in one byte array for each
+        memory of each core, all with the same address map, and any overlap fails.
     full : bool
-        Execute the values of all channels, not of two for each tensor; counts are of all in any case.
+        Execute the values of all channels instead of two per tensor; counts always cover all.
     progress : callable, optional
         Called with (subgraphs executed, subgraphs in total).
 
     Returns
     -------
     Verification
-        verified: every subgraph ran with equal outputs, and no number is different from what was counted.
+        verified: every subgraph ran with equal outputs, and no number differs from the count.
 
     Raises
     ------
     TypeError
-        An argument is of another type; the message shows one that would do.
+        An argument has a wrong type; the message shows a correct one.
     ValueError
-        The partition is of another network, or there is no such tile rule.
+        The partition is of another network, or the tile rule is unknown.
 
     Notes
     -----
-    The counting run takes from a price its tile and loop order only, and calls none of the code that prices (our
-    choice: simulator/execution/count.py), and how several cores share a subgraph.
+    From a price the counting run takes only the tile, the loop order, and how several cores share a subgraph. It calls
+    none of the code that prices (our choice: simulator/execution/count.py).
 
     Examples
     --------
@@ -139,7 +139,7 @@ def verify(
     checks, message = judge(network, accelerator, partition, prices)
     if wrong := wrong_input(network, priced.rules.geometry, accelerator.batch):
         return Verification(False, wrong, (), 0, checks, partition.names)
-    if not checks:  # the steps do not find what they read
+    if not checks:  # some step does not find what it reads
         return Verification(False, message, (), 0)
     checks += check_printed(network, partition, summarize(priced), checks)
     message = message or first_wrong(partition, checks)
@@ -213,7 +213,7 @@ def _affordable(network: Network, model: SubgraphModel, price: Price, scales: di
 
 
 def _updates(part: Part, price: Price) -> int | None:
-    """Return about the updates to execute, None where maps this small have no pace; loops have a scale of their own."""
+    """Return about how many updates to execute; None if maps this small have no pace; loops have their own scale."""
     try:
         return 0 if price.loops is not None else derive_scheme(part, price.tile, 1).update_count
     except Miss:
@@ -227,10 +227,10 @@ def run_subgraph(
     memory: AddressedMemory | None = None,
     stays: Residents | None = None,
 ) -> bool:
-    """Execute the values of one subgraph; raises Miss where anything is not as claimed.
+    """Execute the values of one subgraph; raises Miss if anything is not as claimed.
 
-    Returns whether a single layer ran smaller than it is. stays: what other steps left on chip and in DRAM. The loops
-    of a layer run on their own; what it finds there is compared, and what it leaves put there, whole.
+    Returns whether a single layer was scaled down. stays: what other steps left on chip and in DRAM. The loops of a
+    layer run separately: its inputs there are only compared, and its output is put there whole.
     """
     rules, lies = model.rules, NOTHING_STAYS if stays is None else stays.here
     part = Part(scale.network, model.subgraph.layers, lies)
@@ -275,7 +275,7 @@ def run_on_cores(
     stays: Residents | None,
     memory: AddressedMemory | None = None,
 ) -> None:
-    """Execute the values of a subgraph that several cores share; raises Miss where anything is not as claimed."""
+    """Execute the values of a subgraph that several cores share; raises Miss if anything is not as claimed."""
     rules, arithmetic = model.rules, scale.arithmetic
     lies = NOTHING_STAYS if stays is None else stays.here
     part, machine = Part(scale.network, model.subgraph.layers, lies), Accelerator(shared_buffer=1, cores=rules.cores)
@@ -299,7 +299,7 @@ def run_on_cores(
 
 
 def check_traffic(part: Part, counts: Counts) -> None:
-    """Raise Miss unless what comes from DRAM came once, and what goes there went once."""
+    """Raise Miss unless everything to and from DRAM moved exactly once."""
     sizes = [height * width for height, width in zip(*part.extent)]
     for name, counted, tensors in (
         ("loads", counts.dram_read, part.loaded), ("stores", counts.dram_written, part.outputs)

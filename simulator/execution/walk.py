@@ -1,8 +1,8 @@
-"""Runs a scheme on intervals: which rows and columns are made, read, kept and brought back, and whether they are there.
+"""Runs a scheme on intervals: which rows and columns are made, read, kept and restored, and whether they are there.
 
-Rows and columns are independent: every row operation sweeps the same columns. So each axis runs once, in regions that
-hold what is claimed and nothing else; a read that finds nothing, a write without room, or an element that is made
-twice or never is a Miss.
+Rows and columns are independent, because every row operation sweeps the same columns. So each axis runs once, in
+regions of exactly the claimed size. A read that finds nothing, a write without room, or an element that is made twice
+or never is a Miss.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Operation = dict[int, Span]  #: by tensor id, the rows that one sweep over all c
 
 @dataclass
 class Walk:
-    """What a run of a scheme makes, and the rows that it brings back, by tensor id."""
+    """What a run of a scheme makes, and the rows that it restores, by tensor id."""
 
     rows: Pieces
     columns: Pieces
@@ -40,7 +40,7 @@ def walk(scheme: Scheme) -> Walk:
 
 
 def walk_rows(scheme: Scheme, columns: Pieces) -> Walk:
-    """Run the rows of a scheme whose columns ran in such pieces; raises Miss."""
+    """Run the rows of a scheme whose columns ran in these pieces; raises Miss."""
     if scheme.is_alone:
         return Walk(_run_updates(scheme, ROWS), columns)
     found = Walk({}, columns)
@@ -58,13 +58,13 @@ class _Line:
         self.pieces: Pieces = {u: [] for u in self.part.tensors}
 
     def ring(self, u: int) -> Span:
-        """Return what a ring holds: the last elements that were made; of what is on chip whole, all that is there."""
+        """Return what a ring holds: the last elements made; for a tensor on chip whole, all that is there."""
         if u in self.part.lies.on_chip:
             return _whole(self.part, self.axis, u, self.done[u])
         return max(0, self.done[u] - self.room[u]), self.done[u]
 
     def make(self, u: int, span: Span, held: Callable[[int], Span]) -> None:
-        """Make elements of a tensor from what is held of its operands; raises Miss."""
+        """Make elements of a tensor from the parts of its operands that are held; raises Miss."""
         name, size = self.part.name(u), span[1] - span[0]
         if span[0] != self.done[u]:
             raise Miss(f"tensor {name!r}: {span[0]} to {span[1]} is made where {self.done[u]} is next")
@@ -76,7 +76,7 @@ class _Line:
         self.done[u] = span[1]
 
     def finished(self) -> Pieces:
-        """Return what was made; raises Miss where an element never was."""
+        """Return what was made; raises Miss if an element never was."""
         for u, stop in self.done.items():
             if stop != self.part.extent[self.axis][u]:
                 raise Miss(f"tensor {self.part.name(u)!r}: {stop} of its {self.unit} are made")
@@ -84,7 +84,7 @@ class _Line:
 
     @property
     def unit(self) -> str:
-        """What is counted along the axis."""
+        """The name of what the axis counts."""
         return ("rows", "columns")[self.axis]
 
     def _read(self, reading: Reading, outputs: Span, held: Span) -> None:
@@ -104,7 +104,7 @@ def _run_updates(scheme: Scheme, axis: int) -> Pieces:
 
 
 def _run_operations(scheme: Scheme, found: Walk) -> None:
-    """Run the row operations: what a tensor holds in one are its new rows, and those of SIDE or of MAIN."""
+    """Run the row operations; in each, a tensor holds its new rows and those in SIDE or MAIN."""
     part, line = scheme.part, _Line(scheme, ROWS)
     everything = [{u: (0, part.extent[ROWS][u]) for u in part.tensors}]
     for operation in everything if scheme.is_single else scheme.rows.operations(line.room):
@@ -130,12 +130,12 @@ def _held(scheme: Scheme, operation: Operation, u: int) -> Span:
 
 
 def _whole(part: Part, axis: int, u: int, done: int) -> Span:
-    """Return what is there of a tensor that is on chip whole: all, or what was made or loaded here."""
+    """Return the part present of a tensor that is on chip whole: all, or what was made or loaded here."""
     return 0, part.extent[axis][u] if u in part.lies.there else done
 
 
 def _first_row(part: Part, reading: Reading, operation: Operation) -> int:
-    """Return the first row that a layer reads in an operation; the end of the map where it makes nothing."""
+    """Return the first row that a layer reads in an operation; the end of the map if it makes nothing."""
     rows = operation[reading.layer]
     if rows[0] == rows[1]:
         return part.extent[ROWS][reading.tensor]
@@ -143,14 +143,14 @@ def _first_row(part: Part, reading: Reading, operation: Operation) -> int:
 
 
 def _pieces(scheme: Scheme, u: int, rows: Span) -> Iterator[Span]:
-    """Yield what is made at once: the rows of an operation; of an output, whose region has one tile, tile by tile."""
+    """Yield what is made at once: the rows of an operation, or one tile for an output, whose region holds one tile."""
     at_once = max(1, rows[1] - rows[0]) if scheme.part.readers[u] else scheme.tile[ROWS]
     for first in range(rows[0], rows[1], at_once):
         yield first, min(first + at_once, rows[1])
 
 
 def _count_again(scheme: Scheme, found: Walk, u: int, rows: int) -> None:
-    """Count rows that MAIN does not hold any more, and that come out of SIDE."""
+    """Count rows that MAIN no longer holds and that come out of SIDE."""
     cells = scheme.cells[u]
     if rows and cells.columns < cells.width:
         found.restored[u] = found.restored.get(u, 0) + rows

@@ -1,9 +1,9 @@
-"""Steps that look alike cost the same: what a price depends on, without names and numbers of layers.
+"""Equivalent steps cost the same: what a price depends on, without the names and ids of layers.
 
-A language model is one layer n times, a residual network repeats its blocks, and the three projections of attention
-differ by name only. The price of a subgraph depends on the shapes of its layers, on which of them reads which tensor in
-which place, on the shapes of what comes from outside, and on what is stored, loaded and kept: a key holds just that, so
-steps with equal keys are priced once. (Our choice: a longer key would only share less.)
+A language model repeats one layer n times, a residual network repeats its blocks, and the three projections of
+attention differ by name only. The price of a subgraph depends on the shapes of its layers, on which of them reads which
+tensor as which operand, on the shapes of its inputs, and on what is stored, loaded and kept. A key holds exactly that,
+so steps with equal keys are priced once. (Our choice: a longer key would only share less.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHAPE = [item.name for item in fields(Layer) if item.name not in ("name", "input
 
 
 class Alike:
-    """The layers and tensors of a network by what a price depends on.
+    """The layers and tensors of a network, numbered so that equivalent ones have the same number.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Alike:
         ]
 
     def key(self, layers: Iterable[int], kept: Kept | None = None) -> Hashable:
-        """Return what the price of these layers depends on beside the machine; kept: which of their tensors stay."""
+        """Return what the price of these layers depends on, apart from the machine; kept: which tensors stay."""
         group, network = tuple(sorted(layers)), self.network
         inside = set(group)
         outside = dict.fromkeys(p for v in group for p in network.producers[v] if p not in inside)
@@ -72,7 +72,7 @@ class Alike:
 
 
 class Models:
-    """Subgraphs of one network under given rules, each of those that look alike made once; for prices only."""
+    """Subgraphs of one network under given rules, for prices only: equivalent ones are made once."""
 
     def __init__(self, rules: PricingRules) -> None:
         self.rules, self.alike = rules, Alike(rules)
@@ -80,7 +80,7 @@ class Models:
         self._model: Callable[[Hashable], SubgraphModel] = lru_cache(MEMO)(self._make)
 
     def of(self, layers: Iterable[int], kept: Kept | None = None) -> SubgraphModel:
-        """Return a subgraph with the price of this one; its tensors may be those of another."""
+        """Return a subgraph with the same price as this one; its tensors may be those of another."""
         self._asked = layers, kept
         return self._model(self.alike.key(layers, kept))
 

@@ -1,9 +1,9 @@
-"""Groups of channels apart: a subgraph that needs nothing of one group for another runs group by group.
+"""Independent groups of channels: a subgraph in which no group needs another runs group by group.
 
-Scores, softmax and context of one head need nothing of another; neither do depth-wise convolutions, pools and
-element-wise layers across groups of 8 channels. If all layers of a subgraph keep g groups apart, its regions may be
-those of one group after the other, and the weights on chip, too; what crosses, what the buffers move and what is
-computed is the same (our choice: Cocco has all channels of a tile together). Each group fills the array anew.
+Scores, softmax and context of one head need no other head; depth-wise convolutions, pools and element-wise layers need
+nothing across groups of 8 channels. If all layers of a subgraph keep g groups apart, its regions, and its weights on
+chip, may be those of one group at a time. What goes off chip, what the buffers move and what is computed stay the same
+(our choice: Cocco has all channels of a tile together). Each group fills the array anew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANY = 0  #: groups of any size: gcd(ANY, n) == n
 
 
 def heads_of(network: Network) -> list[int]:
-    """Return per tensor how many heads its channels have: those of a product, and of element-wise layers on it."""
+    """Return the number of heads of each tensor: those of a product, also for element-wise layers on its output."""
     found = [1] * len(network.tensors)
     for v, layer in enumerate(network.layers):
         if layer.op == "matmul":
@@ -32,7 +32,7 @@ def heads_of(network: Network) -> list[int]:
 
 
 def units_of(network: Network) -> list[int]:
-    """Return per layer a number whose divisors are the numbers of groups that it keeps apart; ANY where all do.
+    """Return a number per layer whose divisors are the numbers of groups that it keeps apart; ANY for any number.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def _unit(network: Network, v: int, heads: list[int]) -> int:
 
 
 def one_group(layer: Layer, groups: int) -> Layer:
-    """Return what a layer is of one of so many groups, for the cycles that it takes."""
+    """Return the part of a layer that computes one of this many groups, to count its cycles."""
     channels, inputs = layer.channels // groups, layer.in_channels // groups
     if layer.groups == 1:
         return replace(layer, channels=channels, in_channels=inputs)
@@ -71,7 +71,7 @@ def one_group(layer: Layer, groups: int) -> Layer:
 
 
 def divisors_of(layer: Layer, unit: int) -> list[int]:
-    """Return the numbers of groups, above 1, in which a layer of this unit (`units_of`) may ever run, ascending."""
+    """Return the numbers of groups above 1 in which a layer with this unit (`units_of`) can run at all, ascending."""
     most = gcd(unit, layer.channels)
     low = [each for each in range(1, isqrt(most) + 1) if most % each == 0]
     return sorted({*low, *(most // each for each in low)} - {1})
@@ -80,9 +80,9 @@ def divisors_of(layer: Layer, unit: int) -> list[int]:
 def groups_apart(
     network: Network, layers: Iterable[int], units: list[int], technology: Technology | None = None
 ) -> tuple[int, ...]:
-    """Return the numbers of groups, above 1, in which a subgraph may run, ascending.
+    """Return the numbers of groups above 1 in which a subgraph may run, ascending.
 
-    Heads have any number of channels; other groups are words of the layout, so that rounding up takes no more.
+    Heads have any number of channels; other groups are whole words of the layout, so that rounding up adds nothing.
     """
     layers = tuple(layers)
     whole = gcd(*[units[v] for v in layers])

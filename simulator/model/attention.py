@@ -1,10 +1,10 @@
 """The loop order of an attention: queries in tiles, keys and values in blocks, with a running softmax.
 
-For a tile of queries and a block of keys their scores are held, one head at a time. From block to block each row has a
-running maximum and sum, and the sums of its outputs; where the maximum grows, both sums are scaled anew. In one block
-there is nothing to run: the outputs go out as they are. Heads of queries that share a head of keys are more rows.
+The scores of a tile of queries and a block of keys are held, one head at a time. From block to block each row keeps a
+running maximum and sum, and the sums of its outputs; when the maximum grows, both sums are rescaled. With a single
+block nothing is carried over: the outputs are final. Query heads that share a head of keys count as more rows.
 
-(Our choice, as the order of any layer. The recurrence is that of Milakov and Gimelshein, arXiv:1805.02867.)
+(Our choice, as for the loop order of any layer. The recurrence is that of Milakov and Gimelshein, arXiv:1805.02867.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workloads.network.types import row_bytes
 
 
 def tiles_blocks(layer: LoopLayer, grid: Grid, mode: Mode, block: int) -> LoopPlan:
-    """TB: tiles; blocks. Keys and values of a head pass for each tile, so many at a time; in one block they stay."""
+    """TB: tiles; blocks. Each tile reads the keys and values of a head block by block; a single block stays."""
     part, blocks, cells = layer.part, -(-layer.keys // block), prod(grid.tile)
     held = mode.held * part.room + cells * layer.results(block) + cells * _position_bytes(layer, blocks > 1)
     rows = layer.output_elements // part.outputs  # of all heads
@@ -34,7 +34,7 @@ def tiles_blocks(layer: LoopLayer, grid: Grid, mode: Mode, block: int) -> LoopPl
 
 
 def keys_bytes(layer: LoopLayer, count: int) -> int:
-    """Return the bytes that so many keys and values of a head take; none where all of them are on chip anyway."""
+    """Return the bytes that this many keys and values of a head take; 0 where all of them are on chip anyway."""
     if layer.has_second:
         return 0
     widths = layer.part.reduction, layer.part.outputs
@@ -42,7 +42,7 @@ def keys_bytes(layer: LoopLayer, count: int) -> int:
 
 
 def _position_bytes(layer: LoopLayer, has_sums: bool) -> int:
-    """Return what a row of a head takes beside queries and scores: its outputs, or sums, a running maximum and sum."""
+    """Return the bytes of a head's row besides queries and scores: outputs, or sums with a running maximum and sum."""
     if has_sums:
         return layer.bits.sum_bytes * (layer.round_up(layer.part.outputs) + 2)
     return 0 if layer.stays.output else layer.results(layer.part.outputs)
@@ -53,7 +53,7 @@ def _score_bytes(layer: LoopLayer, keys: int) -> int:
 
 
 def plans_of_tile(layer: LoopLayer, grid: Grid, room: Room) -> Iterator[LoopPlan]:
-    """Yield all in one block where that fits, and as few blocks as fit, evened out."""
+    """Yield a plan with a single block where that fits, and one with as few equal blocks as fit."""
     mode, cells, word = next(modes_of(grid)), prod(grid.tile), layer.word
     plan = tiles_blocks(layer, grid, mode, layer.keys)
     if room.holds(plan.activation_bytes, plan.weight_bytes):
@@ -66,11 +66,11 @@ def plans_of_tile(layer: LoopLayer, grid: Grid, room: Room) -> Iterator[LoopPlan
 
 
 def least_bytes(layer: LoopLayer, grid: Grid) -> Iterator[int]:
-    """Yield what a tile takes at least: all in one block, or a word of keys at a time."""
+    """Yield the least bytes that a tile takes: with a single block, and with a word of keys at a time."""
     for block in {layer.keys, min(layer.word, layer.keys)}:
         yield tiles_blocks(layer, grid, next(modes_of(grid)), block).activation_bytes
 
 
 def once_bytes(layer: LoopLayer, grid: Grid) -> int:
-    """Return what a tile takes where everything moves once, tile after tile: all keys and values of a head."""
+    """Return the bytes that a tile takes when everything moves once: all keys and values of a head stay."""
     return tiles_blocks(layer, grid, next(modes_of(grid)), layer.keys).activation_bytes

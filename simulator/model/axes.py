@@ -1,7 +1,7 @@
-"""What the windows of a layer meet along one axis, tap by tap.
+"""The input rows that the windows of a layer read ("meet") along one axis, tap by tap.
 
-A tile of t outputs meets the union of their windows; holes of dilation and empty rows of spread maps are not met. Six
-numbers of all tiles of an axis are all that loop orders (orders.py, groups.py) need to know of it.
+A tile of t outputs meets the union of their windows, without the holes of dilation and the empty rows of spread maps.
+Loop orders (orders.py, groups.py) need only six numbers about the tiles of an axis.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Axis(NamedTuple):
-    """One axis of a layer: which rows of the input each row of the output meets."""
+    """One axis of a layer: which input rows each output row meets."""
 
     extent: int  #: rows of the input
     windows: int  #: rows of the output
@@ -24,7 +24,7 @@ class Axis(NamedTuple):
     upsample: int = 1  #: the window slides over the map with upsample - 1 empty rows in between
 
     def met(self, window: int) -> range:
-        """Return the rows of the input that a window meets.
+        """Return the input rows that a window meets.
 
         Row r lies at position r u, tap f of the window at i s - pad + f d: the rows that meet one are d / gcd(u, d)
         apart.
@@ -58,7 +58,7 @@ class Met(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def meet(axis: Axis, tile: int) -> Met:
-    """Return what tiles of so many outputs meet, the last as many as are left.
+    """Return what tiles of this many outputs meet; the last tile has the outputs that are left.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The cheapest loop order of one layer in given memory: tiles, chunks, slices and samples at once are tried.
+"""The cheapest loop order of one layer in a given memory: tries tiles, chunks, slices and samples at once.
 
-For a tile and an order the chunk is the largest that fits, evened out over as many passes (Cocco leaves it open; our
-choice: brute force over all chunks found no fewer bytes off chip, tests/simulator/model/test_cheapest.py).
+For a tile and an order the chunk is the largest that fits, then evened out over the same number of passes (Cocco leaves
+it open; our choice: brute force over all chunks moves no fewer bytes, tests/simulator/model/test_cheapest.py).
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "band
     Parameters
     ----------
     layer : LoopLayer
-        From `loops.loop_layer`; of several cores from `schemes.looped.loop_ways`, and then what is least is of all.
+        From `loops.loop_layer`; for several cores from `schemes.looped.loop_ways`: then the sum over all cores counts.
     room : Room
         Bytes of one core.
     goal : Goal
         What is to be least.
     tiles : {"bands", "equal", "all"}
-        Squares, the whole map and bands of full width and ceil(H / n) rows; rectangles of ceil(H / n) x ceil(W / m),
-        too; all rectangles, for small maps.
+        "bands": squares, the whole map, and bands of full width and ceil(H / n) rows. "equal": also rectangles of
+        ceil(H / n) x ceil(W / m). "all": all rectangles, for small maps.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "band
 
 
 def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
-    """Return the tiles of outputs tried, rows and columns, each once.
+    """Return the output tiles to try as (rows, columns), each once.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
 
 
 def plans_of(layer: LoopLayer, room: Room, tiles: Tiles) -> Iterator[LoopPlan]:
-    """Yield every plan that is tried and fits."""
+    """Yield every plan tried that fits."""
     if layer.kind == "copy":
         yield from _fitting(room, groups.copy(layer))
         return
@@ -121,7 +121,7 @@ def _samples(layer: LoopLayer) -> list[int]:
 
 
 class Place(NamedTuple):
-    """A tile of so many samples, and the memory that it has."""
+    """A tile of some samples, and the memory available to it."""
 
     layer: LoopLayer
     grid: Grid
@@ -144,11 +144,11 @@ class Place(NamedTuple):
         return 0 if self.layer.stays.output else self.positions * self.layer.results(self.layer.word)
 
     def beside(self, mode: Mode) -> Room:
-        """Return what its input leaves."""
+        """Return the room that its input leaves."""
         return self.room.without(self.at_once * mode.held * self.layer.part.room, 0)
 
     def most_words(self, room: Room, word_bytes: int, inputs: int) -> int:
-        """Return how many words of outputs fit at once with their weights for so many inputs, at most all."""
+        """Return how many words of outputs fit at once with their weights for this many inputs, at most all."""
         outputs, word = self.layer.part.outputs, self.layer.word
         words = -(-outputs // word)
         if room.holds(words * word_bytes, self.layer.stationary_bytes(outputs, inputs)):
@@ -157,7 +157,7 @@ class Place(NamedTuple):
 
 
 def _joined_plans(place: Place) -> Iterator[LoopPlan]:
-    """Yield both orders of element-wise layers with the most channels at once that fit; or all, where they mix."""
+    """Yield both orders of element-wise layers with the most channels at once that fit, or all where they mix."""
     layer, grid, _, room = place
     steps = range(layer.at_most, 0, -layer.word) if layer.kind == "join" else [layer.outputs]
     (mode,) = orders.modes_of(grid)
@@ -167,7 +167,7 @@ def _joined_plans(place: Place) -> Iterator[LoopPlan]:
 
 
 def _norm_plans(place: Place) -> Iterator[LoopPlan]:
-    """Yield the orders of element-wise layers, then two passes beside the most channels that can stay in between."""
+    """Yield the orders of element-wise layers, then two passes with the most channels that can stay in between."""
     yield from _joined_plans(place)
     layer, grid, _, room = place
     outputs = room.without(place.result_bytes + 2 * layer.bits.sum_bytes * prod(grid.tile), 0)
@@ -183,7 +183,7 @@ def _attention_plans(place: Place) -> Iterator[LoopPlan]:
 
 
 def _apart_plans(place: Place) -> Iterator[LoopPlan]:
-    """Yield channels apart, as many at once as fit and fill the array."""
+    """Yield the orders with independent channels: as many at once as fit and fill the array."""
     layer, grid, at_once, room = place
     largest = max(layer.producers)
     weights = groups.apart_weights(layer, min(layer.word, largest))
@@ -211,7 +211,7 @@ def _dense_plans(place: Place) -> Iterator[LoopPlan]:
 def _chunked(
     place: Place, mode: Mode, nests: tuple[Callable[[LoopLayer, Grid, Mode, Loops], LoopPlan], ...]
 ) -> Iterator[LoopPlan]:
-    """Yield orders with the fewest chunks that fit, evened out."""
+    """Yield orders with the fewest chunks that fit, of equal size."""
     layer, part = place.layer, place.layer.part
     most = place.most_words(place.beside(mode), place.result_bytes, part.reduction)
     if most > 0:
@@ -221,7 +221,7 @@ def _chunked(
 
 
 def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
-    """Yield the orders that keep what fits beside a chunk: weights of other outputs, or rows of a ring."""
+    """Yield the orders that keep what fits along with a chunk: weights of other outputs, or rows of a ring."""
     layer, part, room = place.layer, place.layer.part, place.beside(mode)
     word = layer.stationary_bytes(layer.word, part.reduction)
     row = layer.batch * part.room * place.grid.columns.union
@@ -239,21 +239,21 @@ def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
 
 
 def _sliced(place: Place, mode: Mode) -> Iterator[LoopPlan]:
-    """Yield the order that cuts the weights of a tile's outputs into slices, as few as fit, evened out."""
+    """Yield the order that cuts the weights of a tile's outputs into as few equal slices as fit."""
     layer, part, sums = place.layer, place.layer.part, place.sum_bytes
     room, units = place.beside(mode), -(-part.reduction // layer.word)
     for outputs in _chunks(place, place.most_words(room, sums, min(layer.word, part.reduction))):
         left = room.without(-(-outputs // layer.word) * sums, 0)
         most = left.most(0, layer.stationary_bytes(outputs, layer.word))
-        if 0 < most < units:  # in one slice it is TK
+        if 0 < most < units:  # a single slice would be TK
             loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), outputs, place.at_once)
             yield orders.tiles_slices(layer, place.grid, mode, loops)
 
 
 def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
-    """Yield the order that cuts a block's inputs into slices, as few as fit, evened out.
+    """Yield the order that cuts a block's inputs into as few equal slices as fit.
 
-    is_inner: the weights of a word of outputs are held, not of the chunk.
+    is_inner: hold the weights of one word of outputs, not of the whole chunk.
     """
     layer, part, sums = place.layer, place.layer.part, place.sum_bytes
     each, units = (
@@ -266,13 +266,13 @@ def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
         inner = min(layer.word, outputs) if is_inner else outputs
         left = place.room.without(-(-outputs // layer.word) * sums, 0)
         most = left.most(each, layer.stationary_bytes(inner, min(layer.word, part.reduction)))
-        if most < units:  # in one slice it is TK
+        if most < units:  # a single slice would be TK
             loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), inner, place.at_once)
             yield orders.block_slices(layer, place.grid, mode, loops)
 
 
 def _chunks(place: Place, most: int) -> list[int]:
-    """Return the outputs of a chunk tried: of the fewest chunks, of a few more, and a word."""
+    """Return the chunk sizes to try, in outputs: for the fewest chunks, for a few more, and a single word."""
     outputs, word = place.layer.part.outputs, place.layer.word
     if most < 1:
         return []
@@ -283,7 +283,7 @@ def _chunks(place: Place, most: int) -> list[int]:
 
 
 def _evened(size: int, most: int, word: int) -> int:
-    """Return pieces of at most so many words, as few as can be, each as large: multiples of a word, or all.
+    """Return the size of equal pieces, as few as possible, of at most this many words: whole words, or everything.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What crosses to DRAM at least, and who moves far more (docs/model.md, section 4)."""
+"""The least traffic to DRAM, and the layers that move far more (docs/model.md, section 4)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ OFTEN = 4  #: times; our choice: what is moved more often than that is named
 
 
 class Reread(NamedTuple):
-    """A layer that moves its weights, its inputs or its outputs more than OFTEN times over; mean of its inputs.
+    """A layer that moves its weights, its inputs (on average) or its outputs more than OFTEN times.
 
-    activation_bytes, weight_bytes: what one core needs to hold the layer whole, which ends it.
+    activation_bytes, weight_bytes: what one core needs to hold the layer whole; then everything moves once.
     """
 
     layer: str
@@ -27,7 +27,7 @@ class Reread(NamedTuple):
 
 
 def compulsory_bytes(geometry: Geometry, batch: int) -> int:
-    """Return the bytes of all weights once, and of the model's inputs and outputs once for each sample."""
+    """Return the bytes of all weights once, plus the model's inputs and outputs once per sample."""
     whole = Subgraph(geometry, range(len(geometry.network.layers)))
     return whole.weight_bytes + batch * (whole.input_bytes + whole.output_bytes)
 
@@ -35,7 +35,7 @@ def compulsory_bytes(geometry: Geometry, batch: int) -> int:
 def _enough(model: SubgraphModel, price: Price) -> tuple[int, int]:
     """Return the bytes of activations and weights of one core in which a single layer moves everything once.
 
-    On several cores those in which it is held as it is shared now, or with its channels dealt.
+    On several cores: to hold it as it is shared now, or with its channels dealt.
     """
     if model.rules.has_loop_orders:
         return one_pass(model.rules.loop_layer(model.subgraph.layers[0]))
@@ -48,7 +48,7 @@ def _enough(model: SubgraphModel, price: Price) -> tuple[int, int]:
 def rereads(
     names: Sequence[Sequence[str]], models: Sequence[SubgraphModel], prices: Iterable[Price | Shortage]
 ) -> Iterator[Reread]:
-    """Yield what single layers that are not held move more than OFTEN times; what is held is moved once."""
+    """Yield what single layers move more than OFTEN times; a layer that is held moves everything once."""
     for group, model, price in zip(names, models, prices):
         if isinstance(price, Shortage) or not price.is_streamed:
             continue

@@ -1,6 +1,6 @@
 """From bytes, operations and cycles to energy, latency and bandwidth (model.md, sections 4 and 5; Cocco, Sec. 5.1.2).
 
-Totals are integers; each float comes from one formula at the end, so that the order of summation cannot matter.
+Totals are integers; each float comes from one formula at the end, so the order of summation cannot matter.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class EnergyBreakdown(NamedTuple):
         return moved + (self.leakage or 0.0) + (self.dram_background or 0.0)
 
     def parts(self) -> dict[str, float]:
-        """Return the parts by name, without those that the hardware does not have."""
+        """Return the parts by name, leaving out those that the hardware does not have."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
@@ -93,14 +93,14 @@ def energy_breakdown(totals: Totals, accelerator: Accelerator) -> EnergyBreakdow
 
 
 def latency_cycles(totals: Totals, accelerator: Accelerator) -> float:
-    """Return the latency, cycles: per subgraph the longest of computing, DRAM and crossbar, summed."""
+    """Return the latency in cycles: the longest of computing, DRAM and crossbar, summed over the subgraphs."""
     return totals.slots / accelerator.dram_bytes_per_cycle
 
 
 def bandwidths(prices: Sequence[Price]) -> list[float]:
-    """Return the DRAM bandwidth that each subgraph needs so that computing never waits, bytes per cycle.
+    """Return the DRAM bandwidth, bytes per cycle, that each subgraph needs so that computing never waits.
 
-    Its inputs and outputs and the weights of the next are to cross while it computes (Cocco, Fig. 3), if there is room.
+    While it computes, its inputs, its outputs and the weights of the next cross (Cocco, Fig. 3), if there is room.
     """
     following = [price.ema_weight_bytes for price in prices[1:]] + [0]
     return [
@@ -117,7 +117,7 @@ def added(values: Iterable[float]) -> float:
 def price_subgraphs(
     models: Sequence[SubgraphModel], accelerator: Accelerator, reserved: Sequence[Reserved] = ()
 ) -> list[Price | Shortage]:
-    """Return the price of each subgraph, given in execution order; reserved: what kept tensors take meanwhile."""
+    """Return the price of each subgraph in execution order; reserved: what kept tensors take while each runs."""
     activations, weights = accelerator.activation_capacity, accelerator.weight_capacity
     beside = reserved or [NOTHING] * len(models)
     return [model.price(activations, weights, each) for model, each in zip(models, beside)]

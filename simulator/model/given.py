@@ -1,4 +1,4 @@
-"""Subgraphs whose scheme a plan says: priced as it is given, not as would be the cheapest (model.md, section 7)."""
+"""Subgraphs whose scheme the plan states: priced in that scheme, not in the cheapest (model.md, section 7)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from simulator.partition.schemes import CoreScheme
 
 
 def model_in(rules: PricingRules, layers: Iterable[int], scheme: CoreScheme, kept: Kept | None = None) -> SubgraphModel:
-    """Return the subgraph; in this scheme where one is given and there are cores to share it."""
+    """Return the subgraph, in this scheme if one is given and there are several cores."""
     if not scheme or rules.cores == 1:
         return SubgraphModel(rules, layers, kept)
     return GivenScheme(rules, layers, kept, scheme)
 
 
 class GivenScheme(SubgraphModel):
-    """A subgraph that several cores share in one way, whatever the others cost.
+    """A subgraph that several cores share in one given way, whatever the other ways cost.
 
     Parameters
     ----------
     rules : PricingRules
-        As of any subgraph; of two cores at least.
+        As for any subgraph; at least two cores.
     layers : iterable of int
         Ids of the layers that run together.
     kept : Kept or None
@@ -62,7 +62,7 @@ class GivenScheme(SubgraphModel):
 
     @property
     def loop_ways(self) -> tuple[LoopWay, ...]:
-        """The ways to run a single layer in a loop order that are this scheme."""
+        """The ways of this scheme to run a single layer in a loop order."""
         return tuple(way for way in super().loop_ways if way.scheme == self.scheme)
 
     def _reason(self) -> str:

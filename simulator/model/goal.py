@@ -1,4 +1,4 @@
-"""What is to be least for a layer, and the room that it has: what a loop order is chosen by."""
+"""What to minimize for a layer, and the memory that it has: how a loop order is chosen."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Room(NamedTuple):
     weights: int | None
 
     def without(self, activation: int, weights: int) -> Room:
-        """Return what is left beside these bytes, below 0 where they do not fit."""
+        """Return the room left after these bytes, below 0 where they do not fit."""
         if self.weights is None:
             return Room(self.activation - activation - weights, None)
         return Room(self.activation - activation, self.weights - weights)
 
     def most(self, activation: int, weights: int) -> int:
-        """Return how often so many bytes of activations (perhaps none) and so many of weights fit."""
+        """Return how many times these bytes of activations (perhaps 0) and of weights fit."""
         if not activation and not weights:
             return ANY_NUMBER if self.activation >= 0 and (self.weights is None or self.weights >= 0) else 0
         if self.weights is None:
@@ -37,7 +37,7 @@ class Room(NamedTuple):
         return min(limits)
 
     def holds(self, activation: int, weights: int) -> bool:
-        """Return whether that fits."""
+        """Return whether these bytes fit."""
         if self.weights is None:
             return activation + weights <= self.activation
         return activation <= self.activation and weights <= self.weights
@@ -63,10 +63,10 @@ class Moving(Protocol):
 
 
 class Goal(NamedTuple):
-    """What is to be least, and pJ per byte: DRAM, activation buffer, weight buffer, crossbar; pJ per slot of leakage.
+    """What to minimize, and pJ per byte: DRAM, activation buffer, weight buffer, crossbar; pJ per slot of leakage.
 
-    Latency is that of a whole layer, its computing, DRAM or crossbar: of one core the least is where EMA is least.
-    A byte that is written takes as much as one that is read, where nothing else is said.
+    Latency is that of a whole layer, by computing, DRAM or crossbar: on one core it is least where EMA is least.
+    Unless stated otherwise, writing a byte takes as much energy as reading one.
     """
 
     metric: Metric
@@ -82,15 +82,15 @@ class Goal(NamedTuple):
     operation: float = 0.0  #: pJ of an operation that not every order of a layer has
 
     def of_cycles(self, slots: int) -> Goal:
-        """Return the goal of a layer whose computing takes so many slots."""
+        """Return the goal for a layer whose computing takes this many slots."""
         return self._replace(slots=slots) if self.static or self.metric == "latency" else self
 
     def slots_of(self, moving: Moving) -> int:
-        """Return the slots that these bytes and computing take at least."""
+        """Return the least slots that moving these bytes and computing take."""
         return max(self.slots, moving.ema_bytes, -(-moving.crossbar_bytes * self.widths[0] // self.widths[1]))
 
     def pj(self, moving: Moving, slots: int) -> float:
-        """Return what these bytes and so many slots take, pJ."""
+        """Return the energy of these bytes and slots, pJ."""
         buffered, written = moving.global_buffer_bytes, moving.global_written_bytes
         activation = _buffer_pj(self.activation, self.activation_write, buffered, written)
         weights = _buffer_pj(self.weights, self.weights_write, moving.weight_buffer_bytes, moving.weight_written_bytes)
@@ -98,7 +98,7 @@ class Goal(NamedTuple):
         return moved + self.crossbar * moving.crossbar_bytes + self.operation * moving.rescalings
 
     def key(self, plan: LoopPlan) -> tuple[float, ...]:
-        """Return what to compare: the metric, then EMA, energy, the larger tile, fewer bytes held."""
+        """Return the sort key, smaller is better: the metric, then EMA, energy, the larger tile, fewer bytes held."""
         ema, slots = plan.ema_bytes, self.slots_of(plan)
         energy = self.pj(plan, slots)
         first = {"ema": (ema, energy), "energy": (energy, ema), "latency": (slots, ema, energy)}[self.metric]
@@ -108,7 +108,7 @@ class Goal(NamedTuple):
 def goal_of(
     metric: Metric, technology: Technology, activation: SramRow, weights: SramRow, static: Sequence[float]
 ) -> Goal:
-    """Return what is to be least in such buffers, without the cycles of a layer; static: pJ per slot by part."""
+    """Return what to minimize with these buffers, without the cycles of a layer; static: pJ per slot by part."""
     of_activations, of_weights, background = static
     return Goal(
         metric, technology.dram_pj_per_byte, activation.read_pj_per_byte, weights.read_pj_per_byte,
@@ -120,7 +120,7 @@ def goal_of(
 
 
 def _buffer_pj(read: float, write: float | None, moved: int, written: int) -> float:
-    """Return the energy of a buffer, as simulator.memory.table.SramRow.energy_pj."""
+    """Return the energy of a buffer, as simulator.memory.table.SramRow.energy_pj does."""
     if write is None or write == read:
         return read * moved
     return read * (moved - written) + write * written

@@ -1,8 +1,8 @@
-"""Channels apart: orders of layers that do not reduce over channels, and copies (orders.py has the dense ones).
+"""Loop orders of layers that do not reduce over channels, and of copies (orders.py has the dense ones).
 
-Pools, resizes, slices and depth-wise convolutions take so many channels at once through the whole map; element-wise
-layers too, beside the operands that are broadcast. What does not even fit so runs as sums, one input row at a time;
-softmax and norms in two passes over the channels of a tile.
+Pools, resizes, slices and depth-wise convolutions take some channels at once through the whole map; so do element-wise
+layers, which also hold the operands that are broadcast. What does not fit even so runs as sums, one input row at a
+time; softmax and norms take two passes over the channels of a tile.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workloads.network.types import row_bytes
 
 
 def channels_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int, at_once: int) -> LoopPlan:
-    """CT: channels; samples; tiles. Channels of one producer with their weights; an input twice is read once."""
+    """CT: channels; samples; tiles. Channels of one producer with their weights; a repeated operand is read once."""
     rounds = -(-layer.batch // at_once)
     held = apart_bytes(layer, grid, mode, step) * at_once
     weights = apart_weights(layer, step)
@@ -27,19 +27,19 @@ def channels_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int, at_once:
 
 
 def apart_bytes(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> int:
-    """Return the bytes of so many channels that stay on chip: of the input and of a tile of the results."""
+    """Return the bytes on chip for this many channels: of the input and of a tile of the results."""
     held = mode.held * layer.inputs(step) if layer.loaded else 0
     return held if layer.stays.output else held + most_often(layer) * prod(grid.tile) * layer.results(step)
 
 
 def apart_weights(layer: LoopLayer, step: int) -> int:
-    """Return the bytes of the weights of so many channels of one producer, for each time that it is an operand."""
+    """Return the weight bytes of this many channels of one producer, counted each time that it is an operand."""
     elements = most_often(layer) * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
     return row_bytes(elements, layer.bits.weights)
 
 
 def joined_channels(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPlan:
-    """CT of element-wise layers: a broadcast operand stays, in these channels; one of one channel is read for each."""
+    """CT of element-wise layers: these channels of a broadcast operand stay; a single channel is read for each step."""
     steps = -(-layer.outputs // step)
     kept = sum(_broadcast_rooms(layer, step))
     sizes = [row_bytes(*each) * (steps if each[0] < layer.outputs else 1) for each in _passing(layer)]
@@ -50,7 +50,7 @@ def joined_channels(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> Loop
 
 
 def joined_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPlan:
-    """TC: tiles; channels. Broadcast operands stay in full; all is read once."""
+    """TC: tiles; channels. Broadcast operands stay in full; everything is read once."""
     steps = -(-layer.outputs // step)
     kept = sum(_broadcast_rooms(layer, layer.outputs))
     held = _joined_bytes(layer, grid, step) + kept
@@ -62,8 +62,8 @@ def joined_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPla
 def two_passes(layer: LoopLayer, grid: Grid, mode: Mode, kept: int) -> LoopPlan:
     """TCC: tiles; channels for the statistics; channels again for the outputs. The first channels stay in between.
 
-    A word at a time, of one head after the other where there are several. Two statistics of a position, the running
-    maximum and sum of a softmax or both moments of a norm, are read and written for each word as sums of slices are.
+    A word at a time, head by head where there are several. The two statistics of a position (the running maximum and
+    sum of a softmax, or both moments of a norm) are read and written for each word, as the sums of slices are.
     """
     channels = layer.outputs
     words, area = -(-channels // layer.word), prod(grid.tile)
@@ -78,7 +78,7 @@ def two_passes(layer: LoopLayer, grid: Grid, mode: Mode, kept: int) -> LoopPlan:
 
 
 def running_sums(layer: LoopLayer) -> LoopPlan:
-    """RS: a word of channels; input rows. Each row is added to the output rows that it reaches: those in flight."""
+    """RS: a word of channels; input rows. Each row is added to the output rows that it reaches, those in flight."""
     columns = meet(layer.columns, layer.columns.windows).union
     flying, additions = in_flight(layer.rows)
     pairs, width = meet(layer.rows, 1).visits, layer.columns.windows
@@ -102,7 +102,7 @@ def copy(layer: LoopLayer) -> LoopPlan:
 
 
 def most_often(layer: LoopLayer) -> int:
-    """Return how many operands one input is, at most."""
+    """Return how many operands of the layer are the same input, at most."""
     return max(layer.operands.count(each) for each in layer.operands)
 
 
@@ -118,7 +118,7 @@ def _joined_bytes(layer: LoopLayer, grid: Grid, step: int) -> int:
 
 
 def _passing(layer: LoopLayer) -> list[tuple[int, int]]:
-    """Return channels and bits of each operand that comes through windows."""
+    """Return channels and bits of each operand that is read through windows."""
     return [(channels, bits) for channels, bits in zip(layer.passing, layer.producer_bits) if channels]
 
 
@@ -128,7 +128,7 @@ def _whole(layer: LoopLayer) -> list[tuple[int, int, int, int]]:
 
 
 def _broadcast_rooms(layer: LoopLayer, step: int) -> list[int]:
-    """Return the bytes that so many channels of each broadcast operand take, all its positions."""
+    """Return the bytes of this many channels of each broadcast operand, over all its positions."""
     return [
         rows * columns * row_bytes(layer.round_up(min(step, channels)), bits)
         for (rows, columns, channels), bits in zip(layer.broadcast, layer.broadcast_bits)
@@ -136,7 +136,7 @@ def _broadcast_rooms(layer: LoopLayer, step: int) -> list[int]:
 
 
 def _joined_traffic(layer: LoopLayer, grid: Grid, steps: int) -> int:
-    """Return the operand bytes that the tiles read from the buffer, one sample: one channel again for each step."""
+    """Return the operand bytes that the tiles of a sample read from the buffer; a single channel again in each step."""
     maps = [(layer.rows.windows, layer.columns.windows, *each) for each in zip(layer.producers, layer.producer_bits)]
     total = 0
     for rows, columns, channels, bits in (*maps, *_whole(layer)):
@@ -147,6 +147,6 @@ def _joined_traffic(layer: LoopLayer, grid: Grid, steps: int) -> int:
 
 
 def _whole_bytes(layer: LoopLayer) -> int:
-    """Return the bytes that come from DRAM of what is needed whole."""
+    """Return the bytes from DRAM of the operands that are needed whole."""
     maps = zip(layer.broadcast, layer.broadcast_bits)
     return sum(rows * columns * row_bytes(channels, bits) for (rows, columns, channels), bits in maps)

@@ -1,4 +1,4 @@
-"""What a partition holds on chip, as buffers over time: the question that an address map answers (docs/allocation.md).
+"""What a partition holds on chip, as buffers over time: the input of address allocation (docs/allocation.md).
 
 Step i is the i-th subgraph in execution order. Bytes are those of one core, as in docs/model.md, sections 3 and 7.
 """
@@ -23,7 +23,7 @@ Memory = Literal["shared", "global", "weight"]
 
 
 class Holding(NamedTuple):
-    """What one subgraph holds; empty for the last resort, where single elements pass by and nothing stays."""
+    """What one subgraph holds; empty for the last resort, where elements pass one by one and nothing stays."""
 
     names: tuple[str, ...]  #: its layers
     regions: dict[int, Region]  #: by tensor id
@@ -33,7 +33,7 @@ class Holding(NamedTuple):
 
 @dataclass(frozen=True)
 class BufferPlan:
-    """The buffers of a partition in each memory, and what they are made of."""
+    """The buffers of a partition in each memory, and what they consist of."""
 
     network: Network
     accelerator: Accelerator
@@ -42,7 +42,7 @@ class BufferPlan:
     keep: tuple[KeptInterval, ...] = ()  #: of the first memory
 
     def capacity(self, memory: Memory) -> int:
-        """Return the bytes of this memory that whole words fill."""
+        """Return the bytes of this memory, rounded down to whole words."""
         machine = self.accelerator
         capacity = machine.weight_capacity if memory == "weight" else machine.activation_capacity
         word = machine.technology.buffer_word_bytes
@@ -94,7 +94,7 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
 
 
 def _own_regions(model: SubgraphModel, price: Price) -> dict[int, Region]:
-    """Return the regions by tensor id; of operands that take turns in one, the first has it."""
+    """Return the regions by tensor id; operands that take turns in one region have it under the first."""
     return {u: each for u, each in model.residency(price).regions.items() if each.main_bytes or each.side_bytes}
 
 
@@ -109,10 +109,10 @@ def kept_id(kept: KeptInterval) -> str:
 
 
 def weights_id(step: int) -> str:
-    """Return the id of the buffer of a subgraph's weights; no tensor has it, for it has one slash."""
+    """Return the id of the buffer of a subgraph's weights; with its single slash it is never a tensor's id."""
     return f"{step}/weights"
 
 
 def round_up(size: int, word: int) -> int:
-    """Return the bytes of the words that hold so many bytes."""
+    """Return these bytes rounded up to whole words."""
     return -(-size // word) * word

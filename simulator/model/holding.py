@@ -1,4 +1,4 @@
-"""How a subgraph is held on chip, whatever the capacities: its ways, tilings, regions and least needs."""
+"""How a subgraph is held on chip, independent of capacities: its ways, tilings, regions and least needs."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ class Holding:
 
     @property
     def rule_broken(self) -> Shortage | None:
-        """Why it runs in no memory: too many regions, or updates that cannot be aligned; None where it may run."""
+        """Why it can run in no memory: too many regions, or updates that cannot be aligned. None if it may run."""
         return self._rule_broken
 
     def least_way(self, weight_capacity: int | None = None) -> tuple[OneCore, int, int]:
-        """Return the way to hold this subgraph that takes the fewest bytes, and its bytes of activations and weights.
+        """Return the way that holds everything in the fewest bytes, with its bytes of activations and weights.
 
-        weight_capacity: of a separate weight buffer; then the way that exceeds it least, of these the one with the
-        fewest bytes of activations. None where activations and weights share a buffer: their sum counts.
+        weight_capacity: of a separate weight buffer, which counts first; None where they share one.
         """
 
         def size(found: tuple[OneCore, int, int]) -> tuple[int, ...]:
@@ -57,11 +56,11 @@ class Holding:
 
     @property
     def least_needs(self) -> list[tuple[int, int]]:
-        """Bytes of one core of activations and weights, for each way to hold it."""
+        """Bytes of activations and weights in one core, for each way to hold it."""
         return [(self._need(self.least_tile(way), way), way.weight_need) for way in self.ways]
 
     def least_tile(self, way: OneCore) -> TileShape:
-        """Return the output tile that takes the fewest bytes in a way to hold it, the largest of equals."""
+        """Return the output tile that takes the fewest bytes in this way; of equal ones the largest."""
         tiles = [*((side, side) for side in self.rules.tiles), (1, self.candidates.columns)]
         return min(tiles, key=lambda tile: (self._need(tile, way), -self.candidates.area(tile)))
 
@@ -71,16 +70,16 @@ class Holding:
 
     @property
     def least_activation(self) -> int:
-        """Bytes of one core that the activations of one sample take at least, whatever the tile.
+        """The least bytes in one core for the activations of one sample, over all tiles.
 
-        On several cores of the first way, channels dealt; on one in as many groups of channels as there may be.
+        On several cores with channels dealt, the first way; on one core with as many groups of channels as possible.
         """
         way = self._least_held
         return self._need(self.least_tile(way), way)
 
     @property
     def least_weights(self) -> int:
-        """Bytes of one core that the weights take at least where they are held that way."""
+        """The least bytes in one core for the weights, held in the same way."""
         return self._least_held.weight_need
 
     @property
@@ -88,22 +87,22 @@ class Holding:
         return self.ways[-1] if self.rules.cores == 1 else self.ways[0]
 
     def tiling(self, tile: TileShape) -> tuple[Tiling, dict[int, Region]] | None:
-        """The execution scheme and the regions of one sample for such output tiles, None without a solution.
+        """The execution scheme and the regions of one sample for this output tile; None without a solution.
 
-        On several cores of the first way, channels dealt.
+        On several cores with channels dealt, the first way.
         """
         if tile not in self._tilings:
             self._tilings[tile] = self.ways[0].derive(tile)
         return self._tilings[tile]
 
     def _found(self, way: OneCore, tile: TileShape) -> tuple[Tiling, dict[int, Region]]:
-        """Return scheme and regions of one sample in one of the ways."""
+        """Return the scheme and the regions of one sample in this way."""
         found = self.tiling(tile) if way is self.ways[0] or way.groups > 1 else way.derive(tile)
         assert found is not None, "its updates can be aligned"
         return found if way.groups == 1 else (found[0], way.regions(found[0], 1))
 
     def _groups(self) -> tuple[int, ...]:
-        """Return in how many groups of channels the layers may run: 1 and, of several layers, others; ascending."""
+        """Return the numbers of channel groups in which the layers may run, ascending; a single layer: 1."""
         rules, layers = self.rules, self.subgraph.layers
         if self.is_single or not rules.units:
             return (1,)
@@ -111,7 +110,7 @@ class Holding:
         return 1, *groups_apart(geometry.network, layers, rules.units, geometry.technology)
 
     def _candidates(self) -> Candidates:
-        """Return the tiles to try, by the largest map that no layer of the subgraph reads."""
+        """Return the tiles to try for the largest map that no layer of the subgraph reads."""
         subgraph = self.subgraph
         last = [v for v in subgraph.layers if not subgraph.readers[v]]
         height, width = subgraph.geometry.extent
@@ -138,7 +137,7 @@ class Holding:
         return None
 
     def _need(self, tile: TileShape, way: OneCore | None = None) -> int:
-        """Return the bytes of one sample's regions; both ways to share columns have the same."""
+        """Return the bytes of one sample's regions; both ways of sharing columns need the same."""
         way = way or self.ways[0]
         key = tile, way is self.ways[0], way.groups
         if key not in self._needs:

@@ -1,9 +1,9 @@
 """The least memory in which any loop order of one layer fits.
 
-Of every order the smallest tile, chunk, slice and number of samples hold least, and of the dense orders two: TK, all
-inputs beside a word of results, and BC, a word of inputs beside a word of sums; of an attention TB, in one block or a
-word of keys at a time. All others hold at least as much as one of them in both buffers
-(tests/simulator/model/test_least_room.py asks `plans_of` in every memory).
+In every order the smallest tile, chunk, slice and number of samples hold the least. Of the dense orders only two
+matter: TK, all inputs with a word of results, and BC, a word of inputs with a word of sums. Of an attention: TB, with a
+single block or a word of keys at a time. All others hold at least as much as one of these in both buffers
+(tests/simulator/model/test_least_room.py checks `plans_of` in every memory).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.model.orders import Grid, Mode
 
 
 class Need(NamedTuple):
-    """What the loops of a layer hold, bytes of one core."""
+    """The bytes that the loops of a layer hold in one core."""
 
     activation: int
     weights: int
@@ -37,17 +37,17 @@ def least_room(layer: LoopLayer, is_shared: bool, tiles: Tiles = "bands") -> Roo
     is_shared : bool
         Whether weights share the memory of the activations.
     tiles : {"bands", "equal", "all"}
-        Tiles that are tried, as `cheapest.cheapest_plan` does.
+        Tiles to try, as for `cheapest.cheapest_plan`.
 
     Returns
     -------
     Room
-        Of a shared memory its bytes. Of two buffers each alone: with fewer bytes in it nothing runs, whatever the
-        other has. Both may need more than these at once (`can_run`).
+        For a shared memory, its bytes. For two buffers, the minimum of each alone: with fewer bytes nothing runs,
+        whatever the other has. These two minima together may not suffice (`can_run`).
 
     Examples
     --------
-    VGG16's fc6 sees 7x7x512: 8 channels of the map, 8 sums of 4 B and 8 x 8 x 49 weights at the least.
+    VGG16's fc6 reads 7x7x512: it needs at least 8 channels of the map, 8 sums of 4 B and 8 x 8 x 49 weights.
 
     >>> from simulator.model.loops import loop_layer
     >>> from workloads import Builder
@@ -66,13 +66,13 @@ def least_room(layer: LoopLayer, is_shared: bool, tiles: Tiles = "bands") -> Roo
 
 
 def can_run(layer: LoopLayer, room: Room, tiles: Tiles = "bands") -> bool:
-    """Return whether any loop order of a layer fits: whether `cheapest.cheapest_plan` finds one."""
+    """Return whether any loop order of a layer fits, that is, whether `cheapest.cheapest_plan` finds one."""
     return any(room.holds(*need) for need in needs(layer, tiles))
 
 
 @lru_cache(maxsize=1 << 12)
 def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
-    """Return what a layer holds at the least: some order fits where one of these does, and only there."""
+    """Return the minimal needs of a layer: some loop order fits if and only if one of these fits."""
     if layer.kind == "copy":
         return (Need(groups.copy(layer).activation_bytes, 0),)
     of_kind = {"join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart, "attention": _attention}
@@ -88,9 +88,9 @@ def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
 
 @lru_cache(maxsize=1 << 12)
 def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
-    """Return a memory in which a layer moves everything once, tile after tile, with all weights of a part on chip.
+    """Return a memory in which a layer moves everything once, tile by tile, with all weights of a part on chip.
 
-    In less it may still do so, in another order: with its whole input on chip, say, while weights pass.
+    Less may do in another order, such as with its whole input on chip while the weights pass.
     """
     if layer.kind == "copy":
         return needs(layer, tiles)[0]
@@ -120,7 +120,7 @@ def _whole_part(layer: LoopLayer, grid: Grid, mode: Mode) -> Need:
 
 
 def _smallest(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
-    """Return the tiles tried that hold no other."""
+    """Return those of the tiles to try that contain no other."""
     if tiles == "all":
         return [(1, 1)]
     found: list[tuple[int, int]] = []
@@ -131,21 +131,21 @@ def _smallest(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
 
 
 def _joined(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
-    """CT with as few channels as are tried, or all where they mix."""
+    """CT with the fewest channels tried, or with all where they mix."""
     step = (layer.at_most - 1) % layer.word + 1 if layer.kind == "join" else layer.outputs
     (mode,) = orders.modes_of(grid)
     yield Need(groups.joined_channels(layer, grid, mode, min(step, layer.outputs)).activation_bytes, 0)
 
 
 def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
-    """All channels of a position, or a word of them, one of results and two statistics."""
+    """All channels of a position, or one word of inputs, one of results and two statistics."""
     yield from _joined(layer, grid)
     words = layer.inputs(layer.word) * (layer.loaded > 0) + layer.results(layer.word) * (not layer.stays.output)
     yield Need(prod(grid.tile) * (words + 2 * layer.bits.sum_bytes), 0)
 
 
 def _attention(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
-    """TB, all in one block or a word of keys at a time."""
+    """TB, with a single block or a word of keys at a time."""
     for size in attention.least_bytes(layer, grid):
         yield Need(size, 0)
 
@@ -157,7 +157,7 @@ def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
 
 
 def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
-    """TK and, where there is more than one word of inputs, BC: each with a word of outputs."""
+    """TK and, with more than one word of inputs, BC: each with a word of outputs."""
     part, cells = layer.part, prod(grid.tile)
     sums, results = cells * layer.word * layer.bits.sum_bytes, cells * layer.results(layer.word)
     outputs, results = min(layer.word, part.outputs), 0 if layer.stays.output else results
@@ -169,5 +169,5 @@ def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
 
 
 def _window(grid: Grid) -> int:
-    """Return the least that stays of one channel from tile to tile."""
+    """Return the least elements of one channel that stay from tile to tile."""
     return min(mode.held for mode in orders.modes_of(grid))

@@ -1,4 +1,4 @@
-"""A layer as its loops see it: plain integers, its axes, channels, groups and operands, and what stays on chip."""
+"""A layer as its loops see it, in plain integers: axes, channels, groups, operands, and what stays on chip."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 class Stays(NamedTuple):
-    """Which of its tensors a layer finds and leaves on chip, whole: they take no room of their own and are not moved.
+    """The tensors that a layer finds or leaves on chip, whole: they take no room of their own and are not moved.
 
     producers and whole are flags in the order of LoopLayer's; empty where none stays.
     """
@@ -51,7 +51,7 @@ NOTHING_STAYS = Stays()
 
 
 class Team(NamedTuple):
-    """What several cores run of a layer in the same loop order: this is the part of the core that has the most."""
+    """How several cores share a layer in the same loop order; the layer is the part of the core with the most."""
 
     cores: int = 1  #: of the machine, each with a port to DRAM
     alike: int = 1  #: cores with as much as this one, itself among them
@@ -63,7 +63,7 @@ ONE_CORE = Team()
 
 
 class LoopBits(NamedTuple):
-    """Bits of the numbers of a layer, in the order of LoopLayer's fields; empty: 8 each."""
+    """Bits of the numbers of a layer, in the order of LoopLayer's fields; where empty, 8 each."""
 
     producers: tuple[int, ...] = ()
     whole: tuple[int, ...] = ()
@@ -102,7 +102,7 @@ class LoopLayer(NamedTuple):
 
     @property
     def passing(self) -> tuple[int, ...]:
-        """Channels of each producer that comes from DRAM through the windows, 0 of one that is on chip."""
+        """Channels of each producer that come from DRAM through the windows, 0 for one that is on chip."""
         if not self.stays.producers:
             return self.producers
         return tuple(0 if is_kept else size for size, is_kept in zip(self.producers, self.stays.producers))
@@ -136,7 +136,7 @@ class LoopLayer(NamedTuple):
 
     @property
     def broadcast(self) -> tuple[tuple[int, int, int], ...]:
-        """What of `whole` comes from DRAM."""
+        """Those of `whole` that come from DRAM."""
         if not self.stays.whole:
             return self.whole
         return tuple(each for each, is_kept in zip(self.whole, self.stays.whole) if not is_kept)
@@ -163,11 +163,11 @@ class LoopLayer(NamedTuple):
 
     @property
     def coming(self) -> int:
-        """Bytes of the weights, or of a second operand what is not on chip."""
+        """Bytes of the weights, or of the part of a second operand that is not on chip."""
         return self.weights - self.stays.second_bytes
 
     def coming_after(self, outputs: int) -> int:
-        """Bytes of the weights of all outputs of a part but the first so many, as far as they are not on chip."""
+        """Bytes, not on chip yet, of the weights of all outputs of a part after the first `outputs`."""
         after = self.weights * (self.part.outputs - outputs) // self.part.outputs
         if self.kind != "transposed":
             return after * self.coming // self.weights if self.weights else 0
@@ -176,23 +176,23 @@ class LoopLayer(NamedTuple):
 
     @property
     def is_product(self) -> bool:
-        """Whether it multiplies activations, of which all but the first are held as weights are."""
+        """Whether it multiplies activations; all operands but the first are then held as weights are."""
         return self.kind in ("transposed", "product", "attention")
 
     def round_up(self, channels: int) -> int:
-        """Return the channels that so many take in a buffer."""
+        """Return the number of channels rounded up as in a buffer."""
         return -(-channels // self.word) * self.word
 
     def results(self, channels: int) -> int:
-        """Return the bytes that so many channels of a result take in a buffer."""
+        """Return the bytes that this many channels of a result take in a buffer."""
         return row_bytes(self.round_up(channels), self.bits.output)
 
     def inputs(self, channels: int) -> int:
-        """Return the bytes that so many channels of an input take in a buffer, of the widest."""
+        """Return the bytes that this many channels of the widest input take in a buffer."""
         return row_bytes(self.round_up(channels), self.most_bits)
 
     def stationary_bytes(self, outputs: int, inputs: int) -> int:
-        """Return the bytes that weights of so many outputs and inputs take, or that part of the second operand."""
+        """Return the bytes of the weights of this many outputs and inputs, or of that part of the second operand."""
         if self.has_second:
             return 0
         bits = self.bits.weights

@@ -1,6 +1,6 @@
-"""What a single layer holds in its loop order, tensor by tensor: pieces of its inputs, of its outputs or their sums.
+"""What a single layer holds in its loop order, tensor by tensor: pieces of its inputs, and of its outputs or sums.
 
-The bytes add up to what the order takes (orders.py, groups.py); shapes are rows x columns of what is met.
+The bytes add up to those of the order (orders.py, groups.py); shapes are rows x columns of what the windows meet.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOWHERE: Shape = (0, 0)
 def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, Region]:
     """Return the region of each tensor of a subgraph of one layer, by tensor id.
 
-    Operands that take turns in one region (slices of a reduction, groups of channels) have it with the first of them.
+    Operands that take turns in one region (slices of a reduction, groups of channels) have it under the first of them.
     """
     (v,) = subgraph.layers
     main, side = _shapes(layer, plan)
@@ -39,9 +39,9 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
     cells = prod(main) + prod(side)
     for u, size in zip(local, sizes):
         beside = size * prod(side) // cells if cells else 0
-        had = regions[u].main_bytes if u in regions else 0  # an operand of itself, too: matmul(x, x)
+        had = regions[u].main_bytes if u in regions else 0  # both operands may be one tensor: matmul(x, x)
         regions[u] = Region(main, side if beside else NOWHERE, had + size - beside, beside)
-    if not local and left:  # beside operands that are kept on chip: statistics, or the word of a copy
+    if not local and left:  # with operands that are kept on chip: statistics, or the word of a copy
         regions[v] = regions[v]._replace(main_bytes=regions[v].main_bytes + left)
     kept = {u: Region(_all_of(subgraph, u), NOWHERE, 0, 0) for u in subgraph.on_chip}
     regions |= {u: region for u, region in kept.items() if u not in regions or not regions[u].main_bytes}
@@ -49,7 +49,7 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
 
 
 def _shapes(layer: LoopLayer, plan: LoopPlan) -> tuple[Shape, Shape]:
-    """Return what stays of the input from tile to tile: the window that slides, and rows of the whole width."""
+    """Return the shapes that stay of the input from tile to tile: the sliding window, and rows of the whole width."""
     rows, columns = (each for each in grid_of(layer, plan.tile)[1:])
     shapes: dict[str, Shape] = {
         "ring": (rows.ring, columns.union),
@@ -84,7 +84,7 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
 
 
 def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, int]:
-    """Return the bytes of operands that are not read through windows: a second operand, one that is broadcast."""
+    """Return the bytes of operands that are not read through windows: a second operand, or a broadcast one."""
     whole = [u for u in subgraph.inputs if subgraph.readers[u][0].whole]
     coming = [u for u in whole if u not in subgraph.on_chip]
     if layer.kind == "copy":
@@ -113,7 +113,7 @@ def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
 def _input_bytes(
     subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan, main: Shape, side: Shape, local: list[int]
 ) -> list[int]:
-    """Return what each operand takes that is read through windows, if each has a region of its own."""
+    """Return the bytes of each operand read through windows, if each has a region of its own."""
     tensors = [subgraph.geometry.network.tensors[u] for u in local]
     cells, most = plan.at_once * (prod(main) + prod(side)), None
     if layer.kind in ("join", "mixed", "norm"):

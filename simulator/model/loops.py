@@ -1,4 +1,4 @@
-"""Layers of a network as their loops see them: the fields of `LoopLayer` from shapes, operands and what is kept."""
+"""Layers of a network as their loops see them: derives `LoopLayer` from shapes, operands and what is kept."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def loop_layer(
     Parameters
     ----------
     network : Network
-        Where it stands.
+        The network of the layer.
     v : int
         Its id.
     batch : int
         Samples.
     technology : Technology, optional
-        Channel alignment and PE array; the defaults otherwise.
+        Channel alignment and PE array; defaults if not given.
     kept : Kept, optional
         Which of its tensors stay on chip, and whether its output is written to DRAM.
 
     Returns
     -------
     LoopLayer
-        An input that is several operands is one producer; groups of a convolution, which see parts of it, read it as
-        several.
+        An input that is several operands is one producer; for a grouped convolution, where each group reads a part of
+        it, it counts as several.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def loop_layer(
     local = [u for i, u in enumerate(operands) if i not in layer.whole]
     whole = dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole and layer.op not in PRODUCT_OPS)
     distinct = local if kind == "dense" and layer.groups > 1 else list(dict.fromkeys(local))
-    sharing = layer.groups // layer.second_heads  # heads of the first operand that share one of the second: more rows
+    sharing = layer.groups // layer.second_heads  # heads of the first operand that share one of the second: rows
     producers = tuple(network.tensors[u].channels // sharing for u in distinct)
     places = tuple(range(len(local))) if distinct is local else tuple(map(distinct.index, local))
     rows, columns, samples = _axis(network, v, 0), _axis(network, v, 1), (batch, 1) if layer.has_weights else (1, batch)
@@ -117,7 +117,7 @@ def loop_layer(
 
 
 def _bits(network: Network, v: int, producers: list[int], whole: list[int]) -> LoopBits:
-    """Return the bits of a layer's numbers; nothing is said where all have those of the paper."""
+    """Return the bits of a layer's numbers; empty where all are those of the paper."""
     layer, tensors = network.layers[v], network.tensors
     bits = LoopBits(
         tuple(tensors[u].bits for u in producers), tuple(tensors[u].bits for u in whole),
@@ -156,7 +156,7 @@ def _part(
     is_kept: tuple[bool, ...],
     bits: tuple[int, ...],
 ) -> Part:
-    """Return a group of a convolution, a head, or all that a layer reduces over."""
+    """Return the channels that run together: a group of a convolution, a head, or all that a layer reduces over."""
     reduction, outputs, groups = layer.in_channels // layer.groups, layer.channels // layer.groups, layer.second_heads
     comes = [not each for each in is_kept] or [True] * len(producers)
     sizes = [row_bytes(word, each) for each in bits] or [word] * len(producers)  # bytes of a word, 0 if it is on chip

@@ -1,12 +1,12 @@
-"""Loop orders of one layer: a table of small functions, each says what an order holds and what it moves.
+"""Loop orders of one layer: a table of small functions, each of which says what an order holds and moves.
 
-All are our choice (Cocco leaves open how a layer runs that does not fit); every count was found equal by executing the
-loops (tests/simulator/model/test_orders.py). Dense layers and products of two activations are here, in the order of
-docs/model.md; layers that do not reduce over channels, and groups one after the other, are in groups.py.
+All are our choice (Cocco leaves open how a layer that does not fit runs); executing the loops confirms every count
+(tests/simulator/model/test_orders.py). Dense layers and products of two activations are here, in the order of
+docs/model.md; layers that do not reduce over channels, and groups that run one after the other, are in groups.py.
 
-Of the outputs a tile (or all tiles of a pass) needs rows and columns of the input, and windows.py says how many. A
-chunk is so many outputs, multiples of 8; a slice so many inputs of the reduction; `at_once` samples share the weights.
-A product takes its second operand as weights, head by head, new for each sample, in the activation buffer.
+The outputs of a tile (or of all tiles of a pass) need rows and columns of the input; axes.py says how many. A chunk is
+a number of outputs, a multiple of 8; a slice is a number of inputs of the reduction; `at_once` samples share the
+weights. A product takes its second operand as weights, head by head, new for each sample, in the activation buffer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workloads.network.types import row_bytes
 
 
 class Grid(NamedTuple):
-    """The tiles of a map and the windows they meet; elements of one channel."""
+    """The tiles of a map and what their windows meet, in elements of one channel."""
 
     tile: tuple[int, int]
     rows: Met
@@ -44,7 +44,7 @@ class Grid(NamedTuple):
 
 
 class Mode(NamedTuple):
-    """What stays of the input from tile to tile; elements of one channel."""
+    """What stays of the input from tile to tile, in elements of one channel."""
 
     name: str
     held: int
@@ -53,7 +53,7 @@ class Mode(NamedTuple):
 
 
 class LoopPlan(NamedTuple):
-    """How a layer runs, and what that takes and moves for the whole batch, bytes."""
+    """How a layer runs, and the bytes that it takes and moves for the whole batch."""
 
     order: str
     mode: str  #: what stays of the input from tile to tile
@@ -78,7 +78,7 @@ class LoopPlan(NamedTuple):
     rescalings: int = 0  #: operations of an attention in blocks, beyond its own
 
     def choices(self) -> dict[str, Any]:
-        """Return what is chosen, without what follows from it."""
+        """Return the choices of the plan, without what follows from them."""
         return {name: getattr(self, name) for name in self._fields[:9]}
 
     @property
@@ -88,7 +88,7 @@ class LoopPlan(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """Bytes that an order moves: weights of the batch, all else of one sample."""
+    """Bytes that an order moves: weights for the batch, everything else for one sample."""
 
     weight_reads: int
     input_reads: int
@@ -109,16 +109,16 @@ class Loops(NamedTuple):
 
 
 def grid_of(layer: LoopLayer, tile: tuple[int, int]) -> Grid:
-    """Return the tiles of so many rows and columns of outputs."""
+    """Return the grid of tiles with this many rows and columns of outputs."""
     return Grid(tile, meet(layer.rows, tile[0]), meet(layer.columns, tile[1]))
 
 
 def modes_of(grid: Grid) -> Iterator[Mode]:
-    """Yield what can stay of the input while tiles pass, row of tiles by row of tiles.
+    """Yield what can stay of the input from tile to tile, taken row by row.
 
-    ring: tiles of full width, rows needed again stay. rows: nothing stays (holes of dilation make a ring longer than
-    a window). side: MAIN slides along the columns, SIDE keeps rows for the next row of tiles. slide: no SIDE.
-    block: nothing stays.
+    ring: tiles of full width; rows that are needed again stay. rows: tiles of full width; nothing stays (holes of
+    dilation make a ring longer than a window). side: MAIN slides along the columns, SIDE keeps rows for the next row of
+    tiles. slide: the same without SIDE. block: nothing stays.
     """
     rows, columns = grid.rows, grid.columns
     if columns.tiles == 1:
@@ -152,7 +152,7 @@ def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 
 def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
-    """KT: chunks; samples; tiles. The weights of a chunk stay while the input passes, once for each chunk."""
+    """KT: chunks; samples; tiles. The weights of a chunk stay; the input passes once for each chunk."""
     chunks, rounds = _passes(layer, loops)
     traffic = (layer.window_bytes * grid.windows + layer.loaded * mode.side) * chunks
     reads = layer.loaded * mode.reads * chunks
@@ -162,7 +162,7 @@ def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 
 def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
-    """WK: samples; the input whole; chunks; tiles. Weights pass once for the samples at once."""
+    """WK: samples; the whole input; chunks; tiles. Weights pass once for all samples that run at once."""
     chunks, rounds = _passes(layer, loops)
     traffic = layer.window_bytes * grid.windows * chunks
     weight_reads = layer.coming * (1 if chunks == 1 else rounds)
@@ -171,7 +171,7 @@ def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 
 def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
-    """KS: chunks; samples whole; tiles. Pays where there are more samples than fit at once."""
+    """KS: chunks; whole samples; tiles. Pays where not all samples fit at once."""
     chunks, rounds = _passes(layer, loops)
     traffic = layer.window_bytes * grid.windows * chunks
     reads = layer.loaded * grid.union * chunks
@@ -180,7 +180,7 @@ def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 
 def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
-    """TP: as TK, and the weights of some outputs stay over all tiles; the others pass beside them in chunks."""
+    """TP: as TK, but the weights of some outputs stay over all tiles; the others pass in chunks."""
     outputs, (_, rounds) = layer.part.outputs, _passes(layer, loops)
     chunks = -(-loops.kept // loops.chunk) - (loops.kept - outputs) // loops.chunk
     updates, passing = grid.tiles * rounds, layer.coming_after(loops.kept)
@@ -194,7 +194,7 @@ def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 
 def chunks_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
-    """KP: as KT with a ring, and some rows of the input of all samples stay over all chunks."""
+    """KP: as KT with a ring, but some input rows of all samples stay over all chunks."""
     chunks, rounds = _passes(layer, loops)
     stay = loops.kept * grid.columns.union
     activation, weights = _held(layer, grid, mode, loops)
@@ -220,10 +220,10 @@ def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 
 def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
-    """BC: blocks; chunks; slices of the inputs; inner chunks. Sums of a block stay, slices of its input pass.
+    """BC: blocks; chunks; slices of the inputs; inner chunks. Sums of a block stay while slices of its input pass.
 
-    An input that is several operands passes once for each. mode: "block" holds what the block meets; "block-row"
-    what a row of it does, and the weights of a slice are read again from their buffer for each row.
+    An input that is several operands passes once for each. mode: "block" holds all that the block meets; "block-row"
+    holds what one row of it meets, and reads the weights of a slice from their buffer again for each row.
     """
     part = layer.part
     chunks, rounds = _passes(layer, loops)
@@ -250,7 +250,7 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
 
 
 def block_modes(layer: LoopLayer, grid: Grid) -> Iterator[Mode]:
-    """Yield how much of its input a block holds: all it meets, or what one row of it does."""
+    """Yield how much of its input a block holds: all that it meets, or what one row of it meets."""
     yield Mode("block", grid.rows.most * grid.columns.most, grid.windows, 0)
     if grid.tile[0] > 1:
         rows = meet(layer.rows, 1).ring
@@ -259,7 +259,7 @@ def block_modes(layer: LoopLayer, grid: Grid) -> Iterator[Mode]:
 
 
 def _passes(layer: LoopLayer, loops: Loops) -> tuple[int, int]:
-    """Return how many chunks there are, and rounds of samples."""
+    """Return the numbers of chunks and of rounds of samples."""
     return -(-layer.part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
 
 
@@ -283,14 +283,14 @@ def _held_sums(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
 
 
 def _sum_bytes(layer: LoopLayer, cuts: int) -> int:
-    """Return the traffic of sums that are read and written again for each slice but one."""
+    """Return the traffic of sums, which are written and read again for each slice but one."""
     return 2 * layer.bits.sum_bytes * cuts * layer.output_elements
 
 
 def plan_of(
     layer: LoopLayer, order: str, mode: Mode, grid: Grid, loops: Loops, held: tuple[int, int], moved: Moved
 ) -> LoopPlan:
-    """Return the plan of all samples. A product's second operand is an activation: read, held and moved as such."""
+    """Return the plan for all samples. A product's second operand is an activation: read, held and moved as such."""
     repeat, samples = layer.repeat, layer.repeat * layer.batch
     activation, weights = held
     weight_reads, weight_traffic = repeat * moved.weight_reads, repeat * moved.weight_traffic

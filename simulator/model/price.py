@@ -1,4 +1,4 @@
-"""A price: what a subgraph takes and moves for given capacities; or a shortage: why it cannot run in them."""
+"""A price says what a subgraph takes and moves for given capacities; a shortage says why it cannot run in them."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Price(NamedTuple):
         return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
 
     def slots(self, cores: int, technology: Technology) -> int:
-        """Return the time in cycles times DRAM bytes per cycle of all cores: computing, DRAM or the crossbar."""
+        """Return the longest of computing, DRAM and crossbar, in cycles times DRAM bytes per cycle of all cores."""
         port = technology.dram_bytes_per_cycle
         crossing = -(-self.crossbar_bytes * port // technology.crossbar_bytes_per_cycle)
         return max(self.compute_cycles * port * cores, self.ema_bytes, crossing)
 
 
 class Shortage(NamedTuple):
-    """Why a subgraph cannot run: an answer, not an error. Bytes of one core, None for a rule."""
+    """Why a subgraph cannot run: an answer, not an error. Bytes of one core; None where it breaks a rule."""
 
     reason: str
     needed_bytes: int | None = None

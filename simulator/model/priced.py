@@ -1,4 +1,4 @@
-"""A whole partition with the price of every subgraph: what `evaluate` and every other look at a plan start from."""
+"""A whole partition with the price of every subgraph: where `evaluate` and all other views of a plan start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workloads.network.network import Network, check_network
 
 @dataclass(frozen=True)
 class PricedPartition:
-    """The subgraphs of a partition in execution order, and for each its price or what is missing."""
+    """The subgraphs of a partition in execution order, each with its price or its shortage."""
 
     network: Network
     partition: Partition
@@ -42,10 +42,10 @@ class PricedPartition:
 def price_partition(
     network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
 ) -> PricedPartition:
-    """Return the price of every subgraph of a partition, in the order of execution, beside what is kept on chip.
+    """Return the price of every subgraph of a partition in execution order, taking into account what is kept on chip.
 
-    Raises TypeError or ValueError, one line, where an argument is of another type, the partition is of another
-    network, or there is no such tile rule.
+    Raises TypeError or ValueError with a one-line message for an argument of a wrong type, a partition of another
+    network, or an unknown tile rule.
     """
     check_partition(network, partition)
     check_type("accelerator", accelerator, Accelerator, "simulator.Accelerator(shared_buffer=2**20)")
@@ -58,7 +58,7 @@ def price_partition(
 def _prices(
     models: Sequence[SubgraphModel], partition: Partition, accelerator: Accelerator, reserved: Sequence[Reserved]
 ) -> list[Price | Shortage]:
-    """Return the price of each subgraph; those that look alike are priced once."""
+    """Return the price of each subgraph; equivalent ones are priced once."""
     activations, weights = accelerator.activation_capacity, accelerator.weight_capacity
     alike, known = Alike(models[0].rules), dict[Hashable, Price | Shortage]()
     prices = []
@@ -72,7 +72,7 @@ def _prices(
 
 
 def models_of(rules: PricingRules, partition: Partition) -> tuple[tuple[SubgraphModel, ...], tuple[Step, ...]]:
-    """Return the subgraphs of a partition, and where the tensors of each lie: empty where none is kept."""
+    """Return the subgraphs of a partition, and where the tensors of each lie; the latter is empty if none is kept."""
     cheapest: CoreScheme = ""
     schemes = partition.schemes or (cheapest,) * len(partition)
     if not partition.keep:
@@ -84,7 +84,7 @@ def models_of(rules: PricingRules, partition: Partition) -> tuple[tuple[Subgraph
 
 
 def reserved_in(rules: PricingRules, step: Step) -> Reserved:
-    """Return the room in the activation buffer that kept tensors take while a step runs: bytes and extra regions."""
+    """Return the room in the activation buffer of all tensors that are kept during a step."""
     return Reserved(sum(rules.whole_bytes(u) for u in step.kept), len(step.kept) - len(step.touched))
 
 

@@ -1,10 +1,10 @@
-"""What one subgraph takes and moves for given capacities: integers only, so that every engine agrees to the byte.
+"""What one subgraph takes and moves for given capacities, in integers only, so that all engines agree to the byte.
 
-`SubgraphModel` holds what does not depend on the capacities, so that a search prices the same layers again for
-another memory in microseconds. `price` picks what is cheapest in the metric of the question, of what fits: tile and
-samples at once of a subgraph whose regions and weights are all on chip (Cocco, Sec. 3.1, stage 1, leaves the tile
-open), how several cores share it (schemes/ways.py), the loop order of a single layer (cheapest.py). Ties: the least
-EMA, energy, latency, then the larger tile.
+`SubgraphModel` holds what does not depend on the capacities, so that a search can price the same layers for another
+memory in microseconds. Of all that fits, `price` picks what is cheapest in the given metric: the tile and the samples
+at once of a subgraph whose regions and weights are all on chip (Cocco, Sec. 3.1, stage 1, leaves the tile open), how
+several cores share it (schemes/ways.py), and the loop order of a single layer (cheapest.py). Ties go to the least EMA,
+then energy, latency, and the larger tile.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class SubgraphModel(Holding):
     layers : iterable of int
         Ids of the layers that run together.
     kept : Kept, optional
-        Which of its tensors stay on chip, come from DRAM and go there; None where none stays.
+        Which of its tensors stay on chip, are loaded and are stored; None where none stays.
 
     Examples
     --------
-    VGG16's conv1_2 fills 6,459,392 bytes of DRAM traffic. If its input has stayed on chip (whole: 3.1 MB), and if its
-    output stays, too, only the weights cross:
+    VGG16's conv1_2 moves 6,459,392 bytes to and from DRAM. If its input has stayed on chip (whole: 3.1 MB) and its
+    output stays as well, only the weights cross:
 
     >>> import workloads
     >>> from simulator import Accelerator, MiB
@@ -59,11 +59,10 @@ class SubgraphModel(Holding):
     """
 
     def price(self, activation_capacity: int, weight_capacity: int, reserved: Reserved = NOTHING) -> Price | Shortage:
-        """Return the cheapest price in buffers of these bytes of one core, or what is missing.
+        """Return the cheapest price for these capacities (bytes of one core), or what is missing.
 
-        Where activations and weights share one buffer, weight_capacity is not looked at. reserved: what all tensors
-        that are kept meanwhile take of the activation buffer, its own among them; the energy of a byte is that of the
-        whole buffer.
+        Where activations and weights share one buffer, weight_capacity is ignored. reserved: what all tensors kept in
+        the meantime take of the activation buffer, its own included. The energy of a byte is that of the whole buffer.
         """
         broken = self.broken_beside(reserved)
         if broken is not None:
@@ -81,7 +80,7 @@ class SubgraphModel(Holding):
         return self._beside_kept(price, reserved.size_bytes)
 
     def _price(self, activation_room: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
-        """Return the cheapest price in so much room."""
+        """Return the cheapest price in this room."""
         rules = self.rules
         if self.in_loops_only or (self.is_single and rules.has_loop_orders and rules.mapper.is_flat):
             return self._in_loops(activation_room, weight_capacity, goal)
@@ -116,23 +115,23 @@ class SubgraphModel(Holding):
         return Residency(price.tile, found[0], way.regions(found[0], price.at_once))
 
     def way(self, price: Price) -> OneCore:
-        """Return the way in which the cores share a price of this subgraph that is held."""
+        """Return the way in which the cores share this subgraph in a price that holds it."""
         asked = price.scheme, price.channel_groups
         return next((way for way in self.ways if (way.scheme, way.groups) == asked), self.ways[0])
 
     def layer_cycles(self, price: Price) -> dict[int, int]:
-        """Return the cycles of each layer of a price of this subgraph; they add up to its compute_cycles."""
+        """Return the cycles of each layer in a price of this subgraph; they add up to its compute_cycles."""
         if price.loops is not None:
             return dict.fromkeys(self.subgraph.layers, price.compute_cycles)
         way = self.way(price)
         return way.layer_cycles(self._found(way, price.tile)[0])
 
     def broken_beside(self, reserved: Reserved) -> Shortage | None:
-        """Why it runs in no memory beside these kept tensors, None where it may."""
+        """Why it can run in no memory together with these kept tensors; None if it may."""
         return self._rule_broken or self._too_many_regions(reserved.elsewhere)
 
     def _too_many_regions(self, elsewhere: int) -> Shortage | None:
-        """Return why it cannot run beside kept tensors: each that it does not touch is one more region."""
+        """Return a shortage if it has too many regions; each kept tensor that it does not use is one more."""
         most, kept = self.rules.max_regions, elsewhere + len(self.subgraph.on_chip)
         tensors = elsewhere + len(self.subgraph.tensors)
         if not kept or most is None or tensors <= most:
@@ -140,7 +139,7 @@ class SubgraphModel(Holding):
         return Shortage(f"{tensors} tensors (layers, inputs, kept) exceed the {most} regions of the region manager")
 
     def _least_beside(self) -> int:
-        """Return what is needed at least of the activation buffer beside kept tensors."""
+        """Return the least bytes that it needs in the activation buffer, not counting kept tensors."""
         if not self.is_single:
             return self.least_activation + (self.least_weights if self.rules.is_shared else 0)
         if not self.rules.has_loop_orders:
@@ -149,17 +148,17 @@ class SubgraphModel(Holding):
         return least_room(layer, self.rules.is_shared).activation
 
     def _beside_kept(self, shortage: Shortage, kept_bytes: int) -> Shortage:
-        """Return what is missing of the whole buffer."""
+        """Return the shortage in terms of the whole buffer."""
         needed, available = shortage.needed_bytes, shortage.available_bytes
         if needed is None or available is None or shortage.reason in OF_WEIGHTS:
             return shortage
         return Shortage(f"{shortage.reason}, beside kept tensors", needed + kept_bytes, available + kept_bytes)
 
     def _held_plans(self, way: OneCore, room: int) -> list[tuple[TileShape, int]]:
-        """Return the tiles that are tried with how many samples at once, by the rounds that these take.
+        """Return the (tile, samples at once) pairs to try, one set for each number of rounds.
 
-        Weights are on chip, so samples may run one after the other: their regions then take the room of one, and
-        weights are read again from their buffer for each round.
+        Weights are on chip, so samples may run one after the other: their regions then take the room of one sample,
+        and weights are read from their buffer again in each round.
         """
         samples = way.samples
         together = sorted({-(-samples // rounds) for rounds in range(1, samples + 1)}, reverse=True)
@@ -170,7 +169,7 @@ class SubgraphModel(Holding):
         return [(tile, at_once) for at_once in together for tile in self.candidates.largest(need, room // at_once)]
 
     def _held(self, way: OneCore, tile: TileShape, at_once: int) -> Price:
-        key = tile, way is self.ways[0] or way.groups > 1  # groups of channels move what all do together
+        key = tile, way is self.ways[0] or way.groups > 1  # groups of channels move the same as all channels together
         if key not in self._work:
             of = self.ways[0] if key[1] else way
             self._work[key] = of.work(self._found(of, tile))
@@ -193,7 +192,7 @@ class SubgraphModel(Holding):
         )  # fmt: skip
 
     def _rank(self, price: Price, goal: Goal) -> tuple[float, ...]:
-        """Return what to compare: the metric, then EMA, energy, latency, the larger tile."""
+        """Return the sort key, smaller is better: the metric, then EMA, energy, latency, the larger tile."""
         rules, technology = self.rules, self.rules.geometry.technology
         ema, slots = price.ema_bytes, price.slots(rules.cores, technology)
         energy = goal.pj(price, slots)
@@ -201,9 +200,9 @@ class SubgraphModel(Holding):
         return (first, ema, energy, slots, -self.candidates.area(price.tile))
 
     def _in_loops(self, activation_capacity: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
-        """Return the price of a single layer in its cheapest loop order and way to share it.
+        """Return the price of a single layer in its cheapest loop order and way of sharing it.
 
-        A mapper says how long its updates take; words then move as often as without one.
+        A mapper changes only how long its updates take; words move as often as without one.
         """
         rules, (v,) = self.rules, self.subgraph.layers
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
@@ -221,19 +220,19 @@ class SubgraphModel(Holding):
 
     @property
     def loop_ways(self) -> tuple[LoopWay, ...]:
-        """The ways to run a single layer in a loop order; none on several cores beside a tensor of it that is kept."""
+        """The ways to run a single layer in a loop order; none on several cores if one of its tensors is kept."""
         if not self.is_single or (self.rules.cores > 1 and self.subgraph.on_chip):
             return ()
         return self.rules.loop_ways(self.subgraph.layers[0], self.kept)
 
     @property
     def least_needs(self) -> list[tuple[int, int]]:
-        """Bytes of one core of activations and weights at least: of each way to hold it, or of each loop order."""
+        """The least bytes of activations and weights in one core, for each way to hold it or each loop order."""
         return self.loop_needs if self.in_loops_only and self.loop_ways else super().least_needs
 
     @property
     def loop_needs(self) -> list[tuple[int, int]]:
-        """Bytes of one core of activations and weights at least, for each of its smallest loop orders."""
+        """The least bytes of activations and weights in one core, for each of its smallest loop orders."""
         return [(need.activation, need.weights) for way in self.loop_ways for need in needs(way.loops)]
 
     def loop_way(self, price: Price) -> LoopWay:

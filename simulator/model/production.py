@@ -1,8 +1,9 @@
-"""Production-centric execution beside the consumption-centric one (Cocco, Sec. 3.1 and Figure 4): what a tile holds.
+"""Production-centric and consumption-centric execution compared (Cocco, Sec. 3.1 and Figure 4): what a tile holds.
 
-Consumption-centric: from a tile of the outputs back, each tensor has what its readers ask for. Production-centric: from
-the same tile of the inputs on, each layer makes all that it can, whether or not its readers can go on; what they cannot
-take yet stays. Both make the same tile of outputs. Only this first tile is compared; the model prices the first way.
+Consumption-centric: going back from a tile of the outputs, each tensor holds what its readers request.
+Production-centric: going on from the same tile of the inputs, each layer makes all that it can, whether or not its
+readers can use it yet; what they cannot use yet stays. Both make the same tile of outputs. Only this first tile is
+compared; the model prices consumption-centric execution.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ Spans = dict[int, tuple[Span, Span]]  #: tensor id -> rows and columns
 
 
 class Flow(NamedTuple):
-    """What each tensor of a subgraph holds, its inputs among them."""
+    """What each tensor of a subgraph, inputs included, holds."""
 
     spans: Spans
     bytes: int
 
 
 def consumed(network: Network, layers: Collection[int], rows: Span, columns: Span) -> Flow:
-    """Return what must be there of each tensor for this tile of every output of a connected subgraph.
+    """Return the part of each tensor that this tile of every output of a connected subgraph needs.
 
     layers: ids; outputs are those that no layer of the subgraph reads. Bytes count channels without padding.
-    Raises ValueError for a layer that reads an operand in full or slides over a spread map: it has no such tile.
+    Raises ValueError for a layer that reads an operand in full or slides over a spread map, which has no such tile.
     """
     inside = _checked(network, layers)
     spans: Spans = {v: (rows, columns) for v in inside if not any(r in inside for r in network.consumers[v])}
@@ -43,9 +44,9 @@ def consumed(network: Network, layers: Collection[int], rows: Span, columns: Spa
 
 
 def produced(network: Network, layers: Collection[int], given: Spans) -> Flow:
-    """Return what is made of each tensor by layers that make all they can from these tiles of the inputs.
+    """Return the part of each tensor made by layers that make all they can from these tiles of the inputs.
 
-    given: of the inputs of the subgraph, such as `consumed(...)` has them; spans of other tensors are not read.
+    given: spans of the inputs of the subgraph, for example from `consumed(...)`; those of other tensors are ignored.
     """
     inside = _checked(network, layers)
     spans: Spans = {u: given[u] for v in inside for u in network.operands[v] if u not in inside}
@@ -72,7 +73,7 @@ def _window(network: Network, layer: Layer, u: int, axis: int, span: Span) -> Sp
 
 
 def _made(network: Network, layer: Layer, u: int, axis: int, span: Span) -> Span:
-    """Return the outputs whose windows lie in what is there of an operand, or in the padding around the map."""
+    """Return the outputs whose windows lie in the available part of an operand or in the padding around the map."""
     stride, padding = layer.stride[axis], layer.padding[axis]
     extent = (layer.height, layer.width)[axis]
     first = 0 if span[0] == 0 else -(-(span[0] + padding) // stride)

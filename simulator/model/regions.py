@@ -30,8 +30,8 @@ class Region(NamedTuple):
 class Tiling:
     """The execution scheme of a subgraph for one output tile: both axes by tensor id.
 
-    merged: rows that a tensor advances per row operation, all its row updates together (one step where the tensors
-    are all held over their full width).
+    merged: rows that a tensor advances per row operation, over all its row updates (a single step where all tensors
+    are held over their full width).
     held: rows held at once, size' of model.md, section 2.
     """
 
@@ -67,7 +67,7 @@ def derive_tiling(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule = "e
 
 
 def is_one_operation(subgraph: Subgraph, tiling: Tiling) -> bool:
-    """Return whether every map fits in its region from top to bottom, so that one row operation makes it."""
+    """Return whether every map fits in its region from top to bottom, so that one row operation makes it all."""
     height = subgraph.geometry.extent[ROWS]
     return not subgraph.has_whole_edge and all(tiling.held[u] >= height[u] for u in subgraph.tensors)
 
@@ -80,11 +80,11 @@ def allocate_regions(
     cores: int = 1,
     groups: int = 1,
 ) -> dict[int, Region]:
-    """Return MAIN and SIDE of every tensor of S and in(S), for a core with so many samples.
+    """Return MAIN and SIDE of every tensor of S and in(S), for a core with this many samples.
 
-    bands: the columns that a core has of each tensor, None for all. cores: to which the channels are dealt; core 0 has
-    the most. groups: of channels, one after the other; regions are those of one. A tensor that is kept on chip has its
-    whole map and takes nothing here: that is the plan's, not the subgraph's.
+    bands: the columns of each tensor in a core, None for all. cores: how many the channels are dealt to; core 0 has
+    the most. groups: of channels, run one after the other; the regions are those of one. A tensor that is kept on chip
+    takes nothing here: its whole map is counted with the plan, not with the subgraph.
     """
     geometry = subgraph.geometry
     height, width = geometry.extent

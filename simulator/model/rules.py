@@ -1,4 +1,4 @@
-"""What stays the same while a search varies capacities and partitions, and what a price is to be least in."""
+"""What stays the same while a search varies capacities and partitions, and what a price minimizes."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class PricingRules:
         self._goals: dict[tuple[int, int], Goal] = {}
 
     def whole_bytes(self, tensor: int) -> int:
-        """Return the bytes that a kept tensor takes in a core: all samples, its channels dealt to all cores."""
+        """Return the bytes of a kept tensor in one core: all samples, with its channels dealt to all cores."""
         height, width = (extent[tensor] for extent in self.geometry.extent)
         return height * width * self.geometry.held_bytes(tensor, cores=self.cores) * self.batch
 
     @property
     def has_loop_orders(self) -> bool:
-        """Whether single layers always run in loop orders, held or not: on one core."""
+        """Whether single layers always run in loop orders, held or not: true on one core."""
         return self.cores == 1
 
     def loop_layer(self, v: int, kept: Kept | None = None) -> LoopLayer:
@@ -71,14 +71,14 @@ class PricingRules:
         return self._loop_layers[v, kept]
 
     def loop_ways(self, v: int, kept: Kept | None = None) -> tuple[LoopWay, ...]:
-        """Return the ways in which a layer runs in a loop order; of several cores where none of its tensors is kept."""
+        """Return the ways to run a layer in a loop order; on several cores only if none of its tensors is kept."""
         if (v, kept) not in self._loop_ways:
             loops = self.loop_layer(v, kept if self.cores == 1 else None)
             self._loop_ways[v, kept] = loop_ways(self.geometry.network.layers[v], loops, self.crew.deal)
         return self._loop_ways[v, kept]
 
     def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
-        """Return what is to be least in buffers of these bytes, without the cycles of a layer."""
+        """Return what to minimize with buffers of these bytes, without the cycles of a layer."""
         if self.is_shared:
             weight_capacity = activation_capacity
         key = activation_capacity, weight_capacity
@@ -91,7 +91,7 @@ class PricingRules:
         return self._goals[key]
 
     def _least_cycles(self, v: int) -> int:
-        """Return the cycles of a layer in the way that takes fewest, whatever runs beside it; no tile takes fewer."""
+        """Return a lower bound on the cycles of a layer: those of its fastest way, whatever runs with it."""
         crew, layer = self.crew, self.geometry.network.layers[v]
         if crew.cores == 1:
             return crew.cycles(layer, crew.batch)
@@ -102,7 +102,7 @@ class PricingRules:
 
 
 def _check_attention(network: Network) -> None:
-    """Raise NetworkError for an attention in blocks: it has no nest of loops."""
+    """Raise NetworkError for an attention in blocks, which is not a plain nest of loops."""
     name = next((layer.name for layer in network.layers if layer.op == "attention"), None)
     if name is not None:
         raise NetworkError(
@@ -111,10 +111,7 @@ def _check_attention(network: Network) -> None:
 
 
 def _check_shared(network: Network, alignment: int) -> None:
-    """Raise NetworkError unless cores can share each tensor and its weights by channels in whole bytes.
-
-    A word is the smallest group of channels that is dealt out to one core.
-    """
+    """Raise NetworkError for what several cores cannot share: words that are not whole bytes."""
     for v, layer in enumerate(network.layers):
         tensors = [network.tensors[u] for u in (v, *network.operands[v])]
         word = gcd(alignment, *(each.channels for each in tensors))

@@ -1,4 +1,4 @@
-"""One subgraph as the model sees it: its tensors, who reads them inside, what comes in and goes out."""
+"""One subgraph as the model sees it: its tensors, which layers read them, what comes in and what goes out."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Reader(NamedTuple):
 class Geometry:
     """Shapes and windows of a network by tensor id and axis, prepared once. Index 0 is rows, 1 is columns.
 
-    technology: whose channel alignment, PEs and tiles the subgraphs use: that of the accelerator. Raises NetworkError
-    for a network that no tile can hold: one with windows over time (workloads/network/frames.py).
+    technology: that of the accelerator, for channel alignment, PEs and tiles. Raises NetworkError for a network that
+    no tile can hold: one with windows over time (workloads/network/frames.py).
     """
 
     def __init__(self, network: Network, technology: Technology | None = None) -> None:
@@ -63,14 +63,14 @@ class Geometry:
         ]
 
     def in_batch(self, samples: int) -> Geometry:
-        """Return the same with the experts that so many samples use."""
+        """Return the same geometry with the experts that this many samples use."""
         network = self.network.in_batch(samples)
         return self if network is self.network else Geometry(network, self.technology)
 
     def held_bytes(self, tensor: int, groups: int = 1, cores: int = 1) -> int:
-        """Return the bytes of a position in a buffer: words of channels, of one of so many groups of them.
+        """Return the bytes of a position in a buffer, in whole words: of one of this many groups of channels.
 
-        cores: to which the words are dealt; core 0 has the most.
+        cores: how many the words are dealt to; core 0 has the most.
         """
         alignment = self.technology.channel_alignment
         channels = -(-self.channels[tensor] // groups // (alignment * cores)) * alignment
@@ -83,7 +83,7 @@ class Geometry:
 
 
 def _check_numbers(network: Network) -> None:
-    """Raise NetworkError for numbers that no memory has: parts of a layer that do not fill whole bytes."""
+    """Raise NetworkError for numbers that cannot be stored: parts of a layer that do not fill whole bytes."""
     for v, layer in enumerate(network.layers):
         operands = [network.tensors[u] for u in network.operands[v]]
         if layer.bits == INT8 and layer.experts is None and all(each.number == Number() for each in operands):
@@ -107,7 +107,7 @@ def _check_numbers(network: Network) -> None:
 
 
 def _operations(network: Network, v: int) -> list[tuple[int, Number, Number]]:
-    """Return how many operations a layer has, and which numbers meet in each; an attention has those of its steps."""
+    """Return how many operations a layer has and which two number types each combines; an attention has several."""
     layer = network.layers[v]
     if layer.op != "attention":
         return [(layer.macs + layer.light_ops, *_operand_numbers(network, v))]
@@ -117,7 +117,7 @@ def _operations(network: Network, v: int) -> list[tuple[int, Number, Number]]:
 
 
 def _operand_numbers(network: Network, v: int) -> tuple[Number, Number]:
-    """Return the two numbers of an operation: the widest input, and a weight or the second operand."""
+    """Return the two number types of an operation: the widest input, and a weight or the second operand."""
     layer, numbers = network.layers[v], [network.tensors[u].number for u in network.operands[v]]
     if layer.op == "matmul":
         return numbers[0], numbers[1]
@@ -126,7 +126,7 @@ def _operand_numbers(network: Network, v: int) -> tuple[Number, Number]:
 
 
 def _parts(layer: Layer, operands: list[Tensor]) -> list[tuple[int, int]]:
-    """Return how many numbers of how many bits lie together: all weights, the channels of a head or group."""
+    """Return (count, bits) of numbers that are stored together: all weights, or the channels of a head or group."""
     parts = [(layer.weight_elements // layer.groups, layer.bits.weights)]
     if layer.has_weights and layer.is_depthwise:  # channels of one operand after the other
         taps = layer.kernel[0] * layer.kernel[1]
@@ -143,13 +143,12 @@ def _parts(layer: Layer, operands: list[Tensor]) -> list[tuple[int, int]]:
 class Subgraph:
     """Layers that run together, with in(S) and out(S) of model.md, section 1.
 
-    layers: ascending ids. inputs: in(S), the distinct producers outside S. outputs: out(S), the layers whose
-    tensor is stored to DRAM: model outputs, rows that a cache gets, and those with a reader outside S (Cocco,
-    footnote 3).
-    readers[u]: the readers of u that are in S.
+    layers: ascending ids. inputs: in(S), the distinct producers outside S. outputs: out(S), the layers whose tensor is
+    stored to DRAM: model outputs, rows appended to a cache, and those with a reader outside S (Cocco, footnote 3).
+    readers[u]: the readers of u in S.
 
-    With tensors that stay on chip: on_chip, those of S and in(S); loaded, what of in(S) comes from DRAM; outputs, what
-    of S is stored there. Without, nothing stays, and all of in(S) is loaded.
+    If tensors stay on chip: on_chip has those of S and in(S), loaded the part of in(S) that comes from DRAM, and
+    outputs the part of S that is stored there. Otherwise nothing stays, and all of in(S) is loaded.
     """
 
     def __init__(self, geometry: Geometry, layers: Iterable[int], kept: Kept | None = None) -> None:
@@ -183,7 +182,7 @@ class Subgraph:
 
     @property
     def arriving(self) -> tuple[int, ...]:
-        """What comes in whole, once, to be kept from here on."""
+        """Inputs that are loaded whole, once, to be kept from now on."""
         return tuple(u for u in self.loaded if u in self.on_chip)
 
     @property

@@ -1,7 +1,7 @@
 """Output tiles of a subgraph that is held: squares, and bands of the full width (Cocco leaves the tile open).
 
-Our choice: of each kind the largest is taken that fits, because it moves least through the buffers. Bands of equal
-height ceil(H / n) pay where the next square does not fit, or tiles end at 64.
+Our choice: take the largest of each kind that fits, because it moves the least through the buffers. Bands of equal
+height ceil(H / n) pay where the next square does not fit, or where squares end at 64.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ TileShape = tuple[int, int]  #: rows and columns
 
 
 def equal_sizes(extent: int) -> list[int]:
-    """Return the different sizes ceil(extent / n), from the largest.
+    """Return the distinct sizes ceil(extent / n), largest first.
 
     Examples
     --------
@@ -28,18 +28,18 @@ def equal_sizes(extent: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The tiles of a subgraph whose tallest and widest outputs have so many rows and columns."""
+    """The tiles of a subgraph whose tallest and widest outputs have this many rows and columns."""
 
     squares: tuple[int, ...]  #: sides, from the largest
     rows: int
     columns: int
 
     def area(self, tile: TileShape) -> int:
-        """Return the elements that a tile covers of such a map."""
+        """Return the elements of the map that a tile covers."""
         return min(tile[0], self.rows) * min(tile[1], self.columns)
 
     def largest(self, need: Callable[[TileShape], int], room: int) -> list[TileShape]:
-        """Return the largest square that needs no more than this room and, if it is larger, the tallest band."""
+        """Return the largest square that fits in this room and, if it is larger, the tallest band that fits."""
 
         def fits(tile: TileShape) -> bool:
             return need(tile) <= room
@@ -52,7 +52,7 @@ class Candidates:
 
 
 def _first(bands: Sequence[TileShape], fits: Callable[[TileShape], bool]) -> TileShape | None:
-    """Return the first that fits, found by halving: what a band takes falls with its height, but for a few odd ones."""
+    """Return the first band that fits, by bisection: lower bands take less, with a few exceptions."""
     if not bands or not fits(bands[-1]):
         return None
     low, high = 0, len(bands) - 1

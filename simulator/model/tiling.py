@@ -1,10 +1,11 @@
 """The consumption-centric scheme: what each tensor of a subgraph holds and advances by (Cocco, Sec. 3.1, Fig. 5).
 
 Rows and columns are independent; everything here is one axis. Stage 1 gives the outputs of the subgraph a tile;
-stage 2 derives the producers from what their consumers ask for; stage 3 counts updates per elementary operation.
+stage 2 derives the tiles of producers from what their consumers request; stage 3 counts updates per elementary
+operation.
 
 The exact rule (our choice, docs/model.md) corrects the paper's `size` where branches of different depth meet.
-Its schedule: update k of tensor u ends at element step(u) k + lead(u), clipped to the map; all integers k.
+Its schedule: update k of tensor u, for all integers k, ends at element step(u) k + lead(u), clipped to the map.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Tile(NamedTuple):
 def derive_tiles(subgraph: Subgraph, axis: int, output_tile: int, rule: TileRule = "exact") -> dict[int, Tile] | None:
     """Return the tile of every tensor of S and in(S) along one axis, by tensor id.
 
-    None if stage 3 has no solution: two paths between the same tensors have different total strides.
+    None if stage 3 has no solution: two paths between the same tensors differ in total stride.
     """
     rates = derive_rates(subgraph, axis)
     if rates is None:
@@ -44,7 +45,7 @@ def derive_tiles(subgraph: Subgraph, axis: int, output_tile: int, rule: TileRule
 
 
 def derive_steps(subgraph: Subgraph, axis: int, output_tile: int) -> dict[int, int]:
-    """Stage 2, Delta: the least common multiple of the consumers' requests; the tile where there is no consumer."""
+    """Stage 2, Delta: the least common multiple of the consumers' requests; the output tile without consumers."""
     geometry = subgraph.geometry
     stride, upsample, extent = geometry.stride[axis], geometry.upsample[axis], geometry.extent[axis]
     steps: dict[int, int] = {}
@@ -102,7 +103,7 @@ def _spread_rates(root: int, neighbours: dict[int, list[tuple[int, int, int]]]) 
 
 
 def count_updates(steps: dict[int, int], rates: dict[int, tuple[int, int]]) -> dict[int, int]:
-    """Stage 3, upd_num: the smallest co-prime integers with updates(u) step(u) in proportion to the rates."""
+    """Stage 3, upd_num: the smallest co-prime integers such that updates(u) step(u) is proportional to the rates."""
     length: dict[int, int] = {}  # of the elementary operation, per component, in units of the rates
     for u, (component, rate) in rates.items():
         length[component] = math.lcm(length.get(component, 1), steps[u] // math.gcd(steps[u], rate))
@@ -135,7 +136,7 @@ def derive_leads(subgraph: Subgraph, axis: int, steps: dict[int, int], updates: 
 
 
 def _exact_sizes(subgraph: Subgraph, axis: int, steps: dict[int, int], leads: dict[int, int]) -> dict[int, int]:
-    """size(u) = max(step, step + lead(u) - min over v of ceil((s_v lead(v) - pad(v)) / u_v)): from slowest reader."""
+    """size(u) = max(step, step + lead(u) - min over v of ceil((s_v lead(v) - pad(v)) / u_v)): by the slowest reader."""
     geometry = subgraph.geometry
     stride, padding, extent = geometry.stride[axis], geometry.padding[axis], geometry.extent[axis]
     upsample = geometry.upsample[axis]
@@ -155,7 +156,7 @@ def _exact_sizes(subgraph: Subgraph, axis: int, steps: dict[int, int], leads: di
 def _paper_sizes(subgraph: Subgraph, axis: int, steps: dict[int, int]) -> dict[int, int]:
     """Stage 2, chi: the largest window that a consumer needs for one update of u, f_v(step(u) / s_v).
 
-    Over a spread map (ours): step(u) and what the window reaches further, ceil((F_v - s_v) / u_v).
+    Over a spread map (ours): step(u) plus how much further the window reaches, ceil((F_v - s_v) / u_v).
     """
     geometry = subgraph.geometry
     reach, stride, extent = geometry.reach[axis], geometry.stride[axis], geometry.extent[axis]

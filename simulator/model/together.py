@@ -1,7 +1,7 @@
-"""A loop order on several cores: each runs it on its part of the layer, and what they share comes from DRAM once.
+"""A loop order on several cores: each runs it on its part of the layer, and shared data comes from DRAM once.
 
-All cores do the same step at the same time, those with a smaller part fewer of them. Every port to DRAM fetches its
-part of what is shared, one byte in n, and passes it on: what a core hears beside its own port's crosses.
+All cores do the same step at the same time; those with a smaller part do fewer. Every port to DRAM fetches its part of
+the shared data, one byte in n, and passes it on: what a core receives from other ports crosses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DENSE: dict[str, Callable[[LoopLayer, Grid, Mode, Loops], LoopPlan]] = {
 
 
 def together(layer: LoopLayer, plan: LoopPlan) -> LoopPlan:
-    """Return what all cores move where each runs a plan on its part; bytes on chip are those of the largest.
+    """Return what all cores move when each runs a plan on its part; bytes on chip are those of the largest part.
 
     layer: the largest part, with its `team`. plan: of that part alone.
     """
@@ -61,7 +61,7 @@ def together(layer: LoopLayer, plan: LoopPlan) -> LoopPlan:
 
 
 def again(layer: LoopLayer, plan: LoopPlan) -> LoopPlan:
-    """Return the plan of another part of the same layer: the same steps, as far as it has so many."""
+    """Return the plan of another part of the same layer: the same steps, as many as it has."""
     if plan.order == "RS":
         return groups.running_sums(layer)
     if plan.order == "copy":
@@ -82,5 +82,5 @@ def again(layer: LoopLayer, plan: LoopPlan) -> LoopPlan:
 
 
 def _modes(layer: LoopLayer, grid: Grid) -> list[Mode]:
-    """Return everything that may stay of the input from tile to tile."""
+    """Return all modes: what may stay of the input from tile to tile."""
     return [*orders.modes_of(grid), orders.whole_mode(grid), *orders.block_modes(layer, grid)]

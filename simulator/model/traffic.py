@@ -1,6 +1,6 @@
 """Bytes that move through the global buffer and the weight buffer (model.md, section 5).
 
-Exactly what the counting run of simulator/execution counts: sums over all updates, which are constant but at the
+Exactly what the counting run of simulator/execution counts: sums over all updates, which are constant except at the
 borders of the maps.
 """
 
@@ -25,18 +25,18 @@ class Window(NamedTuple):
 
     @property
     def mirrored(self) -> Window:
-        """The same window where elements and outputs are counted downwards from a border that is one in both maps."""
+        """The same window with elements and outputs counted down from a border that both maps share."""
         return self._replace(padding=self.reach + self.upsample - 1 - self.stride - self.padding)
 
 
 def buffer_bytes(
     subgraph: Subgraph, tiling: Tiling, regions: dict[int, Region], works: Mapping[int, Work] | None = None
 ) -> tuple[int, int]:
-    """Return the global-buffer traffic of one sample beside the DRAM side, and what of it is written.
+    """Return the global-buffer traffic of one sample, not counting DRAM transfers, and how much of it is writes.
 
     Results are written, windows read, SIDE copies both.
 
-    works: how often a mapper moves each word; without, operands are read and results written once for each update.
+    works: how often a mapper moves each word; without it, operands are read and results written once per update.
     """
     geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
@@ -58,7 +58,7 @@ def buffer_bytes(
 
 
 def results_of(subgraph: Subgraph, works: Mapping[int, Work] | None = None) -> tuple[int, int]:
-    """Return the bytes of one sample's results that move as they are made, and what of them is written."""
+    """Return the bytes that move while one sample's results are made, and how many of them are writes."""
     sizes, total, written = subgraph.geometry.size_bytes, 0, 0
     for v in subgraph.layers:
         times = work_of(works, v).outputs
@@ -77,20 +77,19 @@ def weight_buffer_bytes(subgraph: Subgraph, tiling: Tiling, works: Mapping[int, 
 
 
 def window_elements(geometry: Geometry, axis: int, layer: int, producer: int, updates: Updates) -> int:
-    """Return the elements of `producer` that `layer` reads along one axis, the windows of all its updates added.
+    """Return the elements of `producer` that `layer` reads along one axis, summed over the windows of all updates.
 
-    From the first element to the last, and at each border between two updates again what both read (below 0 where
-    some lie between them). That is the same at all borders where steps are whole elements, but at the map's own.
+    That is all from the first to the last, plus, at each border between two updates, what both read (below 0 where
+    elements between them are skipped). Where steps are whole elements, all borders are equal except the map's own.
     """
     window, extent = window_of_layer(geometry, axis, layer), geometry.extent[axis][producer]
     return window_sum(window, (0, extent), 0, updates.first, updates.step, updates.extent)
 
 
 def window_sum(window: Window, inside: tuple[int, int], start: int, first: int, step: int, stop: int) -> int:
-    """Return how many elements the updates of the outputs from start to stop read along one axis, all of them added.
+    """Return the elements within bounds that the windows of outputs from start to stop read, summed over the updates.
 
-    An element that two updates read counts twice. Only elements within the bounds `inside` count. The first update
-    ends at output `first`, each later one `step` outputs further on.
+    first: where the first update ends; the others advance by step.
     """
     reach, stride, padding, upsample = window
     floor, source = inside
@@ -118,10 +117,10 @@ def window_sum(window: Window, inside: tuple[int, int], start: int, first: int, 
 
 
 def rows_again(subgraph: Subgraph, tiling: Tiling, region: Region, tensor: int, is_full: bool) -> int:
-    """Return the rows of a tensor that row operations take out of SIDE, all of them together.
+    """Return how many rows of a tensor all row operations together take out of SIDE.
 
-    Operation k makes the rows from merged (k - 1) + lead to merged k + lead. Its readers want those above, too, as
-    far as SIDE has them: the same in each operation but where one of these positions lies outside a map.
+    Operation k makes the rows from merged (k - 1) + lead to merged k + lead. Its readers also need rows above, as far
+    as SIDE has them: equally many in each operation, except where one of these positions lies outside a map.
     """
     height, steps, tiles = subgraph.geometry.extent[ROWS], tiling.merged, tiling.rows
     step, lead, room, kept = steps[tensor], tiles[tensor].lead, region.main[ROWS], region.side[ROWS]
@@ -153,8 +152,8 @@ def rows_again(subgraph: Subgraph, tiling: Tiling, region: Region, tensor: int, 
 def window_ends(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, int]:
     """Return the first element that a layer reads on an axis, what two tiles share, and its last element + 1.
 
-    Unclipped. Two tiles share F - s elements (below 0 where some lie between them); over a spread map it is the
-    difference of two positions, exact where a tile is a whole number of the map's elements.
+    Unclipped. Two tiles share F - s elements (below 0 where elements between them are skipped); over a spread map it is
+    the difference of two positions, exact where a tile is a whole number of the map's elements.
     """
     reach, stride, padding, upsample = window_of_layer(geometry, axis, layer)
     first = -(padding // upsample)
@@ -177,15 +176,15 @@ _ONCE = Work(0)
 
 
 def work_of(works: Mapping[int, Work] | None, layer: int) -> Work:
-    """Return what a mapper makes of a layer's updates; without one each word moves once."""
+    """Return how often a mapper moves the words of a layer; without a mapper each word moves once."""
     return _ONCE if works is None else works[layer]
 
 
 def _written(times: Times) -> Times:
-    """Return how often a word of the result is written that is moved so often: all but the last are read back."""
+    """Return how often a result word that moves this often is written: all writes but the last are read back."""
     return times[0] + times[1], 2 * times[1]
 
 
 def often(size: int, times: Times) -> int:
-    """Return bytes times a fraction, whole bytes."""
+    """Return bytes times a fraction, in whole bytes."""
     return size * times[0] // times[1]

@@ -1,6 +1,7 @@
-"""In what pieces tensors are made: update i ends at element step i + lead, clipped to the map (model.md, section 2).
+"""The pieces in which tensors are made: update i ends at element step i + lead, clipped to the map (model.md, 2).
 
-The first update takes all that lies before it where that fits into every region; else the early ones run apart.
+The first update takes everything before it as well where that fits into every region; otherwise the early updates run
+one by one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Updates(NamedTuple):
 def derive_updates(subgraph: Subgraph, tiling: Tiling) -> tuple[dict[int, Updates], dict[int, Updates]]:
     """Return the updates of every tensor, of rows and of columns.
 
-    Rows of one operation are made together; those of an output, whose region has one tile, tile by tile.
+    Rows of one operation are made together, except for an output: its region holds one tile, so it goes tile by tile.
     """
     rows, columns = (_at_once(subgraph, axis) for axis in (ROWS, COLUMNS))
     if not tiling.rows_run_alone:
@@ -38,7 +39,7 @@ def derive_updates(subgraph: Subgraph, tiling: Tiling) -> tuple[dict[int, Update
 
 
 def starts_full(subgraph: Subgraph, tiling: Tiling, axis: int) -> bool:
-    """Return whether the first update of every tensor that is read fits with all that lies before it."""
+    """Return whether, for every tensor that is read, the first update fits together with everything before it."""
     extent = subgraph.geometry.extent[axis]
     for u in subgraph.tensors:
         if axis == ROWS:

@@ -1,4 +1,4 @@
-"""What the loops of a layer move that does not reduce over channels, step by step (simulator/model/groups.py)."""
+"""What the loops of a layer that does not reduce over channels move, step by step (simulator/model/groups.py)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
 
 
 def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
-    """CT, channels; tiles, or TC, tiles; channels, of element-wise layers, with broadcast operands beside them."""
+    """CT (channels; tiles) or TC (tiles; channels) of element-wise layers, with broadcast operands."""
     steps = pieces(layer.outputs, plan.apart)
     rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
     lengths = {"repeat": layer.repeat, "steps": len(steps), "rows": len(rows.met), "columns": len(columns.met)}
@@ -51,7 +51,7 @@ def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
 
 
 def passing_twice(layer: LoopLayer, plan: LoopPlan) -> Moves:
-    """TCC: tiles; the channels word by word for the statistics; once more for the outputs, but for those that stay."""
+    """TCC: tiles; all channels word by word for the statistics; again for the outputs, except those that stay."""
     steps = pieces(layer.outputs, plan.apart)
     again = [max(0, size - max(0, plan.kept - i * plan.apart)) for i, size in enumerate(steps)]
     rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
@@ -74,9 +74,9 @@ def passing_twice(layer: LoopLayer, plan: LoopPlan) -> Moves:
 def _operands(
     layer: LoopLayer, order: str, nest: Nest, tiles: dict[str, Sizes], steps: list[int], word: int
 ) -> list[Term]:
-    """Return what comes in of each operand, channels rounded up to a word: tile by tile, or whole before the tiles.
+    """Return what is loaded of each operand, in whole words of channels: tile by tile, or whole before the tiles.
 
-    One of one channel serves all steps: it stays (TC, and where it is broadcast over the map) or comes again.
+    An operand with a single channel serves all steps: it stays (in TC, or if broadcast over the map) or comes again.
     """
     start: dict[str, Sizes] = dict.fromkeys(tiles, "first")
     once: dict[str, Sizes] = {"steps": "first"} if order == "TC" else {}

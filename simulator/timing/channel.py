@@ -1,4 +1,4 @@
-"""One DRAM channel that serves one transfer at a time, in order, and loads weights where it would be idle."""
+"""One DRAM channel that serves one transfer at a time, in order, and loads weights when it would be idle."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Slice(NamedTuple):
 
 
 class Weights:
-    """The weights of one subgraph on their way, in the order in which its stages need them."""
+    """The weights of one subgraph being loaded, in the order in which its stages need them."""
 
     def __init__(self, subgraph: int, course: Course) -> None:
         self.subgraph = subgraph
@@ -43,7 +43,7 @@ class Weights:
         self.room = 0  #: bytes that may come before the subgraph starts
 
     def allowed(self, last_stage: int) -> int:
-        """Return how much of the next transfer may come now: all of it where its stage is not beyond the last."""
+        """Return how much of the next transfer may come now: all of it if its stage is not beyond the last."""
         return self.pending[0][2] if self.pending and self.pending[0][0] <= last_stage else 0
 
     def ahead(self) -> int:
@@ -52,7 +52,7 @@ class Weights:
 
 
 class Channel:
-    """DRAM; `now` is when it has done all that it was asked. Times are slots, the time of one byte."""
+    """DRAM; `now` is when it has served all requests. Times are in slots, the time of one byte."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names  #: of layers
@@ -66,7 +66,7 @@ class Channel:
             self.now += size
 
     def load(self, weights: Weights, most: int) -> None:
-        """Load the next of these weights, or so many bytes of them."""
+        """Load the next of these weights, at most this many bytes."""
         stage, v, size = weights.pending.popleft()
         self.move("weights", weights.subgraph, min(size, most), self.names[v])
         if size > most:
@@ -80,7 +80,7 @@ class Channel:
             self.load(weights, size)
 
     def wait(self, until: int, own: Weights, last_stage: int, following: Weights | None) -> None:
-        """Be idle up to a time, but for weights that have room: those of the running subgraph, then of the next."""
+        """Be idle until a time, except for weights that have room: the running subgraph's, then the next one's."""
         while self.now < until and own.allowed(last_stage):
             self.load(own, until - self.now)
         while following and self.now < until and (size := following.ahead()):

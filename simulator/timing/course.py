@@ -17,7 +17,7 @@ class Stage(NamedTuple):
 
 
 class Course(NamedTuple):
-    """The stages of a subgraph, and what working ahead takes beside its regions: bytes of one core, at most."""
+    """The stages of a subgraph, and the most bytes of one core that working ahead takes beyond its regions."""
 
     stages: tuple[Stage, ...]
     ahead_bytes: int  #: input rows of the next stage
@@ -26,7 +26,7 @@ class Course(NamedTuple):
 
 
 def spread(total: int, places: Sequence[bool]) -> list[int]:
-    """Return how much of a total each place takes: the marked ones evenly, their sum exactly.
+    """Return how much of a total each place takes: the marked places share it evenly and exactly.
 
     Examples
     --------

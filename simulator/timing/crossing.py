@@ -1,8 +1,8 @@
 """What crosses between cores for each layer of a priced subgraph, and which cores compute it: tracks of a simulation.
 
 The bytes are those of the price (docs/model.md, section 7), by the layer that reads them. They cross while it computes:
-what a window reads in another core's memory passes as it is read, and so do weights that rotate; weights that all cores
-hold pass before they are read first, which is drawn with all the layer's rows, too (our choice).
+what a window reads in another core's memory passes as it is read, and so do rotating weights. Weights that all cores
+hold pass before they are first read; they are also drawn along with all rows of the layer (our choice).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the loops of a layer move that reduces over channels, step by step (simulator/model/orders.py has the orders).
+"""What the loops of a layer that reduces over channels move, step by step (simulator/model/orders.py has the orders).
 
-Groups of a convolution, and heads of samples, run one after the other: the parts. Innermost are slices of the inputs,
-rows of a block and inner chunks, where an order has them.
+Groups of a convolution, or heads of samples, are the parts, which run one after the other. Innermost are slices of the
+inputs, rows of a block and inner chunks, if an order has them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Cuts:
 
 
 def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
-    """Return what the loops of a convolution move, or of a product of two activations."""
+    """Return what the loops of a convolution or of a product of two activations move."""
     cuts = Cuts(layer, plan)
     nest, rounded = cuts.nest(plan.order), [layer.round_up(chunk) for chunk in cuts.chunks]
     channels = layer.loaded * layer.part.outputs // layer.outputs
@@ -71,7 +71,7 @@ def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
 
 
 def _coming(layer: LoopLayer, chunks: list[int], slices: list[int]) -> tuple[list[int], list[int]]:
-    """Return outputs of the chunks and inputs of the slices without rows of a second operand that are on chip."""
+    """Return outputs of chunks and inputs of slices, without rows of a second operand that are on chip."""
     rows = chunks if layer.kind == "transposed" else slices
     left, first = [], 0
     for count in rows:
@@ -82,7 +82,7 @@ def _coming(layer: LoopLayer, chunks: list[int], slices: list[int]) -> tuple[lis
 
 
 def _slices(layer: LoopLayer, plan: LoopPlan) -> tuple[list[int], list[int]]:
-    """Return the inputs of each slice, and what they take in a buffer; all of them where an order has no slices.
+    """Return the inputs of each slice and what they take in a buffer; a single slice if an order has none.
 
     BC cuts between words, each of one operand; of a group of several operands as if it were one.
     """
@@ -100,7 +100,7 @@ def _slices(layer: LoopLayer, plan: LoopPlan) -> tuple[list[int], list[int]]:
 
 
 def _inputs(plan: LoopPlan, cuts: Cuts, nest: Nest, channels: int, slices: list[int]) -> list[Term]:
-    """Return what tiles bring in of so many channels, or of those of a slice: bytes moved, or taken on chip."""
+    """Return what tiles load of this many channels, or of those of a slice: bytes moved, or taken on chip."""
     rows, columns = fetched(plan.mode, cuts.rows, cuts.columns)
     sizes: dict[str, Sizes] = {"rounds": cuts.rounds, "rows": rows, "columns": columns}
     if plan.order == "BC":
@@ -118,7 +118,7 @@ def _inputs(plan: LoopPlan, cuts: Cuts, nest: Nest, channels: int, slices: list[
 def _stationary(
     layer: LoopLayer, plan: LoopPlan, cuts: Cuts, nest: Nest, chunks: list[int], slices: list[int]
 ) -> list[Term]:
-    """Return what comes of the weights, or of a second operand, by outputs of a chunk and inputs of a slice."""
+    """Return what is loaded of the weights or second operand, by outputs of a chunk and inputs of a slice."""
     order, taps = plan.order, layer.rows.taps * layer.columns.taps
     sizes: dict[str, Sizes] = {"chunks": chunks, "slices": slices, "bands": "first", "inner": cuts.inner}
     over, tile = sum(cuts.inner), dict[str, Sizes](rows="first", columns="first")
@@ -133,7 +133,7 @@ def _stationary(
 
 
 def _after(kept: int, rows: tuple[int, ...]) -> list[int]:
-    """Return how many of its rows each tile brings in again where the first so many stay."""
+    """Return how many of its rows each tile loads again if the first `kept` rows stay."""
     found = []
     for count in rows:
         found.append(max(0, count - kept))

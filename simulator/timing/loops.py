@@ -1,4 +1,4 @@
-"""The stages of one layer that runs in a loop order: one for each step of its loops, or for neighbouring ones.
+"""The stages of one layer that runs in a loop order: one for each step of its loops, or for several adjacent steps.
 
 Each step is a tile, with a chunk of outputs, a slice of inputs, some channels or a row, as the order nests them. It
 loads what the closed forms of simulator/model/orders.py and groups.py count at that step, and stores what is finished.
@@ -22,7 +22,7 @@ REMEMBERED = 64  #: layers whose stages are kept; our choice: some MB
 
 
 def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, most: int) -> Course:
-    """Return the stages of a layer that runs so: those of the core that has most of it, with what all cores move.
+    """Return the stages of a layer run by a plan: those of the core with the most, with what all cores move.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     v : int
         Its id.
     compute_slots : int
-        How long it computes, in slots: spread over the stages as the outputs made and the inputs of their reduction.
+        How long it computes, in slots: spread over the stages by the outputs made and the inputs of their reduction.
     most : int
-        Stages at most: where there are more steps, so many neighbouring ones are one stage.
+        The most stages: if there are more steps, adjacent steps form one stage.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
 
 
 class _Steps(NamedTuple):
-    """The stages of a layer, whichever it is; then what a Course says of all of them."""
+    """The stages of any layer with these loops; then what a Course says about all of them."""
 
     inputs: list[int]
     weights: list[int]
@@ -81,7 +81,7 @@ class _Steps(NamedTuple):
 
 @lru_cache(maxsize=REMEMBERED)
 def _steps(layer: LoopLayer, plan: LoopPlan, compute_slots: int, most: int) -> _Steps:
-    """Return what moves in each stage; a layer that a network repeats is asked for once."""
+    """Return what moves in each stage; cached, because a network repeats layers."""
     moves = moves_of(layer, plan)
     together = -(-moves.nest.count // most)
 
@@ -93,7 +93,7 @@ def _steps(layer: LoopLayer, plan: LoopPlan, compute_slots: int, most: int) -> _
         layer.batch * layer.repeat * layer.stays.arriving_bytes,
     )
     inputs = moved(moves.inputs, plan.ema_input_bytes - arriving)
-    inputs[0] += arriving  # what is kept from here on comes whole, before anything is computed
+    inputs[0] += arriving  # inputs kept from now on are loaded whole, before anything is computed
     own = weights if layer.team.cores == 1 else moves.nest.moved(moves.weights, together)  # of one core
     return _Steps(
         inputs,
@@ -122,7 +122,7 @@ def moves_of(layer: LoopLayer, plan: LoopPlan) -> Moves:
 
 
 def _scaled(sizes: list[int], total: int) -> list[int]:
-    """Return these sizes so that they add up to a total, evenly where they are nothing.
+    """Return these sizes scaled to add up to a total; evenly if all are 0.
 
     Input that no window meets passes by with what is met.
     """

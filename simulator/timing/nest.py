@@ -1,4 +1,4 @@
-"""Loops inside loops: what neighbouring steps move together, without running the steps one by one.
+"""Nested loops: what adjacent steps move together, without running the steps one by one.
 
 Step n of a nest is an odometer: one digit for each loop, the innermost turns first. What moves at a step is a product
 of sizes, one for each digit, so what all steps before the n-th move is a sum of one product for each loop.
@@ -60,7 +60,7 @@ class Nest:
         self._marks: dict[int, list[list[int]]] = {}
 
     def term(self, sizes: Mapping[str, Sizes], times: int = 1, over: int = 1) -> Term:
-        """Return what moves so: by loop the size of each of its steps; 1 where it does not matter."""
+        """Return the term with these sizes: by loop, the size of each of its steps; 1 for loops not given."""
         assert sizes.keys() <= self.steps.keys(), (sizes, self.steps)
         every = [_sums(sizes.get(name), count) for name, count in self.steps.items()]
         times *= prod(sums[-1] for sums in every if len(sums) == 2)
@@ -69,13 +69,13 @@ class Nest:
         return Term(sums, tuple(reversed(turns[:-1])), times, over)
 
     def moved(self, terms: Sequence[Term], together: int) -> list[int]:
-        """Return what each so many neighbouring steps move in all of these terms."""
+        """Return what each run of this many adjacent steps moves in all of these terms."""
         ends = [sum(term.before(digits) for term in terms) for digits in self._digits(together)]
         ends.append(sum(term.total for term in terms))
         return [stop - start for start, stop in zip(ends, ends[1:])]
 
     def _digits(self, together: int) -> list[list[int]]:
-        """Return the digits of each step that is the first of so many."""
+        """Return the digits of the first step of each run of this many."""
         if together not in self._marks:
             found = []
             for step in range(0, self.count, together):

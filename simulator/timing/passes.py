@@ -1,4 +1,4 @@
-"""What one pass over the tiles of a layer brings in and makes, axis by axis, from the windows."""
+"""What one pass over the tiles of a layer loads and makes, axis by axis, from the windows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Pass(NamedTuple):
 
 @lru_cache(maxsize=1 << 10)
 def tiles_pass(axis: Axis, tile: int) -> Pass:
-    """Return what tiles of so many outputs make and meet.
+    """Return what tiles of this many outputs make and meet.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def tiles_pass(axis: Axis, tile: int) -> Pass:
 
 
 class Poured(NamedTuple):
-    """What each row of the input does where it comes once and is added to all outputs that meet it."""
+    """What each input row does when it comes once and is added to all outputs that meet it."""
 
     added: tuple[int, ...]  #: outputs that meet it
     finished: tuple[int, ...]  #: outputs of which it is the last; those that meet no row come at the end
@@ -46,7 +46,7 @@ class Poured(NamedTuple):
 
 @lru_cache(maxsize=1 << 10)
 def rows_poured(axis: Axis) -> Poured:
-    """Return that of each row that some window meets; one row of nothing where none does.
+    """Return this for each row that some window meets; one empty row if none does.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def rows_poured(axis: Axis) -> Poured:
 
 
 def pieces(extent: int, size: int) -> list[int]:
-    """Return the lengths of the steps of a loop, the last as long as what is left.
+    """Return the lengths of the steps of a loop; the last takes what is left.
 
     Examples
     --------
@@ -76,13 +76,13 @@ def pieces(extent: int, size: int) -> list[int]:
 
 
 def fetched(mode: str, rows: Pass, columns: Pass) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the rows and the columns that each tile brings in: all that it meets, or those that are not there yet."""
+    """Return the rows and the columns that each tile loads: all that it meets, or those that are not there yet."""
     is_new = mode in ("ring", "side", "whole")
     return rows.new if is_new else rows.met, columns.met if mode in ("block", "block-row") else columns.new
 
 
 def block_rows(axis: Axis, tile: int) -> list[int]:
-    """Return the rows of the input that each row of a block brings in: of the second block, as the first is clipped.
+    """Return the input rows that each row of a block loads: for the second block, because the first is clipped.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Runs the subgraphs of a partition in order: DRAM and array stage by stage, working ahead where there is room."""
+"""Runs the subgraphs of a partition in order: DRAM and array stage by stage, working ahead if there is room."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simulator.timing.course import Course
 
 
 class Room(NamedTuple):
-    """What a subgraph may do ahead beside what it holds, and the bytes of one core that this leaves."""
+    """How a subgraph may work ahead in the room that it leaves free, and the bytes of one core then left."""
 
     loads_ahead: bool  #: input rows of the next stage while one computes
     stores_behind: bool  #: output rows of the last stage while one computes
@@ -24,7 +24,7 @@ class Room(NamedTuple):
 
 
 def room_of(accelerator: Accelerator, price: Price, course: Course) -> Room:
-    """Return what the free bytes of one core are for: input rows, output rows, the next chunk, the next weights."""
+    """Return how the free bytes of one core are used: input rows, output rows, the next chunk, the next weights."""
     held = price.kept_bytes + price.activation_bytes + price.weight_bytes * accelerator.is_shared
     free = accelerator.activation_capacity - held
     ahead = course.ahead_bytes if course.ahead_bytes <= free else 0
@@ -40,7 +40,7 @@ def room_of(accelerator: Accelerator, price: Price, course: Course) -> Room:
 class Run:
     """The run of a partition: its slices, and when each subgraph starts and ends, in slots.
 
-    ahead: of all but the first subgraph, the bytes of weights of all cores that have room before it starts.
+    ahead: for each subgraph but the first, the weight bytes, over all cores, that have room before it starts.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Run:
             self.spans.append((start, self.channel.now))
 
     def _run(self, course: Course, room: Room, own: Weights, following: Weights | None) -> None:
-        """Run the stages of a subgraph. The next input rows go before the output rows of the stage that computes."""
+        """Run the stages of a subgraph. The next input rows come before the output rows of the computing stage."""
         channel, stages = self.channel, course.stages
         channel.move("inputs", own.subgraph, stages[0].input_bytes)
         written = before = end = arrived = channel.now
@@ -82,9 +82,9 @@ class Run:
             before, written = written, channel.now if stage.output_bytes else written
 
     def _compute(self, own: Weights, course: Course, stage: int, start: int) -> tuple[int, int]:
-        """Compute the layers of a stage, each as soon as its weights are there; return when this begins and ends.
+        """Compute the layers of a stage, each as soon as its weights are there; return the start and end times.
 
-        A layer takes as long as its bytes cross between cores where that is longer.
+        A layer takes at least as long as its bytes take to cross between cores.
         """
         begin, now = None, start
         crossing = {v: moved for v, *moved in course.stages[stage].crossing}
@@ -101,9 +101,9 @@ class Run:
 
     @staticmethod
     def _last(course: Course, room: Room, own: Weights, begun: int) -> int:
-        """Return the stage up to which weights may come while the channel is idle, once a stage has begun.
+        """Return the last stage whose weights may come while the channel is idle, once a stage has begun.
 
-        All of a subgraph that fits; of a streamed layer the next chunk, where there is room beside the one in use.
+        All stages of a subgraph that fits; for a streamed layer the next chunk, if there is room for two.
         """
         if course.chunk_bytes is None:
             return len(course.stages)

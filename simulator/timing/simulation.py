@@ -1,14 +1,14 @@
 """simulate(): the run of a partition as events, and the latency that can be executed (docs/model.md, section 4).
 
-One DRAM channel in order, and one PE array. What waits for what:
+There is one DRAM channel, which works in order, and one PE array. What waits for what:
 
 - A row operation computes when its input rows are there; a layer in it when its weights are.
 - Input rows of the next row operation are loaded while one computes only into bytes that no region, no weights and no
-  other rows take: MAIN holds the rows in use and no others. Without that room they are loaded when it has computed.
+  other rows take: MAIN holds the rows in use and no others. Without that room they are loaded after it has computed.
 - Output rows are written when their operation has computed; the next computes meanwhile where there is room for both.
 - A subgraph ends with its last output row. Its regions live from start to end, its weights from their load to the end.
-- Where the channel is idle it loads weights: those of later layers, then those of the next subgraph, as many bytes as
-  are free beside all that. A layer that does not fit (streamed) loads a chunk ahead where there is room for two.
+- When the channel is idle it loads weights: those of later layers, then those of the next subgraph, into whatever bytes
+  are still free. A layer that does not fit (streamed) loads a chunk ahead if there is room for two.
 
 All of it is our choice (the paper gives sums): nothing is read before it is there or written without room, and a fixed
 order needs no search. Several cores work in lock-step, as one array, with one channel of the bandwidth of all; what
@@ -57,7 +57,7 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True)
 class Simulation:
-    """What DRAM, the array and the crossbar do when, and what the buffers hold; times are whole slots.
+    """When DRAM, the array and the crossbar do what, and what the buffers hold; times are whole slots.
 
     A slot is the time in which DRAM moves one byte: 1 / slots_per_cycle cycles. So every time is an integer.
 
@@ -109,8 +109,8 @@ def simulate(
 ) -> Simulation:
     """Return when each row operation of a partition loads, computes and stores.
 
-    It ends no earlier than computing alone, or DRAM alone, takes; and no earlier than the paper's latency (the sum of
-    the longer of both over the subgraphs) less the time of the weights that are loaded before their subgraph starts.
+    It takes at least as long as computing alone and as DRAM alone. It also takes at least the paper's latency (the
+    longer of both, summed over subgraphs) minus the time of weights that are loaded before their subgraph starts.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def simulate(
     accelerator : Accelerator
         The hardware: capacities in bytes of one core, cores, batch, technology.
     tile_rule : {"exact", "paper"}
-        Which rule sizes the regions, and so says what is free.
+        Which rule sizes the regions, and thus determines what is free.
 
     Returns
     -------
@@ -131,9 +131,9 @@ def simulate(
     Raises
     ------
     TypeError
-        An argument is of another type; the message shows one that would do.
+        An argument has a wrong type; the message shows a correct one.
     ValueError
-        The partition cannot run, or is of another network, or there is no such tile rule.
+        The partition cannot run or is of another network, or the tile rule is unknown.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def simulate(
 
 
 def simulate_priced(priced: PricedPartition) -> Simulation:
-    """Return the run of subgraphs that are priced; raises ValueError where one cannot run."""
+    """Return the run of priced subgraphs; raises ValueError if one cannot run."""
     prices = [price for price in priced.prices if isinstance(price, Price)]
     if len(prices) < len(priced.prices):
         raise ValueError(f"the partition of {priced.network.name!r} cannot run, so it has no latency")
@@ -173,7 +173,7 @@ def simulate_priced(priced: PricedPartition) -> Simulation:
 def _uses(
     prices: Sequence[Price], rooms: Sequence[Room], is_streamed: Sequence[bool], run: Run, cores: int
 ) -> tuple[Use, ...]:
-    """Return what is held whenever that changes: at each start, and with each transfer of weights, from its start."""
+    """Return what is held each time it changes: at each subgraph's start and at each start of a weight transfer."""
     loads = [each for each in run.channel.slices if each.kind == "weights"]
     changes = [(start, i, 0) for i, (start, _) in enumerate(run.spans)]
     changes = sorted([*changes, *((each.start, each.subgraph, each.size_bytes) for each in loads)], key=_by_start)
@@ -192,12 +192,12 @@ def _uses(
 
 
 def _ahead(left: int, price: Price, cores: int) -> int:
-    """Return how many bytes of a subgraph's weights, of all cores, fit into these bytes of one."""
+    """Return how many bytes of a subgraph's weights, over all cores, fit into these bytes of one core."""
     return left if cores == 1 or not price.weight_bytes else left * price.ema_weight_bytes // price.weight_bytes
 
 
 def _in_a_core(prices: Sequence[Price], i: int, loaded: int, cores: int) -> int:
-    """Return what so many bytes of weights take in one core: as large a part of what it holds of them."""
+    """Return what this many bytes of weights take in one core: the same share of the weights that it holds."""
     if cores == 1 or not loaded:
         return loaded
     return min(prices[i].weight_bytes, -(-loaded * prices[i].weight_bytes // prices[i].ema_weight_bytes))

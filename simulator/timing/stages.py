@@ -1,7 +1,7 @@
-"""What a subgraph does step by step: which bytes come, which layers compute how long, which bytes go.
+"""What a subgraph does step by step: which bytes are loaded, how long each layer computes, which bytes are stored.
 
-A stage is one row operation of the tiling (model.md, section 2): all that starts at the same time. Inside it tiles of
-columns load, compute and store in turn; together that takes as long as one after the other, as it is drawn here.
+A stage is one row operation of the tiling (model.md, section 2): everything that starts at the same time. Inside it,
+tiles of columns load, compute and store in turn; in total that takes as long as doing each for all, as drawn here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cours
 def with_crossing(course: Course, model: SubgraphModel, price: Price, shared: Shared) -> Course:
     """Return the stages of a layer in a loop order with what crosses from and to the DRAM ports of other cores.
 
-    It crosses as it comes and goes: as much of it in a stage as of the traffic that all cores share.
+    It crosses with the loads and stores: in each stage in proportion to the traffic that all cores share.
     """
     (v,) = model.subgraph.layers
     sizes = [
@@ -67,7 +67,7 @@ class Crossing:
         self.before = dict(zip(self.sizes, accumulate(self.sizes.values(), initial=0)))  #: bytes of the layers before
 
     def between(self, parts: Iterable[tuple[int, int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-        """Return (layer, bytes, slots) of each (layer, from, to, whole): the part of its bytes that is to cross.
+        """Return (layer, bytes, slots) for each (layer, from, to, whole): the part of its bytes that crosses.
 
         Slots are whole, and bytes those that pass in them.
         """
@@ -92,7 +92,7 @@ def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cou
     resident = {u for u in subgraph.tensors if held.regions[u].main_bytes >= height[u] * rows[u]} | subgraph.on_chip
 
     def outside(tensors: tuple[int, ...], before: Rows, after: Rows) -> int:
-        """Bytes of one core of rows that their region does not hold beside those in use."""
+        """Bytes in one core of rows that their region cannot hold in addition to those in use."""
         return sum((after[u] - before[u]) * rows[u] for u in tensors if u not in resident)
 
     crossing = Crossing(model, price)
@@ -109,7 +109,7 @@ def row_operations(subgraph: Subgraph, tiling: Tiling) -> list[Rows]:
     """Return what exists after each row operation, from the first; the last has every row of every tensor.
 
     Update i of a tensor starts at time (i - 1) / updates, in elementary operations, and ends at row step i + lead.
-    Where the first updates fit into the regions they take all that lies before them (i <= 0), too.
+    If the first updates fit into the regions together with everything before them (i <= 0), they take it all.
     """
     updates = {u: tile.step * tile.updates // tiling.merged[u] for u, tile in tiling.rows.items()}
     times, is_full = math.lcm(*updates.values()), starts_full(subgraph, tiling, ROWS)
@@ -136,7 +136,7 @@ def _updates(subgraph: Subgraph, tiling: Tiling, u: int, is_full: bool) -> Itera
 
 
 def _coarser(steps: list[tuple[Rows, Rows]], width: int) -> list[tuple[Rows, Rows]]:
-    """Return the steps, or evenly so many together that there are few enough events."""
+    """Return the steps, combined evenly if necessary so that there are few enough events."""
     together = -(-len(steps) * (width + 1) // MOST_EVENTS)
     groups = (steps[i : i + together] for i in range(0, len(steps), together))
     return [(group[0][0], group[-1][1]) for group in groups]

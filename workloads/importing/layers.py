@@ -1,6 +1,6 @@
 """What is read of an imported graph so far, in topological order: model inputs, layers, notes, and whose weights.
 
-Constants that a layer must read are model inputs, too.
+Constants that a layer must read are also model inputs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Layers:
         self.made: dict[object, str] = {}  # layers that several readers ask for
         self.sizes: dict[str, int] = {}  # elements of stored tensors and of model inputs, by origin
         self.matrices: dict[str, int] = {}  # elements of stored weights of two dimensions and more
-        self.ends: list[str] = []  # layers that something beside the outputs needs: new rows of caches
+        self.ends: list[str] = []  # layers needed by more than the outputs: new rows of caches
         self.orders: list[str] = []  # layers that say where elements are taken from
         self.weights_of: dict[str, frozenset[str]] = {}  # layer -> matrices that it reads
         self.chosen_tables: dict[str, None] = {}  # tables, of which a model input chooses rows

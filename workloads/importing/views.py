@@ -100,7 +100,7 @@ def channels_in(dims: Iterable[Dim]) -> int:
 
 
 def numbered(dims: Dims) -> Dims:
-    """Return the dimensions with their channels numbered anew, in order; positions stay."""
+    """Return the dimensions with their channels renumbered in order; positions stay."""
     stride = channels_in(dims)
     found = []
     for dim in dims:

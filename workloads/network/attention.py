@@ -1,7 +1,7 @@
-"""Attention as one layer: every row of queries meets all keys, and takes the values by the softmax of what it finds.
+"""Attention as one layer: every row of queries is multiplied with all keys and weights the values by the softmax.
 
-The scores, L x S of them for every head, belong to no tensor: keys and values pass by in blocks, with a running maximum
-and sum (docs/language-models.md). The same as three layers is a matmul, a softmax and a matmul.
+The L x S scores of every head belong to no tensor: keys and values pass in blocks, with a running maximum and sum
+(docs/language-models.md). As three layers it would be a matmul, a softmax and a matmul.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Operand = TypeVar("Operand")
 
 
 def keys_and_values(operands: Sequence[Operand]) -> tuple[Sequence[Operand], Sequence[Operand]]:
-    """Return which operands are the keys, and which the values: after the queries as many of each.
+    """Return the keys and the values among the operands: equally many of each, after the queries.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def keys_and_values(operands: Sequence[Operand]) -> tuple[Sequence[Operand], Seq
 
 
 def positions_of(shapes: Sequence[Shape]) -> int:
-    """Return the positions of keys, or of values: the rows of all, one below the other."""
+    """Return the number of positions of keys, or of values: the rows of all of them together."""
     return sum(height * width for height, width, _ in shapes)
 
 

@@ -1,4 +1,4 @@
-"""Builder: write a network down in forward order; shapes are inferred, concatenations by channel dissolve."""
+"""Builder: writes a network in forward order, infers shapes, and dissolves concatenations by channel."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from workloads.network.written import Written
 class Builder(Written):
     """Collects layers in the order they are written; every method returns the name of what it added.
 
-    Raises NetworkError as soon as a layer does not fit its inputs. A `concat` becomes no layer where all its
-    readers are conv, fc, pools or concat: they read its parts, and Network.concats remembers it. Otherwise (a model
-    output, or any other reader) it is one layer, an ordinary 1x1 pool, for all its readers.
+    Raises NetworkError as soon as a layer does not fit its inputs. A `concat` does not become a layer if all its
+    readers are conv, fc, pools or concat: they read its parts, and Network.concats records it. Otherwise (a model
+    output, or any other reader) it becomes one layer, an ordinary 1x1 pool, for all its readers.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def check_frames(name: str, frames: object) -> None:
 
 
 def rows_of_a_frame(name: str, height: int, frames: int) -> int:
-    """Return the rows of one of so many frames in a map; raises NetworkError where they do not divide its height."""
+    """Return the rows of one frame in a map of this many frames; raises NetworkError if the height does not divide."""
     if height % frames:
         raise NetworkError(f"layer {name!r} has {frames} frames on a height of {height}; they must divide it")
     return height // frames

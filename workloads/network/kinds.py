@@ -1,4 +1,4 @@
-"""What a layer has beside its shape: bits, heads that are shared, experts, rows of a cache; and what breaks a rule."""
+"""What a layer has in addition to its shape (bits, shared heads, experts, rows of a cache), and which rules apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layer, Tensor and what a network remembers beside them: plain frozen data."""
+"""Layer, Tensor and what else a network records: plain frozen data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workloads.network.types import INT8, Bits, Experts, Number, NumberKind, Ten
 
 @dataclass(frozen=True)
 class Tensor:
-    """A feature map of one sample: height x width x channels elements, of one byte (INT8) unless told.
+    """A feature map of one sample: height x width x channels elements, of one byte (INT8) by default.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Layer:
     multiplied transposed where its channels are `in_channels` and its positions times heads are `channels`. The second
     operand may have fewer heads, each for several of operand 0 (grouped queries), and may be several inputs, whose rows
     stand one below the other: a cache, then the rows that this step makes. Rows that are appended to a cache go to
-    DRAM, whoever reads them.
+    DRAM in any case.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Layer:
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each output channel reads one input channel only: no reduction over channels."""
+        """Whether each output channel reads only one input channel: no reduction over channels."""
         if self.op in DENSE_OPS:
             return self.groups == self.in_channels == self.channels and self.groups > 1
         return self.op not in PRODUCT_OPS
@@ -159,7 +159,7 @@ class Layer:
         return rows * columns * (self.frames.kernel if self.frames else 1)
 
     def _most_taps(self, axis: int) -> int:
-        """Taps that meet an element of the map, and no empty row: with upsample u and dilation d, one in u / gcd."""
+        """Taps that meet an element of the map, not an empty row: with upsample u and dilation d, one in u / gcd."""
         apart = self.upsample[axis] // gcd(self.upsample[axis], self.dilation[axis])
         taps = -(-self.kernel[axis] // apart)
         return min(taps, max(1, self._source_extent(axis))) if self.op == "resize" else taps  # a repeated row: 1
@@ -168,7 +168,7 @@ class Layer:
     def weight_elements(self) -> int:
         """kernel x in_channels / groups x out_channels of the experts in use, without bias; 0 without weights.
 
-        Experts in use are those of one sample: more may be in use of a batch (`Network.in_batch`).
+        The experts in use are those of one sample; a batch may use more (`Network.in_batch`).
         """
         elements, experts = self._reduced_elements, self.experts
         return elements if experts is None else elements // experts.active * experts.in_use(self.height * self.width)
@@ -181,7 +181,7 @@ class Layer:
 
     @property
     def _reduced_elements(self) -> int:
-        """Weights that one position meets."""
+        """The number of weights that apply to one position."""
         if not self.has_weights:
             return 0
         frames = self.frames.kernel if self.frames else 1
@@ -196,7 +196,7 @@ class Layer:
     def macs(self) -> int:
         """Multiply-accumulates of one sample: conv, depth-wise and matmul; 0 for pools and element-wise.
 
-        In a transposed convolution every element of the input meets every tap, as published counts have it.
+        In a transposed convolution every input element meets every tap, as in published counts.
         """
         if self.op == "conv_transpose":
             rows, columns = (self._source_extent(axis) for axis in (0, 1))
@@ -208,7 +208,7 @@ class Layer:
         return 0
 
     def _source_extent(self, axis: int) -> int:
-        """Extent of the input that the windows span, from them; all of it at a stride of 1."""
+        """Extent of the input that the windows span; all of it at stride 1."""
         windows = (self.height, self.width)[axis]
         spread = (windows - 1) * self.stride[axis] + self.reach[axis] - self.padding[axis] - self.padding[axis + 2]
         return (spread - 1) // self.upsample[axis] + 1
@@ -225,9 +225,9 @@ class Layer:
 
 @dataclass(frozen=True)
 class Concat:
-    """A concatenation by channel that is no layer: its readers have several producers instead.
+    """A concatenation by channel that is not a layer: its readers have several producers instead.
 
-    Kept because scheduling whole tensors counts it as a copy; `concats.sources` tells who reads it.
+    Kept because scheduling whole tensors counts it as a copy; `concats.sources` finds its readers.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class Concat:
 
 
 class Note(NamedTuple):
-    """A node of an imported graph that is no layer, or something assumed about it: `Network.notes` has them.
+    """A node of an imported graph that is not a layer, or an assumption about it; see `Network.notes`.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class Network:
     Raises
     ------
     NetworkError
-        A name repeats, an input is unknown, a layer stands before its input, or the shape of a layer does not follow
+        A name repeats, an input is unknown, a layer comes before its input, or the shape of a layer does not follow
         from those of its inputs.
 
     Examples
@@ -130,7 +130,7 @@ class Network:
         networkx.DiGraph
             Nodes have the fields of `Layer` as attributes, model inputs those of `Tensor` and op "input"; edges have
             `operands`, the places among the operands of the reader. `graph.graph` has the name, and the concats that
-            are no layers.
+            are not layers.
 
         Examples
         --------
@@ -147,10 +147,10 @@ class Network:
 
     @staticmethod
     def from_networkx(graph: networkx.DiGraph[str]) -> Network:
-        """Return the network of such a graph as `to_networkx` returns, changed or made by hand.
+        """Return the network of a graph in the form of `to_networkx`, whether changed or made by hand.
 
-        The layers stand in a topological order, the one nearest to that of the nodes. Without `operands` on the edges
-        into a layer, their order is that of the operands. Other attributes are ignored.
+        The layers are in the topological order closest to that of the nodes. Without `operands` on the edges into a
+        layer, the edges are in operand order. Other attributes are ignored.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Network:
         return Network(*parts_of(graph))
 
     def __getstate__(self) -> dict[str, object]:
-        """The fields alone, for pickle and copy: what is derived from them is derived again."""
+        """The fields alone, for pickle and copy; everything derived from them is derived again."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def _unknown_input(self, layer: Layer, defined: Mapping[str, Shape]) -> NetworkError:
@@ -244,7 +244,7 @@ class Network:
 
     @cached_property
     def outputs(self) -> tuple[int, ...]:
-        """Layers that go to DRAM whoever reads them: those without readers, and rows that a cache gets."""
+        """Layers that go to DRAM in any case: those without readers, and rows appended to a cache."""
         return tuple(i for i, layer in enumerate(self.layers) if layer.appended or not self.consumers[i])
 
     @cached_property
@@ -274,7 +274,7 @@ class Network:
         return all(layer.bits == INT8 for layer in self.layers) and all(t.number == INT8_NUMBER for t in self.inputs)
 
     def in_batch(self, samples: int) -> Network:
-        """Return the same network with the experts in use given: those that all tokens of so many samples use.
+        """Return the same network with the experts in use set to those that all tokens of this many samples use.
 
         Examples
         --------
@@ -288,7 +288,7 @@ class Network:
         return replace(self, layers=tuple(_in_batch(layer, samples) for layer in self.layers))
 
     def experts_of(self, samples: int = 1) -> tuple[tuple[Experts, int], ...]:
-        """Return which mixtures of experts the layers have, each with the tokens of so many samples that share it."""
+        """Return the mixtures of experts in the layers, each with how many tokens of this many samples share it."""
         found = ((layer.experts, samples * layer.height * layer.width) for layer in self.layers)
         return tuple(dict.fromkeys((experts, tokens) for experts, tokens in found if experts is not None))
 
@@ -299,7 +299,7 @@ class Network:
         return replace(self, inputs=inputs, layers=layers)
 
     def retyped(self, bits: Mapping[str, object]) -> Network:
-        """Return the same network with the bits that a mapping says, all others as they are.
+        """Return the same network with the bits given in a mapping, and all others unchanged.
 
         Examples
         --------
@@ -312,7 +312,7 @@ class Network:
         return replace(self, inputs=inputs, layers=layers)
 
     def number_types(self) -> dict[str, tuple[str, ...]]:
-        """Return what the weights, activations, cache and sums are, by name, in the order in which they come.
+        """Return the number types of weights, activations, cache and sums, by name, in order of occurrence.
 
         Examples
         --------
@@ -349,13 +349,13 @@ def _with_bits(tensor: Tensor, bits: Bits) -> Tensor:
 
 
 def _bits_as(tensor: Tensor) -> Bits:
-    """Return bits of which both activations and cache are those of a model input."""
+    """Return bits whose activations and cache are both those of a model input."""
     bits, kind = tensor.number
     return Bits(activations=bits, cache=bits, activations_as=kind, cache_as=kind)
 
 
 def check_network(network: Network) -> None:
-    """Raise TypeError, one line, where a network is something else, such as its name."""
+    """Raise a one-line TypeError if a network is something else, such as its name."""
     check_type("network", network, Network, "workloads.load('resnet50')")
 
 

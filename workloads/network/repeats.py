@@ -1,8 +1,8 @@
-"""Which part of a network is one block again and again: the layers of a language model, the blocks of a stage.
+"""Which part of a network is one repeated block: the layers of a language model, or the blocks of a stage.
 
-Blocks repeat one another where their layers have the same shapes, read the same layers inside the block, and from
-outside tensors of the same shapes: what was made a block before, what all blocks read, or a model input of its own (a
-cache). Names do not matter. The claim is about what is computed; what runs together a search decides.
+Blocks repeat one another if their layers have the same shapes, read the same layers inside the block, and read tensors
+of the same shapes from outside: what the block before made, what all blocks read, or an own model input (a cache).
+Names do not matter. This is only about what is computed; a search decides what runs together.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Run(NamedTuple):
 
 
 def longest_run(keys: Sequence[Hashable]) -> tuple[Run, int] | None:
-    """Return the equal stretches that cover most, of equals the shortest, and by how much they may start later.
+    """Return the equal stretches that cover most (the shortest in a tie), and by how much they may start later.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def longest_run(keys: Sequence[Hashable]) -> tuple[Run, int] | None:
 
 
 def repeat_of(network: Network) -> Run | None:
-    """Return the block that repeats where its copies are at least half of all layers, None where there is none.
+    """Return the block that repeats if its copies make up at least half of all layers, else None.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def _is_repeat(network: Network, run: Run) -> bool:
 
 
 def repeat_text(network: Network) -> str:
-    """Return one line on the block that repeats; nothing where there is none.
+    """Return one line on the block that repeats; empty if there is none.
 
     Examples
     --------

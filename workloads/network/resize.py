@@ -29,15 +29,15 @@ from workloads.network.windows import Method, Spread, resize_window
 def shrink(network: Network, factor: int) -> Network:
     """Return the network on smaller maps: height and width of its model inputs divided by `factor`, rounded up.
 
-    Every other map follows through its layer's own kernel, stride, padding and dilation, rounding as it did. What
-    spans its whole map keeps spanning it (a flattening fc, a global pool), a resize makes its extents divided by
-    `factor`, rounded up, by the method it had, what is cropped to one window keeps that window (a class token);
-    asymmetric "same" padding is computed anew; channels stay, except where they count positions (scores of attention).
+    Every other map follows from its layer's own kernel, stride, padding and dilation, with the same rounding. A window
+    that spans the whole map still does (a flattening fc, a global pool). A resize makes its extents divided by
+    `factor`, rounded up, with the same method. A map cropped to one window keeps that window (a class token).
+    Asymmetric "same" padding is computed again. Channels stay, except where they count positions (attention scores).
 
     Parameters
     ----------
     network : Network
-        Which stays as it is.
+        Left unchanged.
     factor : int
         At least 1.
 
@@ -49,8 +49,8 @@ def shrink(network: Network, factor: int) -> Network:
     Raises
     ------
     NetworkError
-        A kernel no longer fits its map or two branches no longer meet in equal maps, when a smaller factor may do; or
-        a layer works on the frames of a clip.
+        A kernel no longer fits its map, or two branches no longer meet in equal maps (a smaller factor may work); or a
+        layer works on the frames of a clip.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape], facto
 
 
 def _follow_rearrange(layer: Layer, before: Sequence[Shape], after: Sequence[Shape]) -> Layer:
-    """As many rows as the elements make that its operands lost; width and channels stay."""
+    """Lose as many rows as its operands lost elements; width and channels stay."""
     row = layer.width * layer.channels
     rows, rest = divmod(layer.elements + sum(map(prod, after)) - sum(map(prod, before)), row)
     if rest or rows < 1:
@@ -118,7 +118,7 @@ def _follow_rearrange(layer: Layer, before: Sequence[Shape], after: Sequence[Sha
 
 
 def _follow_resize(layer: Layer, before: Shape, after: Sequence[Shape], factor: int) -> Layer:
-    """A resize to its extents divided by the factor, by the method it had; where that is none of ours, as a window."""
+    """A resize to its extents divided by the factor, by the same method; by an unknown method, treated as a window."""
     extents = -(-layer.height // factor), -(-layer.width // factor)
     axes = [_resized(layer, axis, before[axis], after[0][axis], extents[axis]) for axis in (0, 1)]
     if None in axes:

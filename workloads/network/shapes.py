@@ -40,12 +40,12 @@ def text(shape: Sequence[int]) -> str:
 
 
 def spread_extent(extent: int, upsample: int) -> int:
-    """Return the extent of a map with upsample - 1 empty rows (or columns) between each two of its own."""
+    """Return the extent of a map with upsample - 1 empty rows (or columns) between any two of its own."""
     return (extent - 1) * upsample + 1
 
 
 def window_extents(extent: int, reach: int, stride: int, before: int, after: int) -> tuple[int, int]:
-    """Return how many windows fit on an axis, counted in floor and in ceil mode; below 1 where none does."""
+    """Return how many windows fit on an axis, in floor and in ceil mode; below 1 if none fits."""
     room = extent + before + after - reach
     return room // stride + 1, -(-room // stride) + 1
 
@@ -53,7 +53,7 @@ def window_extents(extent: int, reach: int, stride: int, before: int, after: int
 def output_extent(
     name: str, extent: int, reach: int, stride: int, before: int, after: int, ceil_mode: bool = False
 ) -> int:
-    """Return the output extent on an axis; raises NetworkError where no window fits.
+    """Return the output extent on an axis; raises NetworkError if no window fits.
 
     In ceil mode the last window may reach past the padded map, but must start inside the map or its leading padding
     (the rule of Caffe and PyTorch).
@@ -84,7 +84,8 @@ def joined_shape(operands: Sequence[Shape]) -> Shape:
 def whole_operands(op: str, operands: Sequence[Shape], height: int, width: int) -> tuple[int, ...]:
     """Return the operands that every output row needs in full.
 
-    A matmul's second, keys and values of an attention, all of a rearrangement, those that are broadcast over the map.
+    These are a matmul's second operand, the keys and values of an attention, all operands of a rearrangement, and those
+    that are broadcast over the map.
     """
     if op in PRODUCT_OPS:
         return tuple(range(1, len(operands)))

@@ -1,4 +1,4 @@
-"""Numbers of a network: how many bits each kind has, which experts a layer has, what a model input is.
+"""Number types of a network: how many bits each kind has, which experts a layer has, what a model input is.
 
 A position of C channels takes ceil(C bits / 8) bytes. The default is the paper's: INT8, and sums of 32 bits (Cocco,
 Sec. 5.1.2).
@@ -24,7 +24,7 @@ FLOATS: dict[str, tuple[int, int]] = {"fp8": (8, 4), "bf16": (16, 8), "fp16": (1
 
 
 class Number(NamedTuple):
-    """What a number is: its bits, and whether it is an integer or which floating-point number.
+    """A number type: its bits, and whether it is an integer or which floating-point format.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Number(NamedTuple):
 
     @property
     def significand(self) -> int:
-        """Bits that a multiplier multiplies: all of an integer."""
+        """Bits that a multiplier multiplies; for an integer, all."""
         return self.bits if self.kind == "int" else FLOATS[self.kind][1]
 
 
@@ -88,27 +88,27 @@ class Bits:
 
     @property
     def of_weights(self) -> Number:
-        """What a weight is."""
+        """The number type of a weight."""
         return Number(self.weights, self.weights_as)
 
     @property
     def of_activations(self) -> Number:
-        """What an element of a map is."""
+        """The number type of an element of a map."""
         return Number(self.activations, self.activations_as)
 
     @property
     def of_cache(self) -> Number:
-        """What an element of a cache is."""
+        """The number type of an element of a cache."""
         return Number(self.cache, self.cache_as)
 
     def said(self, name: str) -> int | str:
-        """Return the bits of a kind of numbers, of floating-point numbers what they are."""
+        """Return the bits of a kind of numbers, or the name of the format if they are floating-point."""
         kind: str = getattr(self, f"{name}_as", "int")
         bits: int = getattr(self, name)
         return bits if kind == "int" else kind
 
     def to_json(self) -> dict[str, int | str]:
-        """Return the fields that are not those of the paper."""
+        """Return the fields that differ from the paper's."""
         return {name: self.said(name) for name in KINDS if self.said(name) != getattr(INT8, name)}
 
 
@@ -119,7 +119,7 @@ def check_bits(what: str, value: object) -> None:
 
 
 def check_number(what: str, bits: object, kind: object) -> None:
-    """Raise NetworkError unless these are bits, and those of the kind of number."""
+    """Raise NetworkError unless these are bits that match the kind of number."""
     check_bits(what, bits)
     if kind != "int" and (not isinstance(kind, str) or kind not in FLOATS):
         raise NetworkError(f"{what} {shown(kind)}; known are {', '.join(('int', *FLOATS))}")
@@ -128,9 +128,9 @@ def check_number(what: str, bits: object, kind: object) -> None:
 
 
 def bits_of(content: object, default: Bits | None = None) -> Bits:
-    """Return the bits that a mapping says, the others as by default; raises NetworkError.
+    """Return the bits given in a mapping, with defaults for the others; raises NetworkError.
 
-    A value is a number of bits, of integers, or the name of a floating-point number: {"weights": 4, "cache": "fp8"}.
+    A value is the number of bits of integers, or the name of a floating-point format: {"weights": 4, "cache": "fp8"}.
     """
     known = asdict(default or INT8)
     if not isinstance(content, Mapping):
@@ -151,7 +151,7 @@ INT8 = Bits()
 
 
 def row_bytes(channels: int, bits: int) -> int:
-    """Return the bytes of so many channels of one position.
+    """Return the bytes of this many channels of one position.
 
     Examples
     --------
@@ -163,11 +163,11 @@ def row_bytes(channels: int, bits: int) -> int:
 
 @dataclass(frozen=True)
 class Experts:
-    """Of a fully connected layer with several experts: how many there are, and how many take part for a token.
+    """The experts of a fully connected layer: how many there are, and how many take part for a token.
 
     Examples
     --------
-    Of 8 experts 2 for each token, 4 tokens are expected to use 6: 8 (1 - (1 - 2/8)^4) = 5.5, rounded up.
+    With 8 experts, 2 for each token, 4 tokens are expected to use 6: 8 (1 - (1 - 2/8)^4) = 5.5, rounded up.
 
     >>> from workloads import Experts
     >>> Experts(8, 2).in_use(tokens=4), Experts(8, 2, used=3).in_use(tokens=4)
@@ -179,7 +179,7 @@ class Experts:
     used: int | None = None  #: for all tokens, where it is given: whose weights are loaded
 
     def in_use(self, tokens: int) -> int:
-        """Return how many are used, and loaded: as given, or as expected of tokens that are routed uniformly.
+        """Return how many are used, and thus loaded: as given, or as expected if tokens are routed uniformly.
 
         Our choice: the expectation n (1 - (1 - k/n)^t), rounded up.
         """
@@ -188,7 +188,7 @@ class Experts:
         return _expected(self.count, self.active, tokens)
 
     def said(self, tokens: int) -> str:
-        """Return how many are in use, and whether that is what so many tokens are expected to use.
+        """Return how many are in use, and whether that is what this many tokens are expected to use.
 
         Examples
         --------

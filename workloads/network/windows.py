@@ -1,6 +1,6 @@
-"""From what people write to windows: pairs, paddings, and how a map is spread or resized.
+"""Turns user input into windows: pairs, paddings, and how a map is spread or resized.
 
-A window over a spread map sees upsample - 1 empty rows between each two of the map. A transposed convolution of stride
+A window over a spread map sees upsample - 1 empty rows between any two of the map. A transposed convolution of stride
 u and padding p is a convolution of stride 1 over the map spread by u, padded by reach - 1 - p (Dumoulin and Visin,
 "A guide to convolution arithmetic for deep learning", 2016, Sec. 4). A resize by u / s is a window of stride s there.
 """
@@ -69,7 +69,7 @@ def listed(inputs: Inputs) -> tuple[str, ...]:
 
 
 def pair_of(name: str, what: str, value: Pair, least: int = 1) -> tuple[int, int]:
-    """Return (rows, columns); raises NetworkError where the value is no such number or pair."""
+    """Return (rows, columns); raises NetworkError if the value is neither a number nor a pair."""
     pair = value if isinstance(value, tuple) else (value, value)
     if len(pair) != 2 or not all(type(part) is int and least <= part <= MAX_EXTENT for part in pair):
         raise NetworkError(
@@ -81,7 +81,7 @@ def pair_of(name: str, what: str, value: Pair, least: int = 1) -> tuple[int, int
 def sides_of(
     name: str, padding: Padding, extents: Sequence[int], reaches: Sequence[int], strides: Sequence[int]
 ) -> tuple[int, int, int, int]:
-    """Return the padding as (top, left, bottom, right); raises NetworkError where it is none."""
+    """Return the padding as (top, left, bottom, right); raises NetworkError if it is not valid."""
     if padding == "same":
         rows, columns = (same_padding(*axis) for axis in zip(extents, reaches, strides, strict=True))
         return rows[0], columns[0], rows[1], columns[1]

@@ -1,4 +1,4 @@
-"""What is written down of a network so far: model inputs and layers in forward order, with shapes that follow.
+"""The part of a network written so far: model inputs and layers in forward order, with inferred shapes.
 
 Layers with windows, and those of each element, infer their shapes in one place each.
 """

@@ -1,1 +1,1 @@
-"""Results on disk: what a run folder and a front folder hold, written and read back in one room."""
+"""Results on disk: writes and reads the contents of run folders and front folders."""

@@ -1,4 +1,4 @@
-"""What result.json says of a search, and the names of the files beside it: writers and readers take them from here."""
+"""What result.json says about a search, and the names of the files next to it, for both writers and readers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_STEM = 80  #: characters of a network's name in a file name; our choice: fil
 
 @dataclass(frozen=True)
 class About:
-    """How a search was asked and how it ended; the names of the fields are the keys of result.json."""
+    """The question of a search and how it ended; the names of the fields are the keys of result.json."""
 
     command: str
     settings: dict[str, Any]
@@ -69,7 +69,7 @@ def address_names(networks: Sequence[str]) -> list[str]:
 
 
 def _ends(networks: Sequence[str]) -> list[str]:
-    """Return what tells the files of each network from those of the others."""
+    """Return what distinguishes the files of each network."""
     if len(networks) == 1:
         return [""]
     found: list[str] = []
@@ -81,5 +81,5 @@ def _ends(networks: Sequence[str]) -> list[str]:
 
 
 def versions() -> dict[str, str]:
-    """Return what a result is computed with."""
+    """Return the versions with which a result is computed."""
     return {"python": platform.python_version(), **{name: version(name) for name in ("cocco", "numpy", "deap")}}

@@ -1,4 +1,4 @@
-"""Where every region of a plan lies: found for the answer of a search, and as a table in a file for each network."""
+"""Where every region of a plan lies: found for the answer of a search, and written as one table file per network."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def maps_of_plans(
 
 
 def with_maps(content: dict[str, Any], maps: Sequence[AddressMap]) -> dict[str, Any]:
-    """Return what --json prints, with the key "addresses" beside each network's evaluation."""
+    """Return what --json prints, with the key "addresses" added next to each network's evaluation."""
     if "networks" in content:
         rows = [row | {"addresses": each.to_json()} for row, each in zip(content["networks"], maps)]
         return content | {"networks": rows} if rows else content
@@ -46,7 +46,7 @@ def with_maps(content: dict[str, Any], maps: Sequence[AddressMap]) -> dict[str, 
 def save(folder: Path, maps: Sequence[AddressMap]) -> list[Path]:
     """Write a table for each network, and return the paths.
 
-    And of each memory in which tensors are kept over several subgraphs a picture.
+    Also writes a picture of each memory in which tensors are kept over several subgraphs.
     """
     paths = [folder / name for name in address_names([each.network for each in maps])] if maps else []
     drawn: list[Path] = []
@@ -61,7 +61,7 @@ def save(folder: Path, maps: Sequence[AddressMap]) -> list[Path]:
 
 
 def write_table(path: Path, found: AddressMap) -> None:
-    """Write a line for each region: memory, subgraph (its position), tensor, kind, start, end (after the last byte)."""
+    """Write a line per region: memory, subgraph (its position), tensor, kind, start, end (after the last byte)."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -1,6 +1,6 @@
-"""A run folder is not believed: its plans are priced again, and the first number of result.json that differs is named.
+"""Checks a run folder: prices its plans again, and names the first number of result.json that differs.
 
-What cannot be worked out from the plans and the question is a record of the run (RECORDS); it is listed, not compared.
+What cannot be computed from the plans and the question is a record of the run (RECORDS): listed, not compared.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ BOUND = {"equal": "is proved again", "within": "is proved again, and more", "not
 
 
 class Checked(NamedTuple):
-    """How many numbers of result.json were worked out again, all equal, and the names of those that were not."""
+    """How many numbers of result.json were recomputed, all equal, and the names of those that were not recomputed."""
 
     numbers: int
     records: tuple[str, ...]
     bound: Check | None = None  #: the claimed bound beside the one proved again, where that was asked
 
     def summary(self) -> str:
-        """Return what was compared, and what was not, for people."""
+        """Return what was compared and what was not, as text."""
         bound = "" if self.bound is None else f", lower_bound {BOUND[self.bound.status]}"
         return (
             f"Folder: {self.numbers:,} numbers of {RESULT} are what its plans take{bound}.\nNot compared: "
@@ -62,9 +62,9 @@ class Checked(NamedTuple):
 def check_numbers(
     run: RunFolder, networks: Mapping[str, Network], is_full: bool = False, is_proved: bool = False
 ) -> Checked | None:
-    """Price the plans of a run folder again, and compare what its result.json says; None without its networks.
+    """Price the plans of a run folder again and compare with its result.json; None without its networks.
 
-    networks: by name. is_full: compare what takes longer too, plans of other sizes and addresses. is_proved: prove the
+    networks: by name. is_full: also compare what takes longer, plans of other sizes and addresses. is_proved: prove the
     bound again.
 
     Raises FileFormatError, one line that names the first number that differs, with the right value.

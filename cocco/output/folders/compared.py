@@ -1,4 +1,4 @@
-"""What a file claims beside what was worked out again: the first value that differs is named, with both."""
+"""Compares what a file claims with what was recomputed, and names the first difference with both values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SAME = 1e-9  #: relative; prices that agree but for the order in which they were
 
 
 class Compared:
-    """A walk over what is claimed: numbers that were compared are counted, the names of others collected."""
+    """A walk over the claims: counts the numbers that were compared, and collects the names of the others."""
 
     def __init__(self, path: Path, about: About) -> None:
         self.path, self.numbers, self.records = path, 0, dict[str, None]()
@@ -25,7 +25,7 @@ class Compared:
         )
 
     def compare(self, claimed: Any, right: Any, where: str = "", name: str = "") -> None:
-        """Compare a value and all inside; where: its place in messages, name: the same without positions."""
+        """Compare a value and everything inside; where: its place in messages, name: the same without positions."""
         if isinstance(claimed, dict) and (right is NOT_DERIVED or isinstance(right, dict)):
             inside = {} if right is NOT_DERIVED else right
             for key, value in claimed.items():

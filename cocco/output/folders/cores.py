@@ -22,12 +22,12 @@ FILES = (CORES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))
 
 
 def folder_of(cores: int) -> str:
-    """Return the name of the run folder of so many cores, inside."""
+    """Return the name of the inner run folder for this many cores."""
     return f"cores-{cores}"
 
 
 def save(folder: Path, axis: CoresAxis, about: Callable[[int, Result], dict[str, Any]]) -> Sequence[Path]:
-    """Write all files, or none, and return their paths; about: what result.json of each number of cores holds."""
+    """Write all files or none, and return their paths; about: gives the result.json for each number of cores."""
     frame = axis.to_frame()
     with whole(folder) as new:
         write_atomic(new / CORES, csv_text(frame))

@@ -1,4 +1,4 @@
-"""What a folder holds of an earlier run: whether a new answer may take its place, and what must go before it does."""
+"""Traces of an earlier run in a folder: whether a new answer may replace it, and what must be removed before."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ADVICE = "name another folder with -o, or replace it with --force"
 
 
 def check_free(folder: Path, settings: dict[str, Any] | None, seed: int) -> None:
-    """Check that a folder holds no run, or one of the same question, whose answer may be written once more.
+    """Check that a folder holds no run, or one of the same question, whose answer may be overwritten.
 
     settings: as result.json has them; None for runs for several numbers of cores, which have folders of their own
     inside.
@@ -64,9 +64,9 @@ def _short(text: str, most: int = 60) -> str:
 
 
 def remove_earlier(folder: Path, keep: Collection[str]) -> None:
-    """Remove the pages about an earlier run and the files that it wrote, but those that are written anew (keep).
+    """Remove the pages and files of an earlier run, except those that will be overwritten (keep).
 
-    What makes it a run goes first.
+    The file that marks it as a run goes first.
     """
     remove_pages(folder)
     cores = (CORES, *(f"{PICTURES[-1]}{suffix}" for suffix in PICTURE_FORMATS))
@@ -79,7 +79,7 @@ def remove_earlier(folder: Path, keep: Collection[str]) -> None:
 
 
 def _written(folder: Path) -> list[str]:
-    """Return the names of what an earlier run wrote there, as its result.json has it; nothing where it is none."""
+    """Return the names of the files that an earlier run wrote, according to its result.json; empty if it has none."""
     try:
         settings = read_mapping(folder / RESULT).get("settings")
     except FileFormatError:  # there is none, or it is torn

@@ -1,4 +1,4 @@
-"""Which hardware a plan was made for, and where the plan of a run lies: from partition files and from run folders."""
+"""Which hardware a plan was made for, and where the plan of a run is: from partition files and run folders."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from workloads.files import read_mapping
 
 
 def made_for(path: Path) -> Accelerator | None:
-    """Return the accelerator that a partition file says it was made for, None where it says none.
+    """Return the accelerator that a partition file says it was made for, or None if it does not say.
 
-    Raises FileFormatError, one line that names the file, where it says one that is none.
+    Raises FileFormatError, one line that names the file, if that is not a valid accelerator.
     """
     content = read_mapping(path).get("accelerator")
     if content is None:
@@ -46,9 +46,9 @@ def _mapper(path: Path, content: object) -> object:
 
 
 class RunFolder:
-    """What the commands need of a folder that explore or pareto wrote, beside its tables: read once, not trusted.
+    """What the commands need from a folder written by explore or pareto, except its tables: read once, not trusted.
 
-    Raises FileFormatError, one line that names the folder or its file, where it is no such folder.
+    Raises FileFormatError, one line that names the folder or its file, if it is not such a folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -86,7 +86,7 @@ class RunFolder:
         return found
 
     def plan(self, network: str | None = None) -> Path:
-        """Return the partition file of a network, which needs no name where there is one."""
+        """Return the partition file of a network, whose name is optional if there is only one."""
         self._check_is_one_plan()
         names = self.networks
         if network is None and len(names) > 1:
@@ -109,7 +109,7 @@ class RunFolder:
         return partition_names(self.networks)
 
     def _check_is_one_plan(self) -> None:
-        """Raise FileFormatError where there are many plans, or none."""
+        """Raise FileFormatError if there are many plans, or none."""
         if "front" in self.result.content:
             first = min((self.folder / PARTITIONS).glob("*.json"), default=self.folder / PARTITIONS)
             raise FileFormatError(f"{self.folder}: is a front of several plans; name one of its files, such as {first}")

@@ -1,4 +1,4 @@
-"""What a result says of the addresses of a plan: what was changed until every region had one, and whether all have."""
+"""What a result says about the addresses of a plan: what was changed to get them, and whether all regions have one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Placing(NamedTuple):
 
 
 def placing_of(result: Reader) -> Placing | None:
-    """Return what is said of the addresses of an answer, or of a point of a front; None where none were sought."""
+    """Return what an answer, or a point of a front, says about its addresses; None if none were sought."""
     if result.content.get("moved") is None or result.content.get("placed") is None:
         return None
     moved = result.items("moved")

@@ -1,4 +1,4 @@
-"""The bound of a run, proved again: by the search that proves it where nothing else does, from the plans of the run."""
+"""Proves the bound of a run again, from the plans of the run, by the search that would prove it otherwise."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from simulator.execution.checks import Check, Status
 
 
 def bound_again(found: WorkedOut) -> Check | None:
-    """Return the claimed bound beside the one that is proved here; None where the run has none.
+    """Return a check of the claimed bound against the one proved here; None if the run has none.
 
-    "equal" or, where more is proved here, "within"; "different" where a plan costs less. "not executed" where a proof
-    of a default search does not reach so far: of searches under limits, of --prove, and of the cheapest plan that has
+    "equal", or "within" if more is proved here; "different" if a plan costs less. "not executed" if the proof of a
+    default search does not reach that far: for searches under limits, for --prove, and for the cheapest plan that has
     addresses.
     """
     claimed = found.result.optional("lower_bound")

@@ -13,7 +13,7 @@ from workloads.errors import FileFormatError
 def read(folder: Path) -> Run | FrontRun:
     """Return what a search wrote into a folder.
 
-    Raises FileFormatError, one line that names the file, where it is missing, cut off or of something else.
+    Raises FileFormatError, one line that names the file, if it is missing, cut off or something else.
     """
     if not folder.is_dir():
         raise FileFormatError(f"{folder}: is no directory; give one that 'cocco explore' or 'cocco pareto' wrote (-o)")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class FrontRun:
     """What a search for a front, or for the least of a criterion under limits, answered.
 
-    Under limits there is one point, and accelerator and networks are its plan: None and empty where no memory keeps
-    the limits, and the point is the nearest one.
+    Under limits there is one point, and accelerator and networks are its plan. If no memory meets the limits, these are
+    None and empty, and the point is the nearest one.
     """
 
     folder: Path

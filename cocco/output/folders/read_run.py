@@ -142,7 +142,7 @@ def networks_of(plans: Sequence[Reader]) -> tuple[RunNetwork, ...]:
 
 
 def said_plan(loaded: Network, said: RunNetwork) -> Partition:
-    """Return the partition that result.json tells of a network; raises ValueError where it is none of it."""
+    """Return the partition of a network according to result.json; raises ValueError if it is not a valid one."""
     keep = [each.to_json() for each in said.keep]
     groups, schemes = [cost.layers for cost in said.subgraphs], [cost.scheme for cost in said.subgraphs]
     return Partition.from_groups(loaded, groups, said.metric, keep, schemes)

@@ -1,4 +1,4 @@
-"""Where results go: checked before the search starts, so that no hour of searching ends with "cannot be written"."""
+"""Checks where results go before a search starts, so that no search ends with "cannot be written"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search leaves behind so that it can go on where it was killed; gone when it has ended.
+"""What a search leaves behind so that it can resume after being killed; removed when it has ended.
 
 FOLDER/.resume/question.json     what was asked, and by which code
 FOLDER/.resume/steps.jsonl       a line for each finished step: its key, its answer, a checksum
@@ -33,8 +33,8 @@ STATE_SHARE = 20  #: and so many times what writing one took, so that it costs 5
 class RunStore:
     """The steps of one search in the folder of its run (cocco.problem.steps.Store).
 
-    question: what is asked, plain data by name. Nothing is written before the first step has ended. Where the disk is
-    full, what is kept stays, and the search goes on without keeping more.
+    question: the question as plain data by name. Nothing is written before the first step has ended. If the disk is
+    full, what was written stays, and the search continues without writing more.
     """
 
     def __init__(self, folder: Path, question: Mapping[str, Any]) -> None:
@@ -45,7 +45,7 @@ class RunStore:
         self._next = time.monotonic() + STATE_SECONDS
 
     def take_up(self) -> bool:
-        """Read what the search in this folder had done; return whether there was one.
+        """Read what an earlier search in this folder had done; return whether there was one.
 
         Raises FileFormatError, one line, where it had another question, or was of another version.
         """
@@ -106,7 +106,7 @@ class RunStore:
         self._next = end + max(STATE_SECONDS, STATE_SHARE * (end - start))
 
     def remove(self) -> None:
-        """Remove all of it: the search has ended, or starts anew."""
+        """Remove all of it: the search has ended, or starts over."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._is_open = False
 
@@ -124,12 +124,12 @@ class RunStore:
             self._is_broken = True
 
     def _rewrite(self) -> None:
-        """Leave whole lines only, so that the next one starts a line."""
+        """Keep only whole lines, so that the next one starts a new line."""
         text = b"".join(_line(key, answer) for key, answer in self._found.items())
         write_whole(self.folder / STEPS, lambda file: file.write(text))
 
     def _check(self, found: dict[str, Any]) -> None:
-        """Raise FileFormatError where this is not our question."""
+        """Raise FileFormatError if this is not our question."""
         where = f"{self.folder.parent}: cannot be resumed"
         anew = "leave --resume out to start anew"
         for name in ("format", "code"):

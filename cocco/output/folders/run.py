@@ -29,7 +29,7 @@ def file_names(networks: Sequence[str]) -> list[str]:
 def save(folder: Path, result: Result, about: dict[str, Any], maps: Sequence[AddressMap] = ()) -> list[Path]:
     """Write all files, or none, and return their paths; `about` is what result.json holds (`About`).
 
-    maps: where every region of each network lies, where that was asked.
+    maps: where every region of each network lies, if requested.
     """
     with whole(folder) as new:
         written = _save(new, result, about) + addresses.save(new, maps)

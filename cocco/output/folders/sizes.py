@@ -24,7 +24,7 @@ def size_names(networks: Sequence[str], sizes: Sequence[int]) -> list[str]:
 
 
 def save_sizes(folder: Path, result: Result) -> list[Path]:
-    """Write the plans of the other sizes, and return their folder, in a list; nothing where there are none."""
+    """Write the plans of the other sizes, and return their folder in a list; empty if there are none."""
     inner = folder / SIZES
     networks = [evaluation.network for evaluation in result.evaluations]
     for each in result.ranges.candidates if result.ranges is not None else ():

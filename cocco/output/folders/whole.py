@@ -1,7 +1,7 @@
-"""A new answer takes the place of what a folder holds, all of its files or none: written beside, then moved.
+"""A new answer replaces the contents of a folder, all of its files or none: written to a side folder, then moved.
 
-The file by which readers know a folder for a run (MARKS) goes first and comes last: whatever ends the moving, what is
-left is either a whole run, or none.
+The file that marks a folder as a run (MARKS) is removed first and written last: whenever moving is interrupted, what is
+left is either a whole run or none.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ except ImportError:  # pragma: no cover  # not on Windows: two that end at once 
 
 @contextmanager
 def whole(folder: Path) -> Iterator[Path]:
-    """Give an empty folder to write into, inside the folder; at the end of the `with` block its files take their place.
+    """Yield an empty folder inside the folder to write into; at the end of the `with` block its files are moved.
 
-    Raises OSError, which names the file, where the disk is full: then the folder is as it was before.
+    Raises OSError, which names the file, if the disk is full; the folder is then unchanged.
     """
     new = Path(tempfile.mkdtemp(prefix=".new.", dir=folder))
     try:
@@ -42,7 +42,7 @@ def whole(folder: Path) -> Iterator[Path]:
 
 
 def _take_place(folder: Path, new: Path) -> None:
-    """Move all that was written; before, remove what an earlier run wrote, in each folder that holds a run now."""
+    """Move all that was written, after removing what an earlier run wrote in each folder that now holds a run."""
     written = sorted(path.relative_to(new) for path in new.rglob("*") if path.is_file())
     for run in {path.parent for path in written if path.name in MARKS}:
         remove_earlier(folder / run, {path.relative_to(run).as_posix() for path in written if path.is_relative_to(run)})

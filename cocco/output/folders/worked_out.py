@@ -1,6 +1,6 @@
-"""What result.json must say of its plans: the plans are priced again, and all that follows from prices is worked out.
+"""What result.json must say about its plans: prices the plans again and computes all that follows from prices.
 
-NOT_DERIVED stands where a number is a record of the run, which no plan says again.
+NOT_DERIVED stands for a number that is a record of the run and does not follow from any plan.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Priced = tuple[tuple[Partition, ...], tuple[Evaluation, ...]]
 class WorkedOut:
     """What a run folder's result.json must say. networks: those of the run, in its order.
 
-    is_full: with what takes longer, plans of other sizes and addresses.
+    is_full: include what takes longer, plans of other sizes and addresses.
     """
 
     def __init__(self, run: RunFolder, networks: Sequence[Network], is_full: bool) -> None:
@@ -51,7 +51,7 @@ class WorkedOut:
         self.chip: Accelerator | None = None  # that a plan was made for
 
     def content(self) -> dict[str, Any]:
-        """Return the mapping, without what is a record of the run. Where one number says another, each must say it."""
+        """Return the mapping without records of the run. Where one number implies another, they must agree."""
         said, asked = self.result.content, self.settings.content
         result = {"seed": self.run.about.seed, **self._of_plans()}
         settings = {name: said[name] for name in ("minimize", "alpha") if name in said}
@@ -95,7 +95,7 @@ class WorkedOut:
         return search | {"networks": [one | {"weight": w} for one, w in zip(found, self.problem.objective.weights)]}
 
     def _explored(self) -> dict[str, Any]:
-        """Return what a search with alpha says beside its plans."""
+        """Return what a search with alpha says in addition to its plans."""
         problem, said = self.problem, self.result.content
         cost = problem.cost(self._priced[1])
         found: dict[str, Any] = {"metric": problem.objective.metric, "cost": cost}
@@ -112,7 +112,7 @@ class WorkedOut:
         return found
 
     def _limited(self) -> dict[str, Any]:
-        """Return what a search under limits says beside its plans."""
+        """Return what a search under limits says in addition to its plans."""
         names = [name for name, unit in CRITERIA.items() if unit.column in self.result.content]
         values = dict(zip(names, Plane(self.problem, names).judged(self._priced[1])))
         least = values.get(self.result.get("minimize", str))
@@ -193,7 +193,7 @@ class WorkedOut:
     def _load(self, files: Sequence[str], chip: Accelerator) -> Priced:
         """Return the plans in these files, priced on the hardware that they were made for.
 
-        A plan of the answer whose file is gone is that which result.json tells.
+        If the file of a plan of the answer is gone, the plan is taken from result.json.
         """
         plans, evaluations = [], []
         for at, (network, file) in enumerate(zip(self.networks, files)):
@@ -221,7 +221,7 @@ class WorkedOut:
 
     @property
     def has_plans(self) -> bool:
-        """Whether the run has an answer: a plan of each network."""
+        """Whether the run has an answer: a plan for each network."""
         return bool(self._plans)
 
     @property
@@ -231,7 +231,7 @@ class WorkedOut:
 
     @property
     def machine(self) -> Accelerator:
-        """The hardware that the plans were made for; where their files do not say it, that of result.json."""
+        """The hardware that the plans were made for; if their files do not say, that of result.json."""
         return self._priced[1][0].accelerator
 
     @property
@@ -251,7 +251,7 @@ class WorkedOut:
 
     @cached_property
     def problem(self) -> Problem:
-        """What was asked, as the settings have it."""
+        """The question according to the settings."""
         said = self.settings.content
         metric = self.result.content.get("metric", "energy") if self._plans else "energy"
         machine = self._settings_machine if self._accelerator is None else self._accelerator.machine

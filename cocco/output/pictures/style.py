@@ -38,7 +38,7 @@ def bytes_unit(size: int) -> tuple[int, str]:
 
 
 def bar_figure(bars: int, title: str, rows: int = 1) -> tuple[Figure, list[Axes]]:
-    """Return an empty picture for so many bars side by side, the axes one above the other."""
+    """Return an empty picture for this many bars side by side, with the axes one above the other."""
     width = min(WIDEST_INCHES, max(SIZE_INCHES[0], 2.0 + 0.16 * bars))
     figure = Figure(figsize=(width, SIZE_INCHES[1] * (1 + 0.6 * (rows - 1))), layout="constrained")
     axes = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])

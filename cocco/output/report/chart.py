@@ -132,7 +132,7 @@ def below_the_line(chart: Chart) -> list[int]:
 
 
 def cloud(x: np.ndarray, y: Sequence[np.ndarray]) -> dict[str, Any]:
-    """Return the samples to draw behind the points: of those that cannot be told apart one, without the worst."""
+    """Return the samples to draw behind the points, without the worst, and one of those that look the same."""
     if not len(x):
         return {}
     seen = {

@@ -1,4 +1,4 @@
-"""Two runs beside each other: what was asked and answered, their sizes in one drawing, their plans."""
+"""Two runs side by side: their questions and answers, their sizes in one drawing, their plans."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _outside(
 
 
 def _others(run: Run) -> float | None:
-    """Return what all sizes that the ranges do not list cost more than: 0 without ranges, None where all are listed."""
+    """Return a bound that all sizes not in the ranges exceed: 0 without ranges, None if all are listed."""
     if run.ranges is None:
         return 0.0
     return run.ranges.most(MARGINS[-1]) * (1 + PROVED) if run.ranges.others else None  # whatever rounding does

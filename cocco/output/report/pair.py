@@ -1,4 +1,4 @@
-"""Two runs of explore beside each other, as rows: what they answer, and what was asked differently."""
+"""Two runs of explore side by side, as rows: their answers, and how their questions differ."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def comparison_text(found: Comparison) -> str:
 
 
 def runs_text(names: Sequence[str], answers: Sequence[Sequence[str]], questions: Sequence[Sequence[str]]) -> str:
-    """Return two runs beside each other: rows of what they answer, and of what was asked differently."""
+    """Return two runs side by side: rows of their answers, and of how their questions differ."""
     asked = "The same was asked."
     if questions:
         asked = "Asked differently:\n\n" + table(("", *names), [row[:3] for row in questions], left=3)

@@ -68,7 +68,7 @@ def experts_text(network: Network, batch: int = 1) -> str:
 
 
 def _types_text(network: Network) -> str:
-    """Return what the numbers are: as in the paper unless somebody said otherwise."""
+    """Return the number types: as in the paper unless stated otherwise."""
     types = "; ".join(f"{kind} {', '.join(names)}" for kind, names in network.number_types().items())
     return f"numbers: {types}" + (" (assumed, as in the paper)" if network.has_paper_types else "")
 
@@ -134,7 +134,7 @@ def totals_text(evaluation: Evaluation) -> str:
 
 
 def _table_lines(evaluation: Evaluation) -> list[str]:
-    """Return what tables say beside energy and area; nothing without one."""
+    """Return what tables say in addition to energy and area; empty without a table."""
     accelerator = evaluation.accelerator
     if not accelerator.has_tables:
         return []

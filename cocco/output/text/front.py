@@ -41,7 +41,7 @@ def front_text(front: Front, exchange: str | None = None) -> str:
 
 
 def limited_text(limited: Limited) -> str:
-    """Return the memory with the least of what was asked for, or how near the limits one comes."""
+    """Return the memory that minimizes the requested criterion, or how close to the limits one comes."""
     if limited.nearest is None:
         return no_plan_text(limited.lacking, limited.status)
     limits = " and ".join(f"{name} at most {shown(name, bound)}" for name, bound in limited.limits.items())

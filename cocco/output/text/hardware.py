@@ -1,4 +1,4 @@
-"""Hardware in words: the memory of one core, and what beside it differs from the default."""
+"""Hardware in words: the memory of one core, and what else differs from the default."""
 
 from __future__ import annotations
 

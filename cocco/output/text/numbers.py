@@ -24,7 +24,7 @@ def capacity(size: int) -> str:
 
 
 def capacity_above(size: int) -> str:
-    """Return the least whole number of KB that has room for so many bytes."""
+    """Return the least whole number of KB that has room for this many bytes."""
     return f"{-(-size // KiB):,} KB"
 
 

@@ -1,4 +1,4 @@
-"""Sentences that fit a terminal: wrapped at blanks, as wide as the tables beside them."""
+"""Sentences that fit a terminal: wrapped at blanks, as wide as the tables next to them."""
 
 from __future__ import annotations
 

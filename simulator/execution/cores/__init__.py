@@ -1,6 +1,6 @@
-"""Several cores at one subgraph, executed: n memories in lock-step, channels dealt or columns in mirrored sweeps.
+"""Executes a subgraph on several cores: n memories in lock-step, channels dealt or columns in mirrored sweeps.
 
-docs/model.md, section 7. Nothing of it is shared with simulator/model, which states the same numbers in closed form.
+See docs/model.md, section 7. It shares no code with simulator/model, which has the same numbers in closed form.
 """
 
 from simulator.execution.cores.count import SCHEMES, count_cores, derive_team

@@ -1,7 +1,7 @@
-"""The counting run of several cores: what each memory holds, and what crosses between them, with the real shapes.
+"""The counting run on several cores, with the real shapes: what each memory holds, and what crosses between them.
 
-A team is some cores that share a sample; others run other samples at the same time, in lock-step. Every window that a
-core reads comes from the memories of the cores that have its elements, and each must have them in MAIN at that time.
+A team is a set of cores that share a sample; other teams run other samples at the same time, in lock-step. A window is
+read from the memories of the cores that have its elements, and each must have them in MAIN at that time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCHEMES: tuple[CoreScheme, ...] = (
 
 
 class Moves(NamedTuple):
-    """What the cores of a team move for one sample. updates: by layer, of each core."""
+    """What the cores of a team move for one sample. updates: by layer, for each core."""
 
     updates: dict[int, list[int]]
     loads: int
@@ -55,9 +55,9 @@ class Moves(NamedTuple):
 
 
 def derive_team(part: Part, plan: Plan, accelerator: Accelerator, channels: Sequence[int] | None = None) -> Team:
-    """Return the team that runs a part: all cores where channels are dealt, else those that share a sample.
+    """Return the team that runs a part: all cores if channels are dealt, else the cores that share a sample.
 
-    channels: of each tensor, where fewer are executed than there are.
+    channels: of each tensor, if fewer are executed than there are.
     """
     counts = channels or [tensor.channels for tensor in part.network.tensors]
     word = accelerator.technology.channel_alignment
@@ -75,8 +75,8 @@ def derive_team(part: Part, plan: Plan, accelerator: Accelerator, channels: Sequ
 def count_cores(part: Part, plan: Plan, accelerator: Accelerator, room: int, weight_room: int) -> Count:
     """Return what several cores take and move for the whole batch.
 
-    room, weight_room: bytes of one core; raises Miss where a memory has no room for what it is to hold, or an element
-    is not where it is read.
+    room, weight_room: bytes of one core; raises Miss if a memory has too little room, or an element is not where it is
+    read.
     """
     team = derive_team(part, plan, accelerator)
     samples = samples_of(plan, accelerator)
@@ -111,8 +111,8 @@ def count_cores(part: Part, plan: Plan, accelerator: Accelerator, room: int, wei
 
 
 def lock_step_cycles(team: Team, technology: Technology) -> int:
-    """Return the cycles of one sample where all wait, layer by layer, for the core that takes longest."""
-    works = {v: works_of(team.part.network, v)[0] for v in team.part.layers}  # an attention is not shared so
+    """Return the cycles of one sample when in each layer all cores wait for the slowest."""
+    works = {v: works_of(team.part.network, v)[0] for v in team.part.layers}  # an attention is not shared this way
     return sum(
         max(
             array_cycles(work._replace(channels=len(each.channels[v]), columns=each.extent(v)), technology)
@@ -123,7 +123,7 @@ def lock_step_cycles(team: Team, technology: Technology) -> int:
 
 
 def samples_of(plan: Plan, accelerator: Accelerator) -> list[int]:
-    """Return the samples of each team: one where channels are dealt, else as many as can have a core."""
+    """Return the samples of each team: one team if channels are dealt, else as many teams as can have a core."""
     teams = 1 if plan.cores == "channels" else min(accelerator.cores, accelerator.batch)
     return [accelerator.batch * (i + 1) // teams - accelerator.batch * i // teams for i in range(teams)]
 
@@ -159,7 +159,7 @@ def count_moves(team: Team) -> Moves:
 
 
 def check_columns(team: Team) -> None:
-    """Run the columns: every window is met in MAIN of some core, at its time, and every column is made once."""
+    """Run the columns: every window must find its elements in MAIN in time, and every column is made once."""
     part = team.part
     done = {u: [0] * len(team.shares) for u in part.tensors}
     for sweep in team.sweeps:
@@ -179,7 +179,7 @@ def check_columns(team: Team) -> None:
 
 
 def _check_window(team: Team, done: dict[int, list[int]], reading: Reading, outputs: Span) -> None:
-    """Raise Miss where a window meets columns that MAIN of their core does not hold."""
+    """Raise Miss if a window meets columns that MAIN of their core does not hold."""
     part, u = team.part, reading.tensor
     first, stop = _columns(part, reading, outputs)
     for core, share in enumerate(team.shares):
@@ -199,7 +199,7 @@ def _columns(part: Part, reading: Reading, outputs: Span) -> Span:
 
 
 def _reads(team: Team, found: Walk, reading: Reading) -> tuple[int, int]:
-    """Return the bytes that all cores read of an operand, and those of them that cross."""
+    """Return the bytes of an operand that all cores read, and how many of them cross."""
     part, (u, v, local, whole) = team.part, reading
     rows = [part.window(reading, ROWS, span) for span in found.rows[v]]
     down = sum(stop - start for start, stop in rows)

@@ -1,4 +1,4 @@
-"""What one core has of one tensor, with values: MAIN and SIDE as rings of the core's own channels and columns."""
+"""One core's part of a tensor, with values: MAIN and SIDE as rings of the core's own channels and columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CoreMemory:
             self.side.write(rows, columns, self.main.read(rows, columns))
 
     def restore(self, rows: Span, columns: Span) -> int:
-        """Copy the rows above these, as far as SIDE and MAIN have room for them, back; return the elements copied."""
+        """Copy back the rows above these, as far as SIDE and MAIN have room; return the number of elements copied."""
         top = max(0, rows[0] - self.side.shape[0], rows[1] - self.main.shape[0])
         if not self.side.shape[0] or top >= rows[0]:
             return 0
@@ -45,7 +45,7 @@ class CoreMemory:
 
 
 class Ring:
-    """Rows and columns, each a ring."""
+    """A region whose rows and columns are each a ring."""
 
     def __init__(self, name: str, channels: int, shape: tuple[int, int]) -> None:
         self.name, self.shape = name, shape
@@ -53,7 +53,7 @@ class Ring:
         self.holds = np.full(shape, -1, dtype=np.int64)
 
     def read(self, rows: Span, columns: Span) -> Block:
-        """Return a block; raises Miss where one of its elements is not there."""
+        """Return a block; raises Miss if one of its elements is not there."""
         self._check_room("a reader wants", rows, columns)
         cells = self.cells(rows, columns)
         if not np.array_equal(self.holds[cells], _elements(rows, columns)):
@@ -61,7 +61,7 @@ class Ring:
         return self.values[(slice(None), *cells)]
 
     def write(self, rows: Span, columns: Span, values: Block) -> None:
-        """Put a block there; raises Miss where it has no room."""
+        """Store a block; raises Miss if it does not fit."""
         self._check_room("an update has", rows, columns)
         cells = self.cells(rows, columns)
         self.values[(slice(None), *cells)] = values
@@ -72,11 +72,11 @@ class Ring:
             raise Miss(f"tensor {self.name!r}: {what} rows {rows}, columns {columns}, the region has {self.shape}")
 
     def cells(self, rows: Span, columns: Span) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the elements of a block lie."""
+        """Return the cells of the elements of a block."""
         down, across = self.shape
         return np.ix_(np.arange(*rows) % max(1, down), np.arange(*columns) % max(1, across))  # type: ignore[return-value]
 
 
 def _elements(rows: Span, columns: Span) -> np.ndarray:
-    """Return the identity of each element of a block: row and column in one number."""
+    """Return the identity of each element of a block: row and column combined into one number."""
     return (np.arange(*rows)[:, None] << 32) | np.arange(*columns)[None, :]

@@ -1,9 +1,9 @@
-"""A team whose cores have a band of columns each and sweep it in mirrored directions: even ones up, odd ones down.
+"""A team whose cores each have a band of columns and sweep it in mirrored directions: even ones up, odd ones down.
 
-So two cores start at every second border between bands and meet at the others, and a window that reaches over a
-border finds what it reads in MAIN of the core beyond. Borders lie at multiples of the rates of the tensors: of a
-tensor with stride 2 twice as far as of its reader. Windows are met in both directions, with the padding that each has
-there, so every core leads by the larger of the two and holds the longer of the two.
+So two cores start at every second border between bands and meet at the others, and a window that reaches over a border
+finds what it reads in MAIN of the core beyond. Borders lie at multiples of the rates of the tensors: in a tensor read
+with stride 2, twice as far out as in its reader. Windows occur in both directions, each with its own padding, so every
+core has the larger lead and holds the longer span of the two.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from simulator.execution.scheme import Cells, Scheme
 
 
 class BothWays(Part):
-    """A part whose windows reach along the columns as far as they do in either direction of a sweep."""
+    """A part whose windows reach as far along the columns as in either direction of a sweep."""
 
     def first(self, layer: int, axis: int, output: int) -> int:
-        """Return the first element that the window of this output meets in one of the directions."""
+        """Return the first element that the window of this output meets in either direction."""
         first = super().first(layer, axis, output)
         return first if axis == ROWS else min(first, self._mirrored(layer, output)[0])
 
     def end(self, layer: int, axis: int, outputs: int) -> int:
-        """Return the element after the last that these outputs meet in one of the directions."""
+        """Return the element after the last that these outputs meet in either direction."""
         end = super().end(layer, axis, outputs)
         return end if axis == ROWS else max(end, self._mirrored(layer, outputs - 1)[1])
 
     def _mirrored(self, layer: int, output: int) -> Span:
-        """Return what an output meets, both counted downwards from a border that lies at 0 in all maps."""
+        """Return what an output meets, with both counted down from a border that lies at 0 in all maps."""
         first, end = (super().first(layer, COLUMNS, -1 - output), super().end(layer, COLUMNS, -output))
         return -end, -first
 
 
 def mirror_team(part: Part, tile: tuple[int, int], word: int, samples: int, cores: int, counts: Sequence[int]) -> Team:
-    """Return cores that share the columns; raises Miss where they cannot: where a tensor is needed whole."""
+    """Return cores that share the columns; raises Miss if they cannot because a tensor is needed whole."""
     if part.needed_whole:
         raise Miss("columns are not shared where a tensor is needed whole")
     both = BothWays(part.network, part.layers, part.lies)
@@ -67,7 +67,7 @@ def mirror_team(part: Part, tile: tuple[int, int], word: int, samples: int, core
 
 
 def _units(part: Part, cores: int) -> dict[int, int]:
-    """Return the columns of each tensor from one border to the next: in all maps the same way."""
+    """Return the columns of each tensor from one border to the next, in proportion in all maps."""
     position, queue = {part.tensors[0]: Fraction(1)}, [part.tensors[0]]
     for u in queue:  # along windows, in both directions
         near = [(each.layer, _ratio(part, each.layer)) for each in part.readers[u]]
@@ -105,7 +105,7 @@ def _whole_bands(part: Part, shares: tuple[Share, ...]) -> Iterable[Sweep]:
 
 
 def _sweeps(pace: Pace, shares: tuple[Share, ...], units: dict[int, int], room: dict[int, int]) -> list[Sweep]:
-    """Return all updates in order, one start for all cores: the first takes all before it where it fits in each."""
+    """Return all updates in order, with the same start for all cores: the first takes all before it if that fits."""
     part = pace.part
     ends = {u: pace.steps[u] + pace.ahead[u] for u in part.tensors}
     held = [u for u in part.tensors if part.readers[u]]
@@ -126,7 +126,7 @@ def _sweeps(pace: Pace, shares: tuple[Share, ...], units: dict[int, int], room: 
 
 
 def _frontier(pace: Pace, u: int, update: int, share: Share, unit: int) -> int:
-    """Return how many of its columns a core has made; one that starts beyond the end of the map is late."""
+    """Return how many of its columns a core has made; a core that starts beyond the end of the map is late."""
     first, stop = share.columns[u]
     late = -(-stop // unit) * unit - stop if share.is_mirrored and stop > first else 0
     return min(max(pace.steps[u] * update + pace.ahead[u] - late, 0), share.extent(u))

@@ -1,7 +1,7 @@
 """The run of values: a team executes a subgraph in n memories of exactly the claimed elements, all channels.
 
-Of a window a core gets the channels that it reads by `share.wanted`, from the memories that have them, and noise in
-the place of all others: an output that depends on one is wrong. What comes from another core crosses, and is counted.
+A core gets the channels of a window that it reads by `share.wanted` from the memories that have them, and noise for all
+others: an output that depends on noise is wrong. What comes from another core crosses and is counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Place = Callable[[int, int, CoreMemory], CoreMemory]  #: of a core and a tensor 
 
 @dataclass
 class Ran:
-    """What a run counted, bytes of one sample; updates by layer, of each core."""
+    """What a run counted, in bytes of one sample; updates by layer, for each core."""
 
     loads: int = 0
     stores: int = 0
@@ -60,7 +60,7 @@ def run_team(
 ) -> tuple[dict[int, Block], Ran]:
     """Return the outputs of a subgraph that a team executes, and what was counted; raises Miss.
 
-    dram: whole maps by tensor id. stays: of what an earlier step left on chip. place: puts what a core has of a tensor
+    dram: whole maps by tensor id. stays: maps that an earlier step left on chip. place: puts a core's part of a tensor
     into its memory.
     """
     return _Run(team, arithmetic, dram, stays or {}, place).run()
@@ -109,7 +109,7 @@ class _Run:
         return self.stored, self.counts
 
     def _memories(self, core: int) -> dict[int, CoreMemory]:
-        """Return a core's memory for each tensor: exactly the elements claimed, or all of a map kept whole on chip."""
+        """Return the memories of a core: exactly the claimed elements, or the whole map if that is on chip."""
         share, found = self.team.shares[core], {}
         for u in self.part.tensors:
             cells = self.team.cells[core][u]
@@ -128,7 +128,7 @@ class _Run:
                 self.memory[core][u].write((0, height), (0, width), values[channels.start : channels.stop])
 
     def _advance(self, u: int, rows: Span, pieces: tuple[Span, ...]) -> None:
-        """Let all cores bring rows back, make or load their piece, and keep the last rows; then they meet."""
+        """Make all cores restore rows, make or load their piece, and save the last rows; then they synchronize."""
         if u in self.part.lies.there:
             return
         made: list[tuple[int, Span, Span, Block]] = []

@@ -1,7 +1,8 @@
-"""What each core of a team has of every tensor: some of its channels, or some of its columns.
+"""The part of every tensor in each core of a team: some of its channels, or some of its columns.
 
-Channels are dealt in words (of 8 in the NWHC8c layout): word g of G is core floor(n g / G)'s. So every tensor has its
-owners by itself, whoever reads it, concats of it included; what a core reads and does not own crosses the crossbar.
+Channels are dealt in words (of 8 in the NWHC8c layout): word g of G belongs to core floor(n g / G). So the owners
+depend on the tensor alone, not on its readers, concats included. What a core reads and does not own crosses the
+crossbar.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Share(NamedTuple):
         return (stop - own[1], stop - own[0]) if self.is_mirrored else (first + own[0], first + own[1])
 
     def own(self, tensor: int, columns: Span) -> Span:
-        """Return the core's own columns from columns of the map, as far as they are its."""
+        """Return columns of the map as the core's own columns, clipped to those that it has."""
         first, stop = self.columns[tensor]
         begin, end = max(columns[0], first), min(columns[1], stop)
         if begin >= end:
@@ -38,12 +39,12 @@ class Share(NamedTuple):
         return (stop - end, stop - begin) if self.is_mirrored else (begin - first, end - first)
 
     def extent(self, tensor: int) -> int:
-        """Columns that are the core's."""
+        """The number of columns of the core."""
         return self.columns[tensor][1] - self.columns[tensor][0]
 
 
 def deal_words(channels: int, word: int, cores: int) -> list[range]:
-    """Return the channels of each core, whole words but for the last.
+    """Return the channels of each core, in whole words except for the last.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def deal_words(channels: int, word: int, cores: int) -> list[range]:
 
 
 def deal(part: Part, word: int, cores: int, counts: Sequence[int]) -> tuple[Share, ...]:
-    """Return the shares of cores to which so many channels of every tensor are dealt."""
+    """Return the shares of the cores when this many channels of every tensor are dealt to them."""
     channels = {u: deal_words(counts[u], word, cores) for u in part.tensors}
     columns = {u: (0, part.extent[COLUMNS][u]) for u in part.tensors}
     return tuple(Share({u: each[core] for u, each in channels.items()}, columns) for core in range(cores))
@@ -69,7 +70,7 @@ def deal(part: Part, word: int, cores: int, counts: Sequence[int]) -> tuple[Shar
 def wanted(network: Network, v: int, u: int, outputs: range, counts: Sequence[int] | None = None) -> frozenset[int]:
     """Return the channels of tensor u that layer v reads for these channels of its output.
 
-    counts: channels of each tensor where fewer are executed: then groups and heads mix (arithmetic.py).
+    counts: channels of each tensor if fewer are executed; groups and heads then mix (arithmetic.py).
 
     Examples
     --------
@@ -109,12 +110,12 @@ def wanted(network: Network, v: int, u: int, outputs: range, counts: Sequence[in
 
 
 def _is_apart(layer: Layer) -> bool:
-    """Whether each channel of the output comes from the one of the same number."""
+    """Whether each output channel comes from the input channel with the same number."""
     return layer.op not in DENSE_OPS and layer.channels == layer.in_channels
 
 
 def _of_heads(channels: int, layer: Layer, outputs: range, heads: int) -> frozenset[int]:
-    """Return the channels of the heads or groups to which these outputs belong, of a tensor with so many of them."""
+    """Return the channels of the heads or groups to which these outputs belong, in a tensor with `channels` of them."""
     size, inputs = layer.channels // heads, channels // heads
     groups = {each // size for each in outputs}
     return frozenset(each for group in groups for each in range(group * inputs, (group + 1) * inputs))

@@ -1,7 +1,7 @@
-"""How a team of cores runs a subgraph in lock-step: who makes which columns when, and what each holds.
+"""How a team of cores runs a subgraph in lock-step: which core makes which columns when, and what each holds.
 
 Every event advances one tensor in all cores; then all wait for each other. Channels dealt: the plan of one core, its
-channels shared. Mirrored columns (mirrored.py): each core sweeps a band of columns, towards its neighbour or from it.
+channels shared. Mirrored columns (mirrored.py): each core sweeps a band of columns towards a neighbour or away from it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simulator.execution.scheme import Cells, Scheme, derive_scheme
 
 
 class Sweep(NamedTuple):
-    """A tensor advances along the columns; of each core its own columns, from the start of its sweep."""
+    """A tensor advances along the columns; each core counts its own columns from the start of its sweep."""
 
     tensor: int
     pieces: tuple[Span, ...]
@@ -26,9 +26,9 @@ class Sweep(NamedTuple):
 
 @dataclass(frozen=True)
 class Team:
-    """Cores that share one sample. scheme: pace of the rows, tile, and the regions of a core before channels are dealt.
+    """Cores that share one sample. scheme: pace of rows, tile, and the regions of a core before channels are dealt.
 
-    cells: of each core by tensor id.
+    cells: for each core, by tensor id.
     """
 
     scheme: Scheme
@@ -48,7 +48,7 @@ class Team:
 
 
 def deal_team(part: Part, tile: tuple[int, int], word: int, samples: int, cores: int, channels: Sequence[int]) -> Team:
-    """Return cores to which the channels of every tensor are dealt; all else is as on one core."""
+    """Return cores to which the channels of every tensor are dealt; everything else is as on one core."""
     scheme, shares = derive_scheme(part, tile, word, samples), deal(part, word, cores, channels)
     cells = []
     for share in shares:

@@ -1,8 +1,8 @@
-"""Where the weights of several cores lie, and what moves of them.
+"""Where the weights lie on several cores, and how many of them move.
 
-Channels dealt: with the outputs they make, each in one core. Rotated: all bytes dealt evenly over all cores, and at
-every update of a layer each core that makes something hears of the others what it does not hold. Held: all of them in
-every core that works; they are loaded once and cross once.
+Channels dealt: each weight is in the core of the output that it makes. Rotated: all bytes are dealt evenly to all
+cores, and at every update of a layer each core that makes something receives from the others what it does not hold.
+Held: all weights are in every core that works; they are loaded once and cross once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Weights:
     crossing: int  #: once, before the first update
 
     def held(self) -> list[int]:
-        """Return the bytes in each core that holds some."""
+        """Return the bytes in each core that holds any."""
         return [sum(each) for each in zip(*self.owned.values())]
 
     def moved(self, updates: dict[int, list[int]], rounds: Sequence[int]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The loops of one layer that does not fit, executed as a plan names them: once with values, once with real shapes."""
+"""Executes the loops of one layer that does not fit, as its plan states them: with values, and with real shapes."""
 
 from simulator.execution.layer.count import count_layer
 from simulator.execution.layer.dealt import count_dealt, dealt_cycles, run_dealt, run_parts

@@ -1,4 +1,4 @@
-"""Layers whose channels are apart with values: pools, resizes, depth-wise convolutions, running sums, copies."""
+"""Layers with independent channels, with values: pools, resizes, depth-wise convolutions, running sums, copies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run_apart(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> 
 
 
 def run_sums(problem: Problem, chip: Chip, output: Values) -> None:
-    """RS: a word of channels at a time; each input row once, added to all output rows that meet it."""
+    """RS: a word of channels at a time; each input row comes once and is added to all output rows that meet it."""
     for sample in range(problem.batch):
         for u, values in problem.maps.items():
             for channels in cuts(values.shape[1], chip.word):
@@ -49,7 +49,7 @@ def run_sums(problem: Problem, chip: Chip, output: Values) -> None:
 
 
 class _RunningSums:
-    """A word of channels of one input: the sums of the output rows that are begun and not finished."""
+    """A word of channels of one input: the sums of the output rows that are begun but not finished."""
 
     def __init__(
         self, problem: Problem, chip: Chip, output: Values, sample: int, channels: range, often: list[int],
@@ -63,7 +63,7 @@ class _RunningSums:
         self.size = chip.word * SUM_BYTES * problem.layer.width
 
     def run(self, values: Values) -> None:
-        """Run all input rows; an output row that meets none is made of nothing."""
+        """Run all input rows; an output row that meets none is an empty sum."""
         met = int(self.columns.sum())
         for row in sorted({row for each in self.reach for row in each}):
             if not self.is_there:
@@ -99,7 +99,7 @@ class _RunningSums:
         _write(self.problem, self.chip, self.output, samples, first, tile, values[None, :, None])
 
     def _row(self, values: Values, row: int, r: int, factors: Values) -> Values:
-        """Return what one input row adds to an output row: channels x columns."""
+        """Return what one input row adds to an output row, as channels x columns."""
         taps = [[[(f, 0) for f, met in self.problem.windows.taps[0][r] if met == row]], self.problem.windows.taps[1]]
         line = values[None, :, row : row + 1]
         across = range(self.problem.layer.width)

@@ -1,4 +1,4 @@
-"""An attention in blocks with values: keys and values come, are read while they are there, and are given up."""
+"""An attention in blocks, with values: keys and values are loaded, read while they are there, and dropped."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _Pair:
         return self.held == span
 
     def load(self, span: range) -> None:
-        """Bring positions in, but for rows that are there."""
+        """Load positions, except rows that are there already."""
         self.held = span
         for below, rows in ((0, self.keys), (self.count, self.values)):
             there = rows_within(self.there, range(below + span.start, below + span.stop))
@@ -88,7 +88,7 @@ class _Pair:
                 self.chip.activations.take(f"rows {below}", len(span) * self.chip.rounded(len(rows)))
 
     def read(self, span: range) -> tuple[Values, Values]:
-        """Return channels x positions of the keys, and of the values; raises Miss where they are not there."""
+        """Return channels x positions of the keys and of the values; raises Miss if they are not there."""
         if not self.has(span):
             raise Miss(f"keys and values {span.start} to {span.stop} are not in their buffer")
         found = [rows[:, span.start : span.stop] for rows in (self.keys, self.values)]
@@ -96,7 +96,7 @@ class _Pair:
         return found[0], found[1]
 
     def clear(self) -> None:
-        """Give up what is there."""
+        """Drop what is there."""
         if self.held is not None:
             for below in (0, self.count):
                 self.chip.activations.give(f"rows {below}", self.chip.activations.used[f"rows {below}"])
@@ -104,7 +104,7 @@ class _Pair:
 
 
 def attended(problem: Problem, numbers: Numbers = RESIDUES) -> Values:
-    """Return the output of an attention, each row of a head from all its scores at once."""
+    """Return the output of an attention, computing each row of a head from all its scores at once."""
     layer, query = problem.layer, problem.maps[problem.ids[0]]
     width, heads = layer.in_channels // layer.groups, []
     for head in range(layer.groups):

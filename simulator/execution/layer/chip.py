@@ -1,4 +1,4 @@
-"""Both memories of a core in regions, and all that is counted of them."""
+"""Both memories of a core, divided into regions, with all their counters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads.network.network import Network
 
 
 class Memory:
-    """So many bytes in regions, each as large as the most that it ever holds: more in all is a Miss."""
+    """A memory of fixed size in regions, each as large as the most that it ever holds; too much in total is a Miss."""
 
     def __init__(self, name: str, capacity: float) -> None:
         self.name, self.capacity = name, capacity
@@ -27,7 +27,7 @@ class Memory:
         return sum(self.most.values())
 
     def take(self, region: str, size: int) -> None:
-        """Put so many bytes into a region; raises Miss where it has no room."""
+        """Put this many bytes into a region; raises Miss if they do not fit."""
         self.used[region] += size
         if self.used[region] > self.most[region]:
             self.most[region] = self.used[region]
@@ -35,12 +35,12 @@ class Memory:
                 raise Miss(f"{region} grows to {self.used[region]} bytes: the {self.name} buffer has {self.capacity}")
 
     def give(self, region: str, size: int) -> None:
-        """Give up so many bytes of a region."""
+        """Free this many bytes of a region."""
         assert self.used[region] >= size, region
         self.used[region] -= size
 
     def hold(self, region: str, size: int) -> None:
-        """Put so many bytes into a region and give them up."""
+        """Put this many bytes into a region and free them again."""
         self.take(region, size)
         self.give(region, size)
 
@@ -48,8 +48,8 @@ class Memory:
 class Chip:
     """Both memories of a core, and the bytes that move.
 
-    has_results: whether results have a region, as they do but where the output is kept whole; is_written: whether they
-    go to DRAM. results: bytes that were made.
+    has_results: whether results have a region, as always unless the output is kept whole. is_written: whether they go
+    to DRAM. results: bytes that were made.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Chip:
         self.heard: list[tuple[str, bytes]] | None = None  #: what came from DRAM, in turn, where that is asked for
 
     def rounded(self, channels: int, bits: int = 8) -> int:
-        """Return the bytes that so many channels of a position take."""
+        """Return the bytes that this many channels of a position take."""
         return row_bytes(-(-channels // self.word) * self.word, bits)
 
     def load_input(self, size: int) -> None:
@@ -84,17 +84,17 @@ class Chip:
         self.load_input(size)
 
     def hear(self, what: str, values: np.ndarray) -> None:
-        """Note what comes from DRAM, where that is asked for."""
+        """Record what comes from DRAM, if requested."""
         if self.heard is not None and values.size:
             self.heard.append((what, values.tobytes()))
 
     def write(self, size: int) -> None:
-        """Write so many bytes to the activation buffer."""
+        """Write this many bytes to the activation buffer."""
         self.global_buffer += size
         self.global_written += size
 
     def copy(self, size: int) -> None:
-        """Move so many bytes to another place in the activation buffer and back, or sums: half of them are writes."""
+        """Count bytes moved within the activation buffer and back, or sums: half of them are writes."""
         assert size % 2 == 0, size
         self.global_buffer += size // 2
         self.write(size // 2)
@@ -106,7 +106,7 @@ class Chip:
         self.weight_written += size
 
     def store(self, elements: int, size_bytes: int | None = None) -> None:
-        """Write results to the buffer and move them to DRAM, unless they only stay; a byte each unless told."""
+        """Write results to the buffer and, unless they only stay, to DRAM; one byte each by default."""
         size = elements if size_bytes is None else size_bytes
         self.results += elements
         self.ema_outputs += size * self.is_written
@@ -114,7 +114,7 @@ class Chip:
         self.global_buffer += size * self.is_written
 
     def hold_results(self, size: int) -> None:
-        """Put results of a tile into their region and give them up, where they have one."""
+        """Put results of a tile into their region, if they have one, and free them again."""
         if self.has_results:
             self.activations.hold("output", size)
 
@@ -123,7 +123,7 @@ class Chip:
         return Chip(word=self.word, has_results=self.has_results, is_written=self.is_written)
 
     def add(self, other: Chip, times: int = 1) -> None:
-        """Add what was counted elsewhere, so many times one after the other."""
+        """Add what was counted elsewhere, this many times in sequence."""
         self.ema_weights += times * other.ema_weights
         self.ema_inputs += times * other.ema_inputs
         self.ema_second += times * other.ema_second
@@ -139,7 +139,7 @@ class Chip:
                 mine.hold(region, size)
 
     def count(self, network: Network, v: int, batch: int) -> Count:
-        """Return what was counted of all samples of a layer."""
+        """Return the count for all samples of a layer."""
         return Count(
             self.activations.size_bytes, self.weights.size_bytes, self.ema_weights, self.ema_inputs, self.ema_outputs,
             self.global_buffer, self.weight_buffer, 0,

@@ -21,12 +21,12 @@ from workloads.network.ops import ELEMENTWISE_OPS, WINDOW_OPS
 def count_layer(
     network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8, lies: Lies = NOTHING_STAYS
 ) -> Count:
-    """Return what the loops of a layer take and move, all derived from its windows.
+    """Return what the loops of a layer take and move, derived entirely from its windows.
 
     Parameters
     ----------
     network : Network
-        Where the layer stands.
+        The network of the layer.
     v : int
         Its id.
     plan : LayerPlan
@@ -41,12 +41,12 @@ def count_layer(
     Returns
     -------
     Count
-        Bytes of the whole batch; of the memories the sum of their regions, each as large as the most that it held.
+        Bytes for the whole batch; a memory's bytes are the sum of its regions, each as large as the most it held.
 
     Raises
     ------
     Miss
-        The loops do not run this layer.
+        These loops cannot run this layer.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def count_on_chip(
     lies: Lies = NOTHING_STAYS,
     kind: Kind | None = None,
 ) -> Chip:
-    """Return the same as a chip; kind: of a part of a layer whose shape alone does not say it."""
+    """Return the same as a chip; kind: for a part of a layer whose shape alone does not tell it."""
     ids, on_chip = set(network.operands[v]), lies.on_chip
     whole, original = network, v
     is_written = lies.written is None or v in lies.written

@@ -1,4 +1,4 @@
-"""Layers that do not reduce over channels counted: channels apart, running sums, element-wise, copies."""
+"""Counts layers that do not reduce over channels: independent channels, running sums, element-wise layers, copies."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def sum_bytes(layer: Layer) -> int:
 
 
 def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
-    """CT or TC of element-wise layers: channels and tiles, broadcast operands beside them, samples one by one."""
+    """CT or TC of element-wise layers: channels and tiles along with broadcast operands, samples one by one."""
     layer = network.layers[v]
     if plan.order == "TCC":
         _count_passes(network, v, chip, plan, batch, network.operands[v][0] in on_chip)
@@ -90,7 +90,7 @@ def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: i
 
 
 def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, is_there: bool) -> None:
-    """TCC: tiles; channels for the statistics; channels for the outputs. Those that stay come in once."""
+    """TCC: tiles; channels for the statistics; channels for the outputs. Channels that stay are loaded once."""
     layer = network.layers[v]
     kept, steps = channel_steps(layer.channels, plan)
     bits, size = bits_of(network, network.operands[v][0]), sum_bytes(layer)
@@ -117,9 +117,9 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
 
 
 def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int, is_there: bool) -> None:
-    """Count an operand: what comes in for each step of channels and each tile, and what all of them read.
+    """Count an operand: what is loaded for each step of channels and each tile, and what all of them read.
 
-    is_there: it is on chip whole, and nothing comes in.
+    is_there: it is on chip whole, and nothing is loaded.
     """
     layer, tensor = network.layers[v], tensor_of(network, u)
     is_whole = network.operands[v].index(u) in layer.whole

@@ -1,4 +1,4 @@
-"""An attention in blocks counted: heads, tiles of queries, blocks of keys and values, as the loops are named."""
+"""Counts an attention in blocks: heads, tiles of queries, blocks of keys and values, as the loops are written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workloads.network.network import Network
 def count_attention(
     network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int], there: Rows
 ) -> None:
-    """Count one head, and each as often as there are samples and heads: all have the same loops.
+    """Count one head, times the number of samples and heads: all have the same loops.
 
     there: rows of the keys, and of the values below them, that are on chip.
     """

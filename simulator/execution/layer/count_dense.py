@@ -1,4 +1,4 @@
-"""Convolutions and products of two activations counted: loops whose steps are equal run once for each length.
+"""Counts convolutions and products of two activations: equal steps of a loop run once for each length.
 
 What one sweep over the tiles moves is executed on sets of rows and columns (sweeps.py).
 """
@@ -31,9 +31,9 @@ def count_dense(
     there: Rows = (),
     kind: Kind | None = None,
 ) -> None:
-    """Count groups, or heads of all samples, one after the other: equal ones once.
+    """Count groups, or heads of all samples, one after the other; equal ones run once.
 
-    there: the rows of a product's second operand that are on chip. kind: of a part whose shape alone does not say it.
+    there: the rows of a product's second operand that are on chip. kind: for a part whose shape alone does not tell it.
     """
     layer, lines = network.layers[v], lines_of(network, v)
     kind = kind or kind_of(network, v)
@@ -54,9 +54,9 @@ def count_dense(
 
 
 def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list[tuple[tuple[int, bool, int], ...]]:
-    """Return the channels of each input that a group reads, whether they come from DRAM, and their bits.
+    """Return (channels, whether they come from DRAM, bits) of each input that a group reads.
 
-    An input twice is read once but by groups and slices.
+    A repeated input is read once, except by groups and slices.
     """
     layer, ids = network.layers[v], network.operands[v]
     if layer.groups == 1:
@@ -73,7 +73,7 @@ def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list
 
 @dataclass(frozen=True)
 class _Numbers:
-    """What the numbers of a layer take: those of its weights or second operand, results, sums."""
+    """The sizes of a layer's numbers: its weights or second operand, results and sums."""
 
     layer: Layer
     bits: int  #: of weights, or of the second operand
@@ -84,13 +84,13 @@ class _Numbers:
         return -(-self.layer.bits.sums // 8)
 
     def weights(self, elements: int) -> int:
-        """Return the bytes of so many weights, with those of the other experts in use."""
+        """Return the bytes of this many weights, including those of the other experts in use."""
         return loaded_bytes(self.layer, elements, self.bits)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A group of a convolution, or a head of one sample, on a chip: what the loops below have in common."""
+    """A group of a convolution, or a head of one sample, on a chip: the common part of the loops below."""
 
     chip: Chip
     plan: LayerPlan
@@ -116,15 +116,15 @@ class _Run:
         return sweep(self.lines, self.plan.tile, self.plan.mode)
 
     def rounds(self) -> Iterator[tuple[int, int]]:
-        """Yield samples at once, and how often so many."""
+        """Yield numbers of samples at once, and how often each occurs."""
         return pieces(self.samples, self.plan.at_once)
 
     def chunks(self, first: int = 0, last: int | None = None) -> Iterator[tuple[range, int]]:
-        """Yield the outputs of a chunk, and how many chunks are as it; of all outputs, or from one to another."""
+        """Yield the outputs of a chunk and the number of chunks like it, for all outputs or from first to last."""
         return _alike(range(first, self.outputs if last is None else last), self.plan.chunk, bool(self.there))
 
     def bring(self, found: Sweep, samples: int, times: int, words: tuple[int, ...] | None = None) -> None:
-        """Bring the input of so many samples in for a sweep, so often."""
+        """Load the input of this many samples for a sweep, this many times."""
         coming = [(size, bits) for size, bits, comes in zip(words or self.words, self.bits, self.comes) if comes]
         moved = times * samples * sum(row_bytes(*each) for each in coming)
         room = samples * sum(self.chip.rounded(*each) for each in coming)
@@ -134,7 +134,7 @@ class _Run:
             self.chip.activations.hold(region, positions * room)
 
     def load(self, outputs: range, inputs: range, times: int, region: str = "weights") -> None:
-        """Bring weights in, so often; of a second operand what is not on chip, into room for all unless all is."""
+        """Load weights `times` times; of a second operand what is not on chip, into room for all unless all is."""
         rows = {"transposed": self.outputs, "product": self.inputs}.get(self.kind, 0)
         if rows and rows_within(self.there, range(rows)) == rows:
             return
@@ -149,7 +149,7 @@ class _Run:
         self.chip.activations.hold(region, len(span) * self.chip.rounded(channels, self.numbers.bits))
 
     def read(self, outputs: int, inputs: int, times: int) -> None:
-        """Read a part of the weights, or of the second operand, so often."""
+        """Read a part of the weights, or of the second operand, this many times."""
         if self.kind == "dense":
             self.chip.weight_buffer += times * self.numbers.weights(outputs * inputs * self.taps)
             return
@@ -157,7 +157,7 @@ class _Run:
         self.chip.global_buffer += times * count * row_bytes(channels, self.numbers.bits)
 
     def make(self, found: Sweep, samples: int, chunk: range, times: int) -> None:
-        """Make a chunk of all tiles, so often: windows and weights are read, results leave."""
+        """Make a chunk of all tiles, this many times: read windows and weights, store results."""
         outputs = len(chunk)
         self.chip.global_buffer += times * samples * self.window_bytes * found.windows
         self.read(outputs, self.inputs, times * found.tiles)
@@ -165,13 +165,13 @@ class _Run:
         self.store(samples, outputs, times)
 
     def store(self, samples: int, outputs: int, times: int) -> None:
-        """Write a chunk of the whole map and bring it to DRAM, so often."""
+        """Write a chunk of the whole map and store it to DRAM, this many times."""
         rows, columns = self.lines
         positions = times * samples * rows.outputs * columns.outputs
         self.chip.store(positions * outputs, positions * row_bytes(outputs, output_bits(self.numbers.layer)))
 
     def sums(self, samples: int, outputs: int, slices: int, times: int) -> None:
-        """Hold sums of a tile; those of the map are written in all slices but the last, read in all but the first."""
+        """Hold sums of a tile; all are written in every slice but the last, and read in every one but the first."""
         each = self.numbers.sum_bytes
         self.chip.activations.hold("sums", each * self.positions * samples * self.chip.rounded(outputs))
         rows, columns = self.lines
@@ -190,7 +190,7 @@ class _Run:
 
 
 def tiles_chunks(run: _Run) -> None:
-    """TK: tiles; chunks. Weights stay where they are one chunk."""
+    """TK: tiles; chunks. Weights stay if there is one chunk."""
     _passing(run, run.sweep().tiles)
 
 
@@ -200,7 +200,7 @@ def whole_chunks(run: _Run) -> None:
 
 
 def _passing(run: _Run, often: int) -> None:
-    """Count chunks that pass by so often for the samples at once."""
+    """Count chunks that pass this many times for the samples at once."""
     found, is_cut = run.sweep(), run.plan.chunk < run.outputs
     if not is_cut:
         run.load(range(run.outputs), range(run.inputs), 1)
@@ -223,7 +223,7 @@ def chunks_tiles(run: _Run) -> None:
 
 
 def tiles_partly(run: _Run) -> None:
-    """TP: as TK, and the weights of some outputs stay."""
+    """TP: as TK, but the weights of some outputs stay."""
     found, kept = run.sweep(), min(run.plan.kept, run.outputs)
     run.load(range(kept), range(run.inputs), 1, "weights that stay")
     for samples, rounds in run.rounds():
@@ -236,7 +236,7 @@ def tiles_partly(run: _Run) -> None:
 
 
 def chunks_partly(run: _Run) -> None:
-    """KP: as KT, and the first rows of the input of all samples stay over the chunks."""
+    """KP: as KT, but the first input rows of all samples stay over the chunks."""
     first, again = (sweep_with_rows(run.lines, run.plan.tile, run.plan.kept, each) for each in (True, False))
     chunks = sum(times for _, times in run.chunks())
     for samples, rounds in run.rounds():
@@ -291,7 +291,7 @@ ORDERS: dict[str, Callable[[_Run], None]] = {
 
 
 def _alike(span: range, size: int, is_each: bool) -> Iterator[tuple[range, int]]:
-    """Yield the steps of a loop, and how many are as it: each for itself, or the first of its length."""
+    """Yield the steps of a loop with their multiplicity: each by itself, or the first of each length."""
     if is_each:
         yield from ((range(span.start + each.start, span.start + each.stop), 1) for each in cuts(len(span), size))
         return

@@ -1,7 +1,7 @@
-"""One layer in a loop order on several cores: what each makes of it, counted, and run with values in lock-step.
+"""One layer in a loop order on several cores: what each makes, counted, and run with values in lock-step.
 
-Every core runs the plan on a layer of its own: its words of channels, its groups or heads, or its samples. What all of
-them need is fetched once, by all ports to DRAM, one byte in n by each; what a core hears of it beside its own crosses.
+Every core runs the plan on its own layer: its words of channels, its groups or heads, or its samples. What all cores
+need is fetched once through all ports to DRAM, one byte in n by each; what a core receives from other ports crosses.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, PRODUCT_OPS
 
 
 class Mine(NamedTuple):
-    """What one core makes of a layer: a layer of its own, and where its output and operands lie in the whole."""
+    """One core's part of a layer: a layer by itself, and where its output and operands lie in the whole."""
 
     network: Network
     samples: range
@@ -45,9 +45,9 @@ class Mine(NamedTuple):
 
 
 def deal_layer(network: Network, v: int, scheme: str, cores: int, batch: int, word: int) -> list[Mine]:
-    """Return what each core makes of a layer (folded), of those that make something.
+    """Return the part of a (folded) layer for each core that makes something.
 
-    Raises Miss where the cores cannot share it so.
+    Raises Miss if the cores cannot share it this way.
     """
     layer, tensors = network.layers[v], [tensor_of(network, u) for u in network.operands[v]]
     everything = tuple(range(each.channels) for each in tensors)
@@ -68,7 +68,7 @@ def deal_layer(network: Network, v: int, scheme: str, cores: int, batch: int, wo
 
 
 def count_dealt(network: Network, v: int, plan: LayerPlan, scheme: str, cores: int, batch: int, word: int) -> Count:
-    """Return what the loops of a layer take in the core that has most, and move in all of them; batch: all samples."""
+    """Return what the loops of a layer take in the core with the most, and move in all cores; batch: all samples."""
     whole, original = network, v
     network, v = folded(network, v)
     layer, kind = network.layers[v], kind_of(network, v)
@@ -111,7 +111,7 @@ def dealt_cycles(
 
 
 def _cycles(network: Network, v: int, outputs: int, of: int, technology: Technology) -> int:
-    """Return the cycles of one sample of a core that makes so many of the outputs of a layer, as its loops run it."""
+    """Return the cycles of one sample on a core that makes this many outputs of a layer, as its loops run it."""
     works = (work._replace(channels=work.channels * outputs // of) for work in works_of(network, v))
     return sum(array_cycles(work, technology) for work in works)
 
@@ -127,10 +127,10 @@ def run_dealt(
     word: int = 8,
     seed: int = 0,
 ) -> None:
-    """Run the loops of a layer with integers on all cores, each in memories of so many bytes.
+    """Run the loops of a layer with integers on all cores, each in memories of these sizes.
 
-    Raises Miss where a core finds nothing or has no room, makes something twice, the output is not that of the layer
-    computed directly, or a core wants something of what all share that is not on its way for the one that has most.
+    Raises Miss if a core does not find what it reads, has no room, or makes something twice, if the output differs from
+    that of the layer computed directly, or if a core needs shared data that is not fetched for the core with the most.
     """
     network, v = folded(plain(network), v)
     problem, heard = Problem(network, v, batch, seed), []
@@ -157,9 +157,9 @@ def run_dealt(
 def run_parts(
     network: Network, v: int, plan: LayerPlan, scheme: str, cores: int, batch: int, word: int, full: bool = False
 ) -> bool:
-    """Run the loops of a layer with values on all cores in memories of exactly the bytes that are counted.
+    """Run the loops of a layer with values on all cores, in memories of exactly the bytes counted.
 
-    Where that is much work the part of each core runs by itself, scaled down. Returns whether it does.
+    If that is much work, the part of each core runs by itself, scaled down. Returns whether it does.
     """
     one, place = folded(plain(network), v)
     if estimate_work(one, place, plan, batch, word) <= (FULL_WORK if full else WORK):
@@ -178,14 +178,14 @@ def run_parts(
 
 
 def shares(layer: Layer, scheme: str) -> str:
-    """Return what comes from DRAM once for all cores: "inputs", "weights", "" for nothing."""
+    """Return what comes from DRAM once for all cores: "inputs", "weights", or "" for nothing."""
     if scheme == "held":
         return "weights" if has_weights(layer) else ""
     return "" if _has_parts(layer) or layer.op in ELEMENTWISE_OPS or is_depthwise(layer) else "inputs"
 
 
 def plan_of_core(plan: LayerPlan, layer: Layer) -> LayerPlan:
-    """Return the plan of a core: of fewer outputs than stay, all stay."""
+    """Return the plan of a core: if it has fewer outputs than stay, all of them stay."""
     if plan.order != "TP":
         return plan
     return plan._replace(kept=min(plan.kept, layer.channels // layer.groups))
@@ -197,7 +197,7 @@ def _has_parts(layer: Layer) -> bool:
 
 
 def _of_core(network: Network, v: int, outputs: range, batch: int) -> Mine:
-    """Return what a core makes that has these channels of the output."""
+    """Return the part of the core that has these channels of the output."""
     layer, tensors = network.layers[v], [tensor_of(network, u) for u in network.operands[v]]
     operands, by_rows = list(_operands(layer, tensors, outputs)), False
     if layer.op == "matmul" and layer.groups == 1:
@@ -251,7 +251,7 @@ def _is_apart(layer: Layer) -> bool:
 def _alone(
     network: Network, v: int, layer: Layer, tensors: Sequence[Tensor], places: Sequence[int] | None = None
 ) -> Network:
-    """Return the network of one layer with these operands; operands that are one tensor, and alike, remain one."""
+    """Return the network of one layer with these operands; equal operands that are one tensor remain one."""
     ids = [network.operands[v][i] for i in (range(len(tensors)) if places is None else places)]
     names: dict[tuple[int, Tensor], str] = {}
     for key in zip(ids, tensors):
@@ -261,7 +261,7 @@ def _alone(
 
 
 def _problem_of(problem: Problem, mine: Mine) -> Problem:
-    """Return the problem of a core: its part of the values of the whole."""
+    """Return the problem of a core: its part of all values."""
     own = Problem(mine.network, 0, len(mine.samples), 0)
     own.kind = problem.kind
     rows = slice(mine.samples.start, mine.samples.stop)

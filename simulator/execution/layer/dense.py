@@ -1,4 +1,4 @@
-"""Convolutions and products of two activations with values, in every order: the loops as they are named."""
+"""Convolutions and products of two activations with values, in every order: the loops as they are written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.technology import SUM_BYTES
 
 @dataclass
 class Task:
-    """A group of a convolution, or a head of one sample: what is computed together, and where the result belongs."""
+    """A group of a convolution, or a head of one sample: what is computed together, and where the result goes."""
 
     windows: Windows
     chip: Chip
@@ -40,7 +40,7 @@ class Task:
         return range(len(self.places))
 
     def source(self, samples: range, channels: range | None = None) -> Map:
-        """Return an empty region for the input of so many samples."""
+        """Return an empty region for the input of these samples."""
         channels = channels or range(self.values.shape[1])
         overlaps = [min(w.stop, channels.stop) - max(w.start, channels.start) for w in self.words]
         found = [max(0, overlap) for overlap, comes in zip(overlaps, self.comes) if comes]
@@ -50,7 +50,7 @@ class Task:
     def compute(
         self, source: Map, samples: range, outputs: range, tile: tuple[range, range], weights: Stationary | None = None
     ) -> None:
-        """Compute a chunk of a tile from what is in the memories."""
+        """Compute a chunk of a tile from the contents of the memories."""
         values = source.read(self.windows.area(*tile))[:, self.places]
         self.chip.hold_results(_tile_bytes(self.chip, samples, outputs, tile))
         found = convolve(self.windows.taps, values, (weights or self.weights).read(outputs), *tile)
@@ -60,7 +60,7 @@ class Task:
 def run_convolution(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
     """Run groups of the convolution one after the other.
 
-    An input that is several operands is read once, but not by groups, nor by slices of the inputs.
+    An input that is several operands is read once, except by groups and by slices of the inputs.
     """
     layer, full = problem.layer, problem.full_weights()
     outputs, inputs = layer.channels // layer.groups, layer.in_channels // layer.groups
@@ -110,7 +110,7 @@ def run_dense(run: Task, plan: LayerPlan) -> None:
 
 
 def tiles_chunks(run: Task, plan: LayerPlan) -> None:
-    """TK: tiles; chunks. Weights stay where they are one chunk."""
+    """TK: tiles; chunks. Weights stay if there is one chunk."""
     for samples in cuts(len(run.values), plan.at_once):
         source = run.source(samples)
         for tile in sweep(run.windows, plan.tile, plan.mode, source):
@@ -143,7 +143,7 @@ def whole_chunks(run: Task, plan: LayerPlan) -> None:
 
 
 def tiles_partly(run: Task, plan: LayerPlan) -> None:
-    """TP: as TK, and the weights of some outputs stay."""
+    """TP: as TK, but the weights of some outputs stay."""
     stay = Stationary(run.chip, run.weights.values, run.weights.kind, "weights that stay", run.weights.there)
     stay.load(range(plan.kept), run.inputs)
     for samples in cuts(len(run.values), plan.at_once):
@@ -161,7 +161,7 @@ def tiles_partly(run: Task, plan: LayerPlan) -> None:
 
 
 def chunks_partly(run: Task, plan: LayerPlan) -> None:
-    """KP: as KT, and the first rows of the input stay over the chunks, of all samples."""
+    """KP: as KT, but the first input rows of all samples stay over the chunks."""
     met = np.flatnonzero(run.windows.meet(0, range(run.windows.outputs[0])))[: plan.kept]
     sources = {samples: run.source(samples) for samples in cuts(len(run.values), plan.at_once)}
     for source in sources.values():
@@ -245,7 +245,7 @@ class _Sums:
         self.begun = np.zeros(self.values.shape, dtype=bool)
 
     def add(self, place: slice | tuple[slice, ...], found: Values, is_last: bool) -> None:
-        """Add to some of the sums; the last results go out."""
+        """Add to some of the sums; the last slice does not write them back."""
         moved = SUM_BYTES * found.size
         self.run.chip.global_buffer += moved * bool(self.begun[place].all())
         self.run.chip.write(moved * (not is_last))
@@ -258,7 +258,7 @@ class _Sums:
 
 
 def _run_slice(run: Task, plan: LayerPlan, sums: _Sums, inputs: range, is_last: bool) -> None:
-    """Add what a slice of the inputs gives to the sums of a block, all at once or row by row."""
+    """Add the contribution of a slice of the inputs to the sums of a block, all at once or row by row."""
     source, (down, across) = run.source(sums.samples, inputs), sums.tile
     bands = [range(r, r + 1) for r in down] if plan.mode == "block-row" else [down]
     for i, band in enumerate(bands):

@@ -1,7 +1,7 @@
-"""A product as its loops run it: query heads that share a head of the second operand are more rows of one product.
+"""A product as its loops run it: query heads that share a head of the second operand become rows of one product.
 
-Of g heads of operand 0, h of the second operand: L x (g R) is g / h L rows of h heads, in another order of the same
-elements. The second operand is one map: the rows of its inputs one below the other.
+With g heads in operand 0 and h in the second operand, L x (g R) is g / h L rows of h heads: the same elements in
+another order. The second operand is one map: the rows of its inputs one below the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FIRST = 1  #: operand 0 of a folded network
 
 
 def folded(network: Network, v: int) -> tuple[Network, int]:
-    """Return a network and the layer in it that is this one as its loops run it.
+    """Return a network and the id of its layer that is this one as its loops run it.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def folded(network: Network, v: int) -> tuple[Network, int]:
 
 
 def _folded_attention(network: Network, v: int) -> tuple[Network, int]:
-    """Return an attention of three maps: keys, and values, are each the rows of their inputs one below the other."""
+    """Return an attention of three maps: the rows of all keys stacked in one, those of all values in another."""
     layer, operands = network.layers[v], network.operands[v]
     if len(operands) == 3 and not layer.operand_heads:
         return network, v
@@ -70,14 +70,14 @@ def _folded_attention(network: Network, v: int) -> tuple[Network, int]:
 
 
 def on_chip_of(whole: Network, v: int, network: Network, on_chip: frozenset[int]) -> frozenset[int]:
-    """Return which tensors of a folded network are on chip; of a second operand its rows say so (rows_there)."""
+    """Return which tensors of a folded network are on chip; for a second operand see its rows (rows_there)."""
     if network is whole:
         return on_chip
     return frozenset({FIRST} if whole.operands[v][0] in on_chip else ())
 
 
 def plain(network: Network) -> Network:
-    """Return the network with a byte for each number and no more experts than take part: values run so."""
+    """Return the network for the run of values: one byte per number, and only the experts that take part."""
     if network.has_paper_types and not any(layer.experts for layer in network.layers):
         return network
     network = network.with_bits(INT8)
@@ -85,7 +85,7 @@ def plain(network: Network) -> Network:
 
 
 def rows_there(network: Network, v: int, on_chip: Set[int]) -> Rows:
-    """Return which rows of the second operand of a product are on chip; of keys, and of values below them."""
+    """Return which rows of a product's second operand, or of keys with values below them, are on chip."""
     if network.layers[v].op not in PRODUCT_OPS:
         return ()
     operands = network.operands[v][1:]

@@ -1,4 +1,4 @@
-"""What a chip holds of one layer's operands while values run: positions of a map, and weights or what stands for them.
+"""What a chip holds of a layer's operands in the run of values: positions of a map, and weights or a second operand.
 
 A read that finds nothing is a Miss.
 """
@@ -20,7 +20,7 @@ LOST = -(10**12)  #: what a position holds that was never read, and an output th
 
 
 def deliver(chip: Chip, output: Values, where: Sequence[range], values: Values) -> None:
-    """Write results of some samples, channels, rows and columns, and bring them to DRAM; raises Miss where they are."""
+    """Write results of these samples, channels, rows and columns to DRAM; raises Miss if they were written before."""
     place = output[at(*where)]
     if (place != LOST).any():
         raise Miss(f"samples, channels, rows and columns {where} are made twice")
@@ -29,14 +29,14 @@ def deliver(chip: Chip, output: Values, where: Sequence[range], values: Values) 
 
 
 def at(*where: range) -> tuple[slice, ...]:
-    """Return where these indices lie in an array."""
+    """Return these ranges as an array index."""
     return tuple(slice(each.start, each.stop) for each in where)
 
 
 class Map:
-    """Some channels of the input of some samples, of which positions are in MAIN and in SIDE, and which stay.
+    """Some channels of the input of some samples: which positions are in MAIN and in SIDE, and which stay.
 
-    coming: how many of the channels come from DRAM, and take position_bytes; the others are on chip, whole.
+    coming: how many of the channels come from DRAM and take position_bytes; the others are on chip, whole.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Map:
         self.main, self.side, self.stays = (np.zeros(values.shape[2:], dtype=bool) for _ in range(3))
 
     def load(self, need: np.ndarray, later_rows: np.ndarray | None = None) -> None:
-        """Bring positions in, from SIDE or DRAM; rows that are needed later go to SIDE."""
+        """Load positions from SIDE or DRAM; rows that are needed later go to SIDE."""
         new = need & ~self.main
         kept, fresh = new & self.side, new & ~self.side
         self.chip.load_input(int(fresh.sum()) * self.coming)
@@ -64,20 +64,20 @@ class Map:
             self._set_side((self.side & ~new) | out)
 
     def keep(self, mask: np.ndarray) -> None:
-        """Give up all positions but these, and those that stay."""
+        """Drop all positions except these and those that stay."""
         gone = self.main & ~(mask | self.stays)
         self.chip.activations.give("MAIN", int(gone.sum()) * self.bytes)
         self.main &= ~gone
 
     def clear(self) -> None:
-        """Give up all positions."""
+        """Drop all positions."""
         self.keep(np.zeros_like(self.main))
         self.chip.activations.give("input that stays", int(self.main.sum()) * self.bytes)
         self.main = np.zeros_like(self.main)
         self._set_side(np.zeros_like(self.side))
 
     def read(self, need: np.ndarray) -> Values:
-        """Return the values of positions, and nothing of others."""
+        """Return the values of these positions, with all others marked as lost."""
         if (need & ~self.main).any():
             raise Miss(f"position {tuple(np.argwhere(need & ~self.main)[0])} is not in MAIN")
         self.chip.global_buffer += int(need.sum()) * self.elements
@@ -110,7 +110,7 @@ def sweep(windows: Windows, tile: tuple[int, int], mode: str, source: Map) -> It
 class Stationary:
     """Weights, or the second operand of a product, of which a part is in its memory.
 
-    there: its rows that are on chip. They do not come in; where all are, no part takes a region.
+    there: its rows that are on chip. They are not loaded; if all are there, no part takes a region.
     """
 
     def __init__(self, chip: Chip, values: Values, kind: Kind, region: str = "weights", there: Rows = ()) -> None:
@@ -120,7 +120,7 @@ class Stationary:
         self.held: tuple[range, range] | None = None
 
     def load(self, outputs: range, inputs: range) -> None:
-        """Bring a part in, unless it is there."""
+        """Load a part, unless it is there."""
         if self.held == (outputs, inputs):
             return
         self.clear()
@@ -131,7 +131,7 @@ class Stationary:
             self.chip.hear("weights", self.values[at(outputs, inputs)])
 
     def read(self, outputs: range) -> Values:
-        """Return the weights of some of the outputs that are there."""
+        """Return the weights of some of the outputs in memory."""
         if self.held is None or outputs.start < self.held[0].start or outputs.stop > self.held[0].stop:
             raise Miss(f"weights of outputs {outputs.start} to {outputs.stop} are not in their buffer")
         inputs = self.held[1]
@@ -139,7 +139,7 @@ class Stationary:
         return self.values[at(outputs, inputs)]
 
     def clear(self) -> None:
-        """Give up what is there."""
+        """Drop what is there."""
         if self.held is not None:
             memory = self.chip.weights if self.kind == "dense" else self.chip.activations
             memory.give(self.region, memory.used[self.region])
@@ -150,7 +150,7 @@ class Stationary:
 
 
 def load_part(chip: Chip, kind: Kind, part: Sequence[int], region: str, there: int) -> None:
-    """Bring (outputs, inputs, taps) in: weights, or a part of a product's second operand, an activation.
+    """Load (outputs, inputs, taps): weights, or a part of a product's second operand, an activation.
 
     there: its rows that are on chip.
     """

@@ -1,4 +1,4 @@
-"""Element-wise layers with values: channels outermost (CT) or tiles outermost (TC), broadcast operands beside them.
+"""Element-wise layers with values: channels outermost (CT) or tiles outermost (TC), with broadcast operands.
 
 Softmax and norms also in two passes over the channels of a tile (TCC).
 """
@@ -22,7 +22,7 @@ Key = tuple[int, range, range, range]  #: tensor, channels, rows, columns
 
 
 def run_joined(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
-    """Run samples one after the other: nothing is shared."""
+    """Run samples one after the other, because nothing is shared."""
     for sample in range(problem.batch):
         run = _Joined(problem, chip, sample, output)
         {"CT": run.channels_outermost, "TC": run.tiles_outermost, "TCC": run.two_passes}[plan.order](plan)
@@ -39,7 +39,7 @@ class _Joined:
         self.held: dict[Key, Values] = {}
 
     def channels_outermost(self, plan: LayerPlan) -> None:
-        """CT: a broadcast operand stays in these channels; one of one channel stays."""
+        """CT: these channels of a broadcast operand stay; one with a single channel stays."""
         for channels in cuts(self.problem.layer.channels, plan.apart):
             for u in self.whole:
                 self.fetch(u, channels, *map(range, self.values[u].shape[1:]))
@@ -49,7 +49,7 @@ class _Joined:
             self.drop(self._has_channels)
 
     def tiles_outermost(self, plan: LayerPlan) -> None:
-        """TC: broadcast operands stay in full, one of one channel for a tile."""
+        """TC: broadcast operands stay in full; one with a single channel stays for a tile."""
         for u in self.whole:
             self.fetch(u, range(self.problem.layer.channels), *map(range, self.values[u].shape[1:]))
         for tile in self._tiles(plan):
@@ -59,7 +59,7 @@ class _Joined:
             self.drop(lambda key: key[0] not in self.whole)
 
     def two_passes(self, plan: LayerPlan) -> None:
-        """TCC: statistics of a tile from all its channels, then its outputs from them and the channels again."""
+        """TCC: statistics of a tile from all its channels, then its outputs from these and the channels again."""
         op, kept, steps = self.problem.layer.op, *channel_steps(self.problem.layer.channels, plan)
         (u,) = self.values
         for tile in self._tiles(plan):

@@ -1,4 +1,4 @@
-"""What a plan of one layer says: the choices, and nothing that follows from them."""
+"""What a plan of one layer states: its choices, and nothing that follows from them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ BLOCKS = ("block", "block-row")
 
 
 class LayerPlan(NamedTuple):
-    """How one layer runs that does not fit (docs/model.md, section 3).
+    """How one layer that does not fit runs (docs/model.md, section 3).
 
     Parameters
     ----------
     order : str
-        The loops from the outermost: TK, KT, WK, KS, TP, KP, TKC, BC of layers that reduce over channels; CT, TC, RS
-        of those that do not; TCC of softmax and norms; TB of an attention; copy.
+        The loops from the outermost: TK, KT, WK, KS, TP, KP, TKC, BC for layers that reduce over channels; CT, TC, RS
+        for those that do not; TCC for softmax and norms; TB for an attention; copy.
     mode : str
         What stays of the input from tile to tile: ring, rows, side, slide, block, block-row, whole.
     tile : (int, int)
         Rows and columns of outputs.
     apart : int
-        Channels that run together where each is on its own; 1 else: groups and heads run one after the other.
+        Channels that run together if they are independent; otherwise 1: groups and heads run one after the other.
     chunk, slice, inner : int
         Outputs of a part between two passes over its inputs; its inputs between two passes over the sums, or keys of a
         block; outputs of a chunk whose weights are held.
@@ -58,7 +58,7 @@ class LayerPlan(NamedTuple):
 
 
 def check_plan(plan: LayerPlan, layer: Layer) -> None:
-    """Raise Miss where the loops of a plan are not loops of this layer."""
+    """Raise Miss if the loops of a plan are not loops of this layer."""
     modes = {"copy": ("word",), "RS": ("row",), "WK": ("whole",), "KS": ("whole",), "KP": ("ring",), "BC": BLOCKS}
     if plan.order not in _orders(layer) or plan.mode not in modes.get(plan.order, MODES):
         raise Miss(f"order {plan.order!r} with mode {plan.mode!r} does not run layer {layer.name!r} ({layer.op})")
@@ -94,7 +94,7 @@ def is_mixed(layer: Layer) -> bool:
 
 
 def kind_of(network: Network, v: int) -> Kind:
-    """Return what is stationary: weights, or of a product the rows or the columns of its second operand."""
+    """Return what is stationary: weights, or the rows or columns of a product's second operand."""
     layer = network.layers[v]
     if layer.op != "matmul":
         return "dense"
@@ -104,7 +104,7 @@ def kind_of(network: Network, v: int) -> Kind:
 
 
 def cuts(extent: int, size: int) -> list[range]:
-    """Return the steps of a loop, the last as long as what is left.
+    """Return the steps of a loop; the last takes what is left.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def cuts(extent: int, size: int) -> list[range]:
 
 
 def channel_steps(channels: int, plan: LayerPlan) -> tuple[int, list[range]]:
-    """Return how many channels stay between two passes, and the steps of a pass: of those that stay, then the others.
+    """Return how many channels stay between two passes, and the steps of a pass: channels that stay, then the others.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def channel_steps(channels: int, plan: LayerPlan) -> tuple[int, list[range]]:
 
 
 def pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the lengths of the steps of a loop, and how many there are of each.
+    """Yield the lengths of the steps of a loop, each with its count.
 
     Examples
     --------

@@ -18,11 +18,11 @@ Values = np.ndarray  #: int64; maps are samples x channels x rows x columns
 
 
 class Problem:
-    """The inputs, weights and output of a layer. Numbers stand for the real ones: each result depends on all it meets.
+    """The inputs, weights and output of a layer. Numbers stand in for real ones: each result depends on all it meets.
 
-    ids: tensors by operand; an input that is several operands is one. seen: positions that came from DRAM once.
-    on_chip: tensors that are whole in the activation buffer: they do not come, and take no region. there: the rows of
-    a product's second operand that are.
+    ids: tensors by operand; an input that is several operands is one tensor. seen: positions that came from DRAM.
+    on_chip: tensors that are whole in the activation buffer; they are not loaded and take no region. there: the rows of
+    a product's second operand that are on chip.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class Problem:
 
     @property
     def unmet_bytes(self) -> int:
-        """Bytes of all samples of inputs that no window asked for."""
+        """Bytes, over all samples, of inputs that no window requested."""
         if self.layer.op not in WINDOW_OPS:
             return 0
         channels = sum(self.network.tensors[u].channels for u in set(self.ids) - self.on_chip)
         return int((~self.seen).sum()) * channels * self.batch
 
     def places(self, u: int) -> list[int]:
-        """Return which operands a tensor is."""
+        """Return the places of a tensor among the operands."""
         return [i for i, each in enumerate(self.ids) if each == u]
 
     def full_weights(self) -> Values:
@@ -81,7 +81,7 @@ class Problem:
         return flat[head * width : (head + 1) * width]
 
     def factors(self) -> Values:
-        """Return a factor for each channel and tap of a layer whose channels are apart."""
+        """Return a factor for each channel and tap of a layer with independent channels."""
         layer = self.layer
         if has_weights(layer):
             return self.weights[:, 0]
@@ -97,7 +97,7 @@ class Problem:
         return np.concatenate([np.full(each[0].size, u not in self.on_chip) for u, each in self.maps.items()])
 
     def origins(self) -> Values:
-        """Return for each element of a rearranged output which of `elements` it is."""
+        """Return, for each element of a rearranged output, its index in `elements`."""
         count = sum(size_bytes(self.network, u) for u in self.maps)
         return np.random.default_rng(7).permutation(np.resize(np.arange(count), elements(self.layer)))
 
@@ -138,7 +138,7 @@ def convolve(taps: Sequence[Sequence[Met]], values: Values, weights: Values, dow
 def reduce_apart(
     taps: Sequence[Sequence[Met]], values: Values, factors: Values, down: range, across: range, op: str
 ) -> Values:
-    """Return a tile of channels that are apart: sums, or maxima."""
+    """Return a tile of independent channels: sums, or maxima."""
     result = np.zeros((*values.shape[:2], len(down), len(across)), dtype=np.int64)
     for i, r in enumerate(down):
         for j, c in enumerate(across):
@@ -153,7 +153,7 @@ def reduce_apart(
 
 
 def join(op: str, parts: Sequence[Values]) -> Values:
-    """Return element-wise operands together; all but sums and products mix the channels of a position."""
+    """Return the element-wise result of operands; all but sums and products mix the channels of a position."""
     if op == "mul":
         return np.prod(parts, axis=0)
     total = np.sum(parts, axis=0)

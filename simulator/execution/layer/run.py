@@ -1,4 +1,4 @@
-"""The run of values: the loops of one layer in memories of exactly so many bytes, its output compared."""
+"""The run of values: the loops of one layer in memories of exactly the claimed bytes, with its output compared."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_layer(
     Parameters
     ----------
     network : Network
-        Where the layer stands.
+        The network of the layer.
     v : int
         Its id.
     plan : LayerPlan
@@ -55,7 +55,7 @@ def run_layer(
     Returns
     -------
     Count
-        Bytes of the whole batch; of the memories the sum of their regions, each as large as the most that it held.
+        Bytes for the whole batch; a memory's bytes are the sum of its regions, each as large as the most it held.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def run_layer(
 
 
 def run_loops(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
-    """Run the loops of a plan; what they read and make is in the problem and the output."""
+    """Run the loops of a plan, reading from the problem and writing to the output."""
     _run(problem, chip, plan, output)
     chip.load_input(problem.unmet_bytes)  # what no window meets passes by once
     assert not any(chip.activations.used.values()) and not any(chip.weights.used.values())

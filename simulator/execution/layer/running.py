@@ -1,8 +1,7 @@
-"""A softmax over keys that come in blocks: a running maximum, sum of powers and sums of what the powers weigh.
+"""A softmax over keys that come in blocks: a running maximum, the sum of powers, and the sums that the powers weight.
 
-In numbers of two kinds. Residues of a prime are exact, so a run must give what the whole row gives, to the last digit:
-a power of a base stands for e, as in statistics.py. Floats are the real thing: they show that the recurrence is a
-softmax.
+It uses two kinds of numbers. Residues modulo a prime are exact, so a run must give exactly what the whole row gives; a
+power of a base stands in for e, as in statistics.py. Floats show that the recurrence is a real softmax.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Values = np.ndarray  #: rows x keys of scores, keys x channels of values
 
 
 class Numbers(NamedTuple):
-    """What a softmax needs of numbers."""
+    """The operations on numbers that a softmax needs."""
 
     score: Callable[[Values], Values]  #: a product of a query and a key as it is used
     power: Callable[[Values], Values]  #: e^-x of x >= 0
@@ -41,7 +40,7 @@ FLOATS = Numbers(lambda scores: scores, lambda x: np.exp(-x), lambda values: val
 
 
 class Running(NamedTuple):
-    """Of each row of queries, over the keys that were there."""
+    """The statistics and sums of each row of queries, over the keys so far."""
 
     most: Values  #: rows x 1
     total: Values  #: rows x 1, of powers
@@ -56,7 +55,7 @@ def begun(numbers: Numbers, scores: Values, values: Values) -> Running:
 
 
 def together(numbers: Numbers, one: Running, other: Running) -> Running:
-    """Return those of the keys of both: each is scaled anew to the larger maximum."""
+    """Return the two combined, each rescaled to the larger maximum."""
     most = np.maximum(one.most, other.most)
     scales = [numbers.power(most - each.most) for each in (one, other)]
     total, sums = (numbers.reduce(one[part] * scales[0] + other[part] * scales[1]) for part in (1, 2))

@@ -1,7 +1,7 @@
-"""One layer with values, scaled down where it is large: the same loops on smaller maps and fewer channels.
+"""One layer with values, scaled down if it is large: the same loops on smaller maps and fewer channels.
 
-A step of a loop is as the others of its length. So it shows what the layer shows to run up to three steps of each, the
-last as short as it was: the loops that are counted with real shapes (count.py) are those that give equal outputs.
+Steps of a loop with the same length are equivalent. So up to three steps of each loop, with the last still shorter,
+show the same as the whole layer: the loops counted with real shapes (count.py) are those that give equal outputs.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def run_scaled(
     full: bool = False,
     lies: Lies = NOTHING_STAYS,
 ) -> bool:
-    """Run the loops of a layer with values in memories of exactly the bytes that are counted, and compare both counts.
+    """Run the loops of a layer with values in memories of exactly the bytes counted, and compare both counts.
 
     Parameters
     ----------
     network : Network
-        Where the layer stands.
+        The network of the layer.
     v : int
         Its id.
     plan : LayerPlan
@@ -53,7 +53,7 @@ def run_scaled(
     word : int
         Channels to which a position is rounded up (`Technology.channel_alignment`).
     full : bool
-        Run far larger layers as they are.
+        Run even far larger layers unscaled.
     lies : Lies
         Which inputs are on chip, whole, and whether the output stays there and goes to DRAM.
 
@@ -65,7 +65,7 @@ def run_scaled(
     Raises
     ------
     Miss
-        The loops do not run this layer, or not as they are counted.
+        The loops cannot run this layer, or do not run as counted.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def run_scaled(
 
 
 def scale_layer(network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8) -> SmallLayer:
-    """Return a layer and its loops scaled down, no further than the work asks for."""
+    """Return a layer and its loops scaled down, no further than the work requires."""
     for scale in SCALES:
         found = shrink_layer(network, v, plan, batch, word, scale)
         if estimate_work(found.network, 0, found.plan, found.batch, word) <= WORK:
@@ -97,7 +97,7 @@ def scale_layer(network: Network, v: int, plan: LayerPlan, batch: int = 1, word:
 
 
 def run_counted(network: Network, v: int, plan: LayerPlan, batch: int, word: int, lies: Lies = NOTHING_STAYS) -> None:
-    """Count a layer, and run it in rooms of so many bytes; raises Miss where a number is not the same."""
+    """Count a layer, and run it in rooms of the bytes counted; raises Miss if a number differs."""
     counted = count_layer(network, v, plan, batch, word, lies)
     rooms = counted.activation_bytes or 0, counted.weight_bytes or 0
     ran = run_layer(network, v, plan, rooms, batch, word, lies=lies)

@@ -1,4 +1,4 @@
-"""A layer and its loops at some scale, kind by kind: the same structure on smaller maps, with fewer channels."""
+"""A layer and its loops scaled down, by kind of layer: the same structure on smaller maps, with fewer channels."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class _Shrinking:
         self.plan = plan._replace(tile=(1 if plan.order == "RS" else down.tile, across.tile))
 
     def copied(self) -> tuple[Network, LayerPlan]:
-        """Words, one after the other; of an output as much larger or smaller than its inputs."""
+        """Words, one after the other; the output keeps its size relative to the inputs."""
         sizes = {u: size_bytes(self.network, u) for u in self.ids}
         total, made = sum(sizes.values()), size_bytes(self.network, self.v)
         (count,), *_ = shrink_cut([total], self.word, Small(self.word), self.scale.most)
@@ -97,7 +97,7 @@ class _Shrinking:
         return self._build(shapes, height=rows, width=1, channels=1, in_channels=1), self.plan._replace(tile=(rows, 1))
 
     def joined(self) -> tuple[Network, LayerPlan]:
-        """Channels that run together, and what is broadcast. Choices of other loops follow the channels."""
+        """Channels that run together, and what is broadcast. The choices of other loops follow the channels."""
         layer, plan = self.layer, self.plan
         (channels,), apart, _ = shrink_cut([layer.channels], plan.apart, self.small, self.scale.most)
         (height, width), shapes = self._outputs(), []
@@ -114,7 +114,7 @@ class _Shrinking:
         return shrink_cut([self.layer.channels], size, self.small, self.scale.most).step
 
     def apart(self) -> tuple[Network, LayerPlan]:
-        """Channels of one input at a time; of a slice the first."""
+        """Channels of one input at a time; for a slice, the first."""
         layer, distinct = self.layer, list(dict.fromkeys(self.ids))
         step = self.word if self.plan.order == "RS" else self.plan.apart
         lengths = [self.network.tensors[u].channels for u in distinct]
@@ -141,7 +141,7 @@ class _Shrinking:
         return network, plan
 
     def product(self) -> tuple[Network, LayerPlan]:
-        """The same of a product; its second operand must not be taken for the other kind."""
+        """The same for a product; its second operand must not be mistaken for the other kind."""
         is_plain = kind_of(self.network, self.v) == "product"
         for wide in (0, 1):
             outputs, plan = self._outputs_of_a_part(self.small._replace(least=self.small.least + wide * self.word))
@@ -158,7 +158,7 @@ class _Shrinking:
         return network, plan
 
     def attention(self) -> tuple[Network, LayerPlan]:
-        """Heads of a word of channels, and keys in as many blocks, the last as short."""
+        """Heads of one word of channels, and keys in as many blocks, the last still shorter."""
         layer, (height, width) = self.layer, self._outputs()
         (keys,), block, _ = shrink_cut([layer.keys], self.plan.slice, Small(self.word, self.word), self.scale.most)
         heads = min(layer.groups, self.scale.most)
@@ -180,7 +180,7 @@ class _Shrinking:
         return network, self.plan._replace(chunk=made, slice=block, inner=made)
 
     def _outputs_of_a_part(self, small: Small) -> tuple[int, LayerPlan]:
-        """Return the outputs of a group or head, and chunks, inner chunks and what is kept of them."""
+        """Return the outputs of a group or head, and their chunks, inner chunks and what is kept of them."""
         plan, outputs = self.plan, self.layer.channels // self.layer.groups
         lengths = [plan.kept, outputs - plan.kept] if plan.order == "TP" else [outputs]
         often = plan.inner if plan.order == "BC" else None
@@ -190,7 +190,7 @@ class _Shrinking:
         return sum(found.lengths), plan._replace(chunk=found.step, inner=inner, kept=kept)
 
     def _kept_rows(self) -> int:
-        """Return rows that stay, of those met as large a share as it was."""
+        """Return how many rows stay: the same share of the rows met as before."""
         before, after = (union(masks(line, 1)).bit_count() for line in (self._lines()[0], self.axes[0].line))
         kept = self.plan.kept
         if kept >= before:
@@ -200,7 +200,7 @@ class _Shrinking:
     def _inputs(
         self, plan: LayerPlan, channels: Sequence[int], outputs: int, is_plain: bool
     ) -> tuple[Parts, LayerPlan]:
-        """Return the inputs of each operand, cut into as many slices, the last as short as it was."""
+        """Return the inputs of each operand, cut into as many slices as before, the last still shorter."""
         groups, most = self.layer.groups, self.scale.most
         same = [self.ids.index(u) for u in self.ids]
         before = self._slices(plan, channels, groups, plan.slice)
@@ -224,7 +224,7 @@ class _Shrinking:
         return self.word if plan.order == "BC" else plan.slice % self.word or self.word
 
     def _slices(self, plan: LayerPlan, channels: Sequence[int], groups: int, size: int) -> tuple[int, bool]:
-        """Return how many slices there are, and whether the last is shorter: of channels, or of words of an operand."""
+        """Return the number of slices (of channels, or of words of an operand) and whether the last is shorter."""
         total, ends = sum(channels) // groups, [0, *accumulate(channels)]
         if plan.order == "BC":
             size, spans = max(1, size // self.word), [(i * total, (i + 1) * total) for i in range(groups)]

@@ -1,6 +1,6 @@
-"""Loops of fewer and smaller steps, and maps that fit them: arithmetic of a layer scaled down (scaled.py).
+"""Loops of fewer and smaller steps, and maps to match: the arithmetic of scaling a layer down (scaled.py).
 
-A loop keeps how many steps it has, up to a most, and a shorter last one. A length keeps what it is more than words.
+A loop keeps its number of steps, up to a maximum, and a shorter last step. A length keeps its remainder beyond words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from simulator.execution.layer.windows import Line
 
 
 class Small(NamedTuple):
-    """How small lengths become: those up to `least` stay, others keep what they have over units."""
+    """How small lengths become: those up to `least` stay, others keep their remainder beyond whole units."""
 
     least: int
     unit: int = 1
@@ -29,7 +29,7 @@ class Small(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Some lengths, each cut into steps, and each step into inner ones."""
+    """Lengths cut into steps, and each step into inner steps."""
 
     lengths: list[int]
     step: int
@@ -37,7 +37,7 @@ class Cut(NamedTuple):
 
 
 def shrink_cut(lengths: Sequence[int], step: int, small: Small, most: int, inner: int | None = None) -> Cut:
-    """Return smaller lengths and steps: as many steps of each as there were, at most so many, the last as short.
+    """Return smaller lengths and steps: as many steps as before, up to a maximum, the last still shorter.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Bands of columns: where the borders between cores lie, and what a core advances and holds in a mirrored sweep.
+"""Bands of columns: where the borders between cores lie, and how a core advances and what it holds in a mirrored sweep.
 
 Border b of tensor u lies at column r_u q b, with the co-prime rates r of stage 3 and one unit q for all tensors. Even
-cores sweep up from it, odd ones down to it; so cores meet, or part, at every border.
+cores sweep up from their border, odd ones down to it, so at every border two cores either meet or part.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Band(NamedTuple):
 
 
 class Bands(NamedTuple):
-    """The columns between two borders, of each tensor, and of each core the most that it has."""
+    """The columns of each tensor between two borders, and the most columns that each core has."""
 
     unit: dict[int, int]
     most: dict[int, int]
@@ -50,7 +50,7 @@ class Bands(NamedTuple):
 
 
 def derive_bands(subgraph: Subgraph, cores: int) -> Bands | None:
-    """Return the bands of so many cores; None where columns cannot be shared: tensors needed whole, or on chip."""
+    """Return the bands for this many cores; None where columns cannot be shared: tensors needed whole, or on chip."""
     if subgraph.has_whole_edge or subgraph.on_chip:
         return None
     rates = derive_rates(subgraph, COLUMNS)
@@ -63,7 +63,7 @@ def derive_bands(subgraph: Subgraph, cores: int) -> Bands | None:
 
 
 def mirrored_tiling(subgraph: Subgraph, tile: tuple[int, int], bands: Bands) -> Tiling | None:
-    """Return the scheme of a core, whose sweep goes in either direction: with the leads and sizes of both."""
+    """Return the scheme of a core for sweeps in either direction: with leads and sizes that suffice for both."""
     rows, rates = derive_tiles(subgraph, ROWS, tile[ROWS]), derive_rates(subgraph, COLUMNS)
     if rows is None or rates is None:
         return None
@@ -76,7 +76,7 @@ def mirrored_tiling(subgraph: Subgraph, tile: tuple[int, int], bands: Bands) -> 
 
 
 def _both_ways(subgraph: Subgraph, steps: dict[int, int], updates: dict[int, int]) -> dict[int, Tile]:
-    """Return lead(u) = max over v and both paddings a of (s lead(v) + F - s - a) / u, and the size from the oldest."""
+    """Return lead(u) = max over v and both paddings a of (s lead(v) + F - s - a) / u, and the size to match."""
     found: dict[int, Tile] = {}
     for u in subgraph.layers[::-1] + subgraph.inputs:
         lead, oldest = 0, math.inf

@@ -1,7 +1,7 @@
 """Channels dealt: the plan of one core, with the channels of every tensor dealt to n memories (section 7, K).
 
-All cores work on the same tile; each makes its own channels with its own weights, and reads what its windows meet of
-its own memory and of those of the others.
+All cores work on the same tile. Each makes its own channels with its own weights, and reads what its windows meet from
+its own memory and from those of the other cores.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def dealt_moves(
     deal: Deal,
     works: Mapping[int, Work] | None = None,
 ) -> tuple[tuple[int, int], int]:
-    """Return what one sample moves: traffic of the buffers beside the DRAM side, what of it is written; what crosses.
+    """Return (buffer traffic without DRAM transfers, writes in it) of one sample, and the bytes that cross.
 
     Weights never cross: each core reads those of its own channels.
     """
@@ -59,7 +59,7 @@ def dealt_moves(
 
 
 def dealt_crossing(subgraph: Subgraph, tiling: Tiling, deal: Deal) -> dict[int, int]:
-    """Return what crosses for each layer, one sample: the crossing of `dealt_moves` by who reads it."""
+    """Return the bytes of one sample that cross for each layer: the crossing of `dealt_moves` by reader."""
     geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
     found = dict.fromkeys(subgraph.layers, 0)
     for u in subgraph.tensors:

@@ -1,7 +1,7 @@
-"""Columns mirrored: each core has a band of columns and sweeps it towards its neighbour or from it (section 7, M).
+"""Columns mirrored: each core has a band of columns and sweeps it towards its neighbour or away from it (section 7, M).
 
-All cores do the same update at the same time. What a window reads beyond a border is in MAIN of the core there, and
-crosses. Weights are dealt evenly and pass at every update (rotated), or all lie in every core that works (held).
+All cores do the same update at the same time. What a window reads beyond a border is in MAIN of the neighbour, and
+crosses. Weights are dealt evenly and passed on at every update (rotated), or every working core holds them all (held).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Sweep(NamedTuple):
 
 
 def _sweep_of(subgraph: Subgraph, tiling: Tiling, bands: Bands, tensor: int, core: int, is_full: bool) -> Sweep:
-    """Return the updates of one core; the first takes all before it where that fits into every core."""
+    """Return the updates of one core; the first takes everything before it as well, where that fits into every core."""
     tile = tiling.columns[tensor]
     band = bands.of(tensor, core, subgraph.geometry.extent[COLUMNS][tensor])
     if tiling.rows_run_alone:
@@ -46,7 +46,7 @@ def _sweep_of(subgraph: Subgraph, tiling: Tiling, bands: Bands, tensor: int, cor
 
 
 def _takes_all(subgraph: Subgraph, tiling: Tiling, bands: Bands) -> bool:
-    """Return whether the first update of every tensor that is read fits with all that lies before it."""
+    """Return whether, for every tensor that is read, the first update fits together with everything before it."""
     return all(
         min(tile.step + tile.lead, bands.most[u]) <= min(tile.size, bands.most[u])
         for u, tile in tiling.columns.items()
@@ -57,9 +57,9 @@ def _takes_all(subgraph: Subgraph, tiling: Tiling, bands: Bands) -> bool:
 def column_moves(
     subgraph: Subgraph, tiling: Tiling, regions: Mapping[int, Region], bands: Bands, cores: int
 ) -> tuple[tuple[int, int], int, Updates]:
-    """Return what one sample moves on so many cores: the traffic of their buffers beside the DRAM side, and crossing.
+    """Return what one sample moves on these cores: (buffer traffic without DRAM transfers, writes in it), and crossing.
 
-    Of the traffic all, and what is written. And the updates of every core, by layer.
+    Third, the updates of every core, by layer.
     """
     geometry, (rows, _) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
@@ -101,7 +101,7 @@ class Passed(NamedTuple):
 
 
 def rotate(subgraph: Subgraph, updates: Updates, cores: int, rounds: list[int]) -> Passed:
-    """Return what moves where all weights are dealt evenly to the cores of a machine, and pass at every update.
+    """Return what moves when all weights are dealt evenly to the cores of a machine and passed on at every update.
 
     updates: of the cores of a team; rounds: of each team. Core c has the bytes from W c / n to W (c + 1) / n of all.
     """
@@ -120,7 +120,7 @@ def rotate(subgraph: Subgraph, updates: Updates, cores: int, rounds: list[int]) 
 
 
 def hold_all(subgraph: Subgraph, updates: Updates, rounds: list[int]) -> Passed:
-    """Return what moves where all weights are in every core that makes something: they cross once."""
+    """Return what moves when every core that makes something holds all weights: they cross once."""
     weights, total = subgraph.geometry.weight_bytes, subgraph.weight_bytes
     working = len(rounds) * max(sum(count > 0 for count in times) for times in updates.values())
     reads = sum(rounds) * sum(sum(times) * weights[v] for v, times in updates.items())
@@ -128,7 +128,7 @@ def hold_all(subgraph: Subgraph, updates: Updates, rounds: list[int]) -> Passed:
 
 
 def column_crossing(subgraph: Subgraph, tiling: Tiling, bands: Bands, cores: int) -> dict[int, int]:
-    """Return what crosses for each layer, one sample, beside its weights: that of `column_moves` by who reads it."""
+    """Return the bytes of one sample that cross for each layer, without weights: those of `column_moves` by reader."""
     geometry, (rows, _) = subgraph.geometry, derive_updates(subgraph, tiling)
     sweeps, found = _sweeps(subgraph, tiling, bands, cores), dict.fromkeys(subgraph.layers, 0)
     for u in subgraph.tensors:
@@ -146,7 +146,7 @@ def column_crossing(subgraph: Subgraph, tiling: Tiling, bands: Bands, cores: int
 
 
 def weights_crossing(subgraph: Subgraph, updates: Updates, cores: int, rounds: list[int]) -> dict[int, int]:
-    """Return the weights that cross for each layer where they are rotated: the crossing of `rotate`, layer by layer."""
+    """Return the weights that cross for each layer when they are rotated: the crossing of `rotate`, layer by layer."""
     weights, found, end = subgraph.geometry.weight_bytes, {}, 0
     for v in subgraph.layers:
         first, end = end, end + weights[v]

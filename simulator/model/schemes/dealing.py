@@ -1,4 +1,4 @@
-"""Channels dealt to cores: who has which, and what a layer hears of each of its operands (docs/model.md, section 7).
+"""Channels dealt to cores: which core has which, and how much of each operand the cores read (docs/model.md, 7).
 
 Words of channels (8 in the NWHC8c layout) are dealt: core j has those from ceil(G j / n) up to ceil(G (j + 1) / n) of
 the G of a tensor, so core 0 has the most of every tensor.
@@ -18,14 +18,14 @@ Interval = tuple[int, int]
 
 
 class Heard(NamedTuple):
-    """Bytes of a position of an operand that all cores read, added up, and those that lie in their own memories."""
+    """Bytes per position of an operand that the cores read, summed, and how many of them are in their own memories."""
 
     total: int
     own: int
 
 
 class Deal(NamedTuple):
-    """So many cores, and channels in a word."""
+    """The number of cores, and of channels in a word."""
 
     cores: int
     word: int
@@ -51,7 +51,7 @@ class Deal(NamedTuple):
         return min(first, channels), min(stop, channels)
 
     def working(self, channels: int) -> Iterator[int]:
-        """Yield the cores that have some of so many channels."""
+        """Yield the cores that have some of this many channels."""
         words = -(-channels // self.word)
         if words >= self.cores:
             yield from range(self.cores)
@@ -59,7 +59,7 @@ class Deal(NamedTuple):
             yield from (self.cores * each // words for each in range(words))
 
     def heard(self, network: Network, v: int, u: int) -> Heard:
-        """Return what the cores that make something of layer v read of a position of tensor u, bytes."""
+        """Return the bytes that the cores working on layer v read per position of tensor u."""
         layer, channels, bits = network.layers[v], network.tensors[u].channels, network.tensors[u].bits
         total = own = 0
         for core in self.working(layer.channels):
@@ -71,7 +71,7 @@ class Deal(NamedTuple):
 
 
 def _wanted(network: Network, v: int, u: int, outputs: Interval) -> list[Interval]:
-    """Return the channels of tensor u that layer v reads for these outputs, in intervals that do not overlap."""
+    """Return the channels of tensor u that layer v reads for these outputs, as disjoint intervals."""
     layer, channels = network.layers[v], network.tensors[u].channels
     if layer.op in JOIN_OPS:
         return [outputs if channels > 1 else (0, 1)]
@@ -94,13 +94,13 @@ def _wanted(network: Network, v: int, u: int, outputs: Interval) -> list[Interva
 
 
 def _of_groups(channels: int, layer: Layer, outputs: Interval, heads: int) -> Interval:
-    """Return the channels of the groups or heads to which these outputs belong, of a tensor with so many of them."""
+    """Return the channels of the groups or heads to which these outputs belong, in a tensor with `channels` of them."""
     size, inputs = layer.channels // heads, channels // heads
     return outputs[0] // size * inputs, ((outputs[1] - 1) // size + 1) * inputs
 
 
 def _union(intervals: list[Interval]) -> list[Interval]:
-    """Return intervals without what others have, too: of a tensor that is an operand twice."""
+    """Return disjoint intervals with the same union, for a tensor that is an operand twice."""
     found: list[Interval] = []
     for first, stop in sorted(intervals):
         if found and first <= found[-1][1]:

@@ -1,7 +1,7 @@
-"""The ways in which several cores run one layer in a loop order: its channels dealt, its samples, or one core alone.
+"""The ways in which several cores run one layer in a loop order: channels dealt, samples dealt, or one core alone.
 
-Of a layer that reduces over channels each core makes its own words of outputs, or groups or heads of its own; of one
-that does not it has its channels of everything. Samples are dealt as evenly as can be, and weights come once for all.
+In a layer that reduces over channels, each core makes its own words of outputs, or its own groups or heads; in other
+layers it has its own channels of every tensor. Samples are dealt as evenly as possible, and weights come once for all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workloads.network.layer import Layer
 
 
 class LoopWay(NamedTuple):
-    """What the core with the most of a layer runs of it."""
+    """The part of a layer run by the core that has the most of it."""
 
     scheme: CoreScheme
     loops: LoopLayer
@@ -28,9 +28,9 @@ class LoopWay(NamedTuple):
 
 
 def loop_ways(layer: Layer, loops: LoopLayer, deal: Deal) -> tuple[LoopWay, ...]:
-    """Return the ways in which the cores can run a layer in a loop order, one core alone last; of one core that.
+    """Return the ways in which the cores can run a layer in a loop order; the last, or only one, is one core alone.
 
-    Of several cores nothing of it is on chip before or stays there: tensors that are kept have their channels dealt.
+    On several cores none of its tensors may be kept on chip, because kept tensors have their channels dealt.
 
     Examples
     --------
@@ -64,7 +64,7 @@ REDUCING = ("dense", "transposed", "product")  #: reduce over channels, so that 
 
 
 def _team(parts: Counter[LoopLayer], cores: int, shared: Shared) -> LoopLayer:
-    """Return the largest part, with the others beside it."""
+    """Return the largest part, with the others as its team."""
     (most, alike), *others = sorted(parts.items(), key=lambda part: _size(part[0]), reverse=True)
     return most._replace(team=Team(cores, alike, tuple(others), shared))
 
@@ -83,7 +83,7 @@ def _part_count(loops: LoopLayer) -> int:
 
 
 def _dealt_channels(loops: LoopLayer, deal: Deal) -> Iterator[LoopLayer]:
-    """Yield what each core has of the channels of a layer, where it has some; nothing where they are not dealt."""
+    """Yield the channels of each core that has some of this layer; nothing where they are not dealt."""
     if loops.kind in REDUCING or loops.kind == "attention":
         count = _part_count(loops)
         if count > 1:
@@ -111,7 +111,7 @@ def _dealt_words(loops: LoopLayer, deal: Deal) -> list[tuple[int, int]]:
 
 
 def _dealt_groups(loops: LoopLayer, count: int, cores: int) -> Iterator[LoopLayer]:
-    """Yield so many groups or heads, all of one input each, as they are dealt to the cores."""
+    """Yield each core's share of this many groups or heads, all of one input each."""
     if len(loops.producers) > 1 or len(loops.part.units) > 1:
         return
     ends = [-(-count * core // cores) for core in range(cores + 1)]
@@ -127,7 +127,7 @@ def _dealt_groups(loops: LoopLayer, count: int, cores: int) -> Iterator[LoopLaye
 
 
 def _with_channels(loops: LoopLayer, first: int, stop: int) -> LoopLayer:
-    """Return these channels of a layer that keeps channels apart, of all its inputs one after the other."""
+    """Return these channels of a layer that keeps channels apart; channels count through all inputs in turn."""
     producers, before = [], 0
     for channels in loops.producers:
         producers.append(max(0, min(stop, before + channels) - max(first, before)))
@@ -145,7 +145,7 @@ def _with_channels(loops: LoopLayer, first: int, stop: int) -> LoopLayer:
 
 
 def _part_of(layer: Layer, loops: LoopLayer, most: LoopLayer) -> Layer:
-    """Return what the core with the most channels computes, for the cycles that it takes."""
+    """Return what the core with the most channels computes, to count its cycles."""
 
     def share(size: int) -> int:
         return size * most.outputs // loops.outputs

@@ -1,4 +1,4 @@
-"""The names of the ways in which cores share a subgraph, and what one of them moves."""
+"""The names of the ways in which cores share a subgraph, and what such a way moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["CORE_SCHEMES", "CoreScheme", "TeamMoves"]
 
 
 class TeamMoves(NamedTuple):
-    """What all samples and cores move beside the DRAM side, and the cycles."""
+    """What all samples and cores move, not counting DRAM transfers, and the cycles."""
 
     buffered: int  #: of the global buffers: results, operands read by each core that hears them, SIDE copies
     written: int  #: of these, what is written and not read

@@ -1,7 +1,8 @@
-"""The ways to run a subgraph that is held on all cores of a machine: what each takes, moves, and how long it computes.
+"""The ways to run a held subgraph on all cores of a machine: what each takes and moves, and how long it computes.
 
-One core has one. Several have channels dealt, and where columns can be shared, or samples, two more: weights that
-rotate, and weights that every core holds. A price takes the cheapest (simulator/model/pricing.py).
+One core has a single way. Several cores can deal the channels; where columns or samples can be shared there are two
+more ways: with rotating weights, or with all weights in every core. A price takes the cheapest
+(simulator/model/pricing.py).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Found = tuple[Tiling, dict[int, Region]]  #: a scheme, and the regions of one sa
 
 
 class Crew(NamedTuple):
-    """Who works: cores, the samples of a batch, a mapper."""
+    """The cores, the samples of a batch, and a mapper."""
 
     geometry: Geometry
     mapper: Mapper
@@ -39,7 +40,7 @@ class Crew(NamedTuple):
 
     @property
     def teams(self) -> int:
-        """Samples that run at the same time where columns are shared: each has so many cores, or one of its own."""
+        """Samples that run at the same time where columns are shared, each on a team of one or more cores."""
         return min(self.cores, self.batch)
 
     @property
@@ -49,16 +50,16 @@ class Crew(NamedTuple):
 
     @property
     def deal(self) -> Deal:
-        """To whom channels are dealt."""
+        """How channels are dealt to the cores."""
         return Deal(self.cores, self.geometry.technology.channel_alignment)
 
     def cycles(self, layer: Layer, samples: int) -> int:
-        """Return the cycles of a core that computes all of this layer."""
+        """Return the cycles of one core that computes all of this layer."""
         return self.mapper.cycles(layer, samples, 1, self.geometry.technology)
 
 
 class OneCore:
-    """All on one core, or one group of channels after the other (simulator/model/apart.py)."""
+    """Everything on one core, all channels together or one group after the other (simulator/model/apart.py)."""
 
     scheme: CoreScheme = ""
 
@@ -68,21 +69,21 @@ class OneCore:
         self.weight_need = subgraph.weight_bytes // groups  #: of one core
 
     def derive(self, tile: TileShape) -> Found | None:
-        """Return scheme and regions for such output tiles, None where updates cannot be aligned."""
+        """Return the scheme and the regions for this output tile; None where updates cannot be aligned."""
         tiling = derive_tiling(self.subgraph, tile, self.crew.tile_rule)
         return None if tiling is None else (tiling, self.regions(tiling, 1))
 
     def regions(self, tiling: Tiling, samples: int) -> dict[int, Region]:
-        """Return the regions of so many samples at once."""
+        """Return the regions of this many samples at once."""
         return allocate_regions(self.subgraph, tiling, samples, groups=self.groups)
 
     def row_bytes(self, tensor: int) -> int:
-        """Return the bytes that a row of a tensor takes in a core, one sample, all its groups of channels."""
+        """Return the bytes of a row of a tensor in one core: one sample, all groups of channels."""
         geometry = self.crew.geometry
         return geometry.extent[COLUMNS][tensor] * geometry.held_bytes(tensor, cores=self.crew.cores)
 
     def work(self, found: Found) -> Any:
-        """Return what does not depend on the samples at once, for `moves`."""
+        """Return the part of `moves` that does not depend on how many samples run at once."""
         works = self._works(found[0])
         return (
             buffer_bytes(self.subgraph, *found, works),
@@ -91,7 +92,7 @@ class OneCore:
         )
 
     def moves(self, work: Any, at_once: int) -> TeamMoves:
-        """Return what all samples move, so many at once."""
+        """Return what all samples move, this many at once."""
         (buffered, written), weighed, cycles = work  # the same whatever the groups: each makes its part of every update
         batch, rounds = self.crew.batch, -(-self.samples // at_once)
         return TeamMoves(batch * buffered, batch * written, self.subgraph.weight_bytes, rounds * weighed, 0, cycles)
@@ -105,7 +106,7 @@ class OneCore:
         return {v: works[v].cycles for v in self.subgraph.layers}
 
     def _works(self, tiling: Tiling) -> dict[int, Work] | None:
-        """Return what the mapper makes of each layer's updates, None where it does not look at them."""
+        """Return what the mapper makes of each layer's updates; None if it does not consider updates."""
         mapper, layers = self.crew.mapper, self.crew.geometry.network.layers
         if mapper.is_flat:
             return None
@@ -137,7 +138,7 @@ class DealtChannels(OneCore):
         return allocate_regions(self.subgraph, tiling, samples, None, self.crew.cores)
 
     def work(self, found: Found) -> Any:
-        """Return traffic, crossing, weight reads of one sample or round, cycles."""
+        """Return traffic, crossing, weight reads (all of one sample or round), and cycles."""
         works = self._works(found[0])
         return (
             *dealt_moves(self.subgraph, *found, self.crew.deal, works),
@@ -156,7 +157,7 @@ class DealtChannels(OneCore):
 
 
 class MirroredColumns(OneCore):
-    """Samples to teams of cores, and columns to the cores of a team; weights rotate, or every core holds all."""
+    """Samples dealt to teams of cores, columns to the cores of a team; weights rotate, or every core holds all."""
 
     def __init__(self, crew: Crew, subgraph: Subgraph, bands: Bands | None, is_held: bool) -> None:
         super().__init__(crew, subgraph)
@@ -166,7 +167,7 @@ class MirroredColumns(OneCore):
         self.weight_need = self.weight_need if is_held else -(-self.weight_need // crew.cores)
 
     def derive(self, tile: TileShape) -> Found | None:
-        """Return scheme and regions of a core whose sweep goes in either direction."""
+        """Return the scheme and the regions of a core, for sweeps in either direction."""
         if self.bands is None:
             return super().derive(tile)
         tiling = mirrored_tiling(self.subgraph, tile, self.bands)
@@ -177,7 +178,7 @@ class MirroredColumns(OneCore):
         return allocate_regions(self.subgraph, tiling, samples, None if self.bands is None else self.bands.most)
 
     def row_bytes(self, tensor: int) -> int:
-        """Return the bytes that a row of a core's columns takes, one sample."""
+        """Return the bytes of a row of a core's columns, one sample."""
         geometry = self.crew.geometry
         columns = geometry.extent[COLUMNS][tensor] if self.bands is None else self.bands.most[tensor]
         return columns * geometry.held_bytes(tensor)
@@ -192,7 +193,7 @@ class MirroredColumns(OneCore):
         return buffer_bytes(self.subgraph, *found), 0, updates, cycles
 
     def moves(self, work: Any, at_once: int) -> TeamMoves:
-        """Return what all samples move. The samples of a batch are dealt to the teams as evenly as can be."""
+        """Return what all samples move. The samples of a batch are dealt to the teams as evenly as possible."""
         (buffered, written), crossing, updates, cycles = work
         crew = self.crew
         ends = [crew.batch * team // crew.teams for team in range(crew.teams + 1)]
@@ -219,11 +220,11 @@ class MirroredColumns(OneCore):
 
 
 def ways_of(crew: Crew, subgraph: Subgraph, groups: Sequence[int] = (1,)) -> tuple[OneCore, ...]:
-    """Return the ways in which a subgraph can run on all cores, the one that always can first.
+    """Return the ways in which a subgraph can run on all cores; the first is always possible.
 
-    groups: in how many groups of channels it may run on one core, ascending.
-    Columns and samples are shared where nothing is kept on chip (it lies there with its channels dealt), where all of
-    the layer that a mapper says is its cycles, and by the exact rule only.
+    groups: the numbers of channel groups in which it may run on one core, ascending.
+    Columns and samples are shared only where nothing is kept on chip (kept tensors have their channels dealt), where a
+    mapper says nothing about a layer except its cycles, and with the exact rule.
     """
     if crew.cores == 1:
         return tuple(OneCore(crew, subgraph, each) for each in groups)
@@ -239,7 +240,7 @@ def ways_of(crew: Crew, subgraph: Subgraph, groups: Sequence[int] = (1,)) -> tup
 
 
 def dealt_layer(layer: Layer, deal: Deal) -> Layer:
-    """Return what core 0 computes of a layer whose channels are dealt, for the cycles that it takes."""
+    """Return the part of a layer with channels dealt that core 0 computes, to count its cycles."""
     channels = deal.most(layer.channels)
     if layer.is_depthwise and layer.groups > 1:
         return replace(layer, channels=channels, in_channels=channels, groups=channels)

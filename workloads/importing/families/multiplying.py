@@ -30,7 +30,7 @@ from workloads.network.types import Experts
 def linear(
     sketch: Sketch, value: Value, features: int, weights: Value | None = None, experts: Experts | None = None
 ) -> Value:
-    """Return the product of the last dimension with weights to so many features; a constant is a model input."""
+    """Return the product of the last dimension with weights to this many features; a constant is a model input."""
     if value.rank == 0:
         raise NetworkError("multiplies a number with a matrix")
     value = sketch.settle(sketch.fed(value) if value.is_constant else value)

@@ -1,4 +1,4 @@
-"""What nodes of a layer-graph/1 say beside their shapes: bits, rows that a cache gets, experts."""
+"""What nodes of a layer-graph/1 state in addition to their shapes: bits, rows appended to a cache, experts."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Node:
         return value
 
     def numbers(self, key: str, count: int, least: int = 1) -> list[int]:
-        """A list of so many integers, none below `least`."""
+        """A list of this many integers, none below `least`."""
         value = self.get(key)
         if type(value) is not list or len(value) != count:
             raise self.wrong(key, value, f"a list of {count} integers")

@@ -9,7 +9,7 @@ from workloads.importing.values import Value
 
 
 def chosen_branch(node: Any, condition: Value | None) -> Any:
-    """Return the graph that stands in the place of an If; raises NetworkError where its condition is not known.
+    """Return the graph that replaces an If; raises NetworkError if its condition is unknown.
 
     Exporters leave such a choice where an extent was not known to them: whether a dimension is 1 and goes, whether a
     state is empty. A condition that the caller gives, or the network computes, stays control flow.

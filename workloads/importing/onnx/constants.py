@@ -30,7 +30,7 @@ def evaluate(call: Call) -> Value | None:
 
 
 class _TooMany(Exception):
-    """A constant of so many numbers that its shape is all that is kept."""
+    """A constant too large to keep: only its shape is kept."""
 
 
 def _shape_of(array: Array) -> tuple[int, ...]:

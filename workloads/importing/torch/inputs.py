@@ -12,7 +12,7 @@ from workloads.importing.values import Value, constant
 
 
 class Stored:
-    """What the placeholders of a program stand for; the program works it out anew each time it is asked."""
+    """What the placeholders of a program stand for; recomputed on each request."""
 
     def __init__(self, program: Any) -> None:
         signature = program.graph_signature

@@ -48,7 +48,7 @@ def pair(value: Any, rank: int) -> list[int]:
 
 
 def image(call: TorchCall, key: str = "input") -> tuple[Value, int]:
-    """Return the map that is slid over, batch first, and how many dimensions it has beside batch and channels."""
+    """Return the map that is slid over, batch first, and how many dimensions it has besides batch and channels."""
     value = call.value(key if key in call.arguments else "self")
     return value, value.rank - 2
 
