@@ -30,6 +30,8 @@ COLOURS = "YlGnBu"  #: light to dark
 VISIBLE = 0.98  #: share of the samples that an axis shows; our choice: a few bad ones would squeeze all others
 SHADES = ("0.82", "0.92")  #: of the margins
 FEW = 100  #: points up to which each is drawn large; our choice
+MANY = 20_000  #: points up to which each is drawn; our choice: beyond, half a million take 10 s
+CELLS = 1000  #: of each axis; of more than MANY points the last one in each is drawn
 
 
 def cost_figure(result: Result) -> Figure:
@@ -65,8 +67,10 @@ def plane_figure(result: Result) -> Figure:
     capacity, value = points[buffer_columns(points.columns)].sum(axis=1) / 1024, points["value"] * unit.scale
     last = max(int(points["generation"].max()), 1)
     edges = np.unique(np.linspace(0, last + 1, min(GROUPS, last + 1) + 1).round())
+    seen = _on_top(capacity.to_numpy(), value.to_numpy())
     drawn = axes.scatter(
-        capacity, value, c=points["generation"], cmap=COLOURS, norm=BoundaryNorm(edges, 256, extend="neither"),
+        capacity.iloc[seen], value.iloc[seen], c=points["generation"].iloc[seen],
+        cmap=COLOURS, norm=BoundaryNorm(edges, 256, extend="neither"),
         s=8 if len(points) > FEW else 36, linewidths=0.2 if len(points) > FEW else 1, edgecolors="0.5",
         rasterized=True, label="optimum of a size" if _is_proof(result) else None,
     )  # fmt: skip
@@ -92,6 +96,18 @@ def plane_figure(result: Result) -> Figure:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.legend(loc="upper right")
     return figure
+
+
+def _on_top(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the positions of the points that can be seen where later ones are drawn over earlier ones, ascending."""
+    if len(x) <= MANY:
+        return np.arange(len(x))
+    cells = []
+    for values, high in ((x, x.max()), (y, np.quantile(y[np.isfinite(y)], VISIBLE, method="lower"))):
+        scale = CELLS / max(high - values.min(), 1e-300)
+        cells.append(np.minimum((values - values.min()) * scale, 2 * CELLS).astype(np.int64))  # an axis has some margin
+    _, last = np.unique((cells[0] * (2 * CELLS + 1) + cells[1])[::-1], return_index=True)
+    return np.sort(len(x) - 1 - last)
 
 
 def _with_others(result: Result, capacity: pandas.Series, value: pandas.Series) -> tuple[pandas.Series, pandas.Series]:

@@ -14,6 +14,7 @@ import workloads
 from cocco.exploration.result import Result
 from cocco.output import pictures
 from cocco.output.folders import run as run_folder
+from cocco.output.pictures import search
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +103,11 @@ def test_one_sample_and_other_metrics_can_be_drawn(metric: str, alpha: float, la
     )  # fmt: skip
     assert pictures.plane_figure(single).axes[0].get_ylabel() == label
     assert len(run_folder.save(tmp_path, single, {})) == 10
+
+
+def test_of_many_points_those_that_others_cover_are_not_drawn(monkeypatch):
+    """Three of five lie in one cell of the plane: the last of them is seen."""
+    monkeypatch.setattr(search, "MANY", 4)
+    x, y = np.array([0.0, 0.0, 1.0, 0.0, 0.0]), np.array([5.0, 5.0, 7.0, 9.0, 5.0])
+    assert search._on_top(x, y).tolist() == [2, 3, 4]
+    assert search._on_top(x[:4], y[:4]).tolist() == [0, 1, 2, 3]
